@@ -1,0 +1,227 @@
+"""The restricted Boltzmann machine: the records, what they compute on themselves, and their files.
+
+Glossary (one name for one thing, in the whole project)
+-------------------------------------------------------
+W        weights, float32 (n_visible, n_hidden); scikit-learn stores the transpose
+b, c     visible bias (n_visible,), hidden bias (n_hidden,)
+v, h     visible and hidden state, 0/1
+p        mean of v given h, float32
+theta    the parameters (W, b, c) together; theta_F the fast parameters added to them
+beta     inverse temperature (tempering), or the kernel parameter of ISL where the context says so
+eps      step size of the fast parameters; alpha their decay
+k        Gibbs sweeps per emitted sample or per update; a *sweep* is v -> h -> v
+rates    sufficient statistics of the training set: <v E[h|v]'>, <v>, <E[h|v]>
+free_energy  F(v) with exp(-F(v)) the unnormalised probability of v
+log_z    log of the partition function
+nats     unit of every log-likelihood
+"""
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from rbmviz.errors import BadInput
+
+SCHEMA = 1
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
+
+
+def softplus(x: np.ndarray) -> np.ndarray:
+    """Return log(1 + exp(x)) without overflow."""
+    return np.logaddexp(0.0, x)
+
+
+def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    array = np.array(value, dtype=np.float32, order="C")
+    if array.ndim != (2 if name.endswith("W") else 1) or 0 in array.shape:
+        want = "(n_visible, n_hidden)" if name.endswith("W") else "one-dimensional"
+        raise BadInput(f"{name} has shape {array.shape}; it must be {want} and not empty.")
+    if shape is not None and array.shape != shape:
+        raise BadInput(f"{name} has shape {array.shape}; W asks for {shape}.")
+    if not np.isfinite(array).all():
+        raise BadInput(f"{name} holds NaN or infinite values; give finite parameters.")
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Sufficient statistics, or a direction in parameter space: float32 arrays shaped like (W, b, c)."""
+
+    W: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "W", _parameter("rates.W", self.W))
+        object.__setattr__(self, "b", _parameter("rates.b", self.b, self.W.shape[:1]))
+        object.__setattr__(self, "c", _parameter("rates.c", self.c, self.W.shape[1:]))
+
+
+@dataclass(frozen=True, eq=False)
+class RBM:
+    """A binary RBM with energy E(v, h) = -v'Wh - b'v - c'h.
+
+    Parameters
+    ----------
+    W : array, float32 (n_visible, n_hidden)
+    b : array, float32 (n_visible,)
+    c : array, float32 (n_hidden,)
+        All are copied, made C-ordered and read-only.
+
+    Raises
+    ------
+    BadInput
+        Where shapes do not fit or a value is not finite.
+    """
+
+    W: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "W", _parameter("W", self.W))
+        object.__setattr__(self, "b", _parameter("b", self.b, self.W.shape[:1]))
+        object.__setattr__(self, "c", _parameter("c", self.c, self.W.shape[1:]))
+
+    @property
+    def n_visible(self) -> int:
+        """Number of visible units."""
+        return self.W.shape[0]
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden units."""
+        return self.W.shape[1]
+
+    def mean_hidden(self, v: np.ndarray) -> np.ndarray:
+        """Return E[h|v], float (..., n_hidden), for v (..., n_visible)."""
+        return sigmoid(v @ self.W + self.c)
+
+    def mean_visible(self, h: np.ndarray) -> np.ndarray:
+        """Return E[v|h], float (..., n_visible), for h (..., n_hidden)."""
+        return sigmoid(h @ self.W.T + self.b)
+
+    def free_energy(self, v: np.ndarray) -> np.ndarray:
+        """Return F(v) = -b'v - sum_j softplus(c_j + v'W_:j), float64 (...), in nats."""
+        v = np.asarray(v, dtype=np.float64)
+        return -(v @ self.b) - softplus(v @ self.W.astype(np.float64) + self.c).sum(axis=-1)
+
+    def rates(self, v: np.ndarray) -> Statistics:
+        """Return the mean statistics <v E[h|v]'>, <v>, <E[h|v]> of the rows of v (n, n_visible).
+
+        Mean-field hidden units, summed in float64 blocks (ALGORITHMS: the positive statistics of the
+        whole training set; paper rates-FPCD, section 4).
+        """
+        if v.ndim != 2 or v.shape[1] != self.n_visible or len(v) == 0:
+            raise BadInput(f"The data have shape {v.shape}; the model asks for (n, {self.n_visible}), n > 0.")
+        W, b, c = (np.zeros(a.shape) for a in (self.W, self.b, self.c))
+        for rows in np.array_split(v, -(-len(v) // 4096)):
+            x = rows.astype(np.float32)
+            h = self.mean_hidden(x)
+            W += x.T @ h
+            b += x.sum(axis=0, dtype=np.float64)
+            c += h.sum(axis=0, dtype=np.float64)
+        return Statistics(W / len(v), b / len(v), c / len(v))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An RBM with what is needed to sample and to trust it.
+
+    Parameters
+    ----------
+    rbm : RBM
+    rates : Statistics or None
+        Rates of its training set; the driven samplers (rates-FPCD, rates-herding) need them.
+    meta : mapping
+        Provenance, JSON values only: data set, binarisation, trainer, knobs, seed, updates, scores.
+    """
+
+    rbm: RBM
+    rates: Statistics | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.rates is not None and self.rates.W.shape != self.rbm.W.shape:
+            raise BadInput(f"The rates have shape {self.rates.W.shape}; the model has {self.rbm.W.shape}.")
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Write a model as safetensors; the file is written whole or not at all.
+
+    Tensors: W, b, c, and rates.W, rates.b, rates.c where the model has rates (float32).
+    Header string ``rbmviz``: JSON of the schema version and ``model.meta``.
+    """
+    tensors = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
+    if model.rates is not None:
+        tensors |= {f"rates.{name}": getattr(model.rates, name) for name in "Wbc"}
+    header = json.dumps({"schema": SCHEMA, **model.meta}, sort_keys=True)
+    write_whole(path, save(tensors, metadata={"rbmviz": header}))
+
+
+def load_model_file(path: str | Path) -> Model:
+    """Read a model from .safetensors, or from .npz with arrays W, b, c (and rates.W, rates.b, rates.c).
+
+    Raises
+    ------
+    BadInput
+        Where the file is missing, truncated, of another format (pickles are never read), or its
+        arrays do not fit each other.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")
+    try:
+        if path.suffix == ".npz":
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays, meta = dict(archive), {}
+        else:
+            with safe_open(path, framework="numpy") as file:
+                arrays = {name: file.get_tensor(name) for name in file.keys()}
+                meta = json.loads((file.metadata() or {}).get("rbmviz", "{}"))
+    except (SafetensorError, zipfile.BadZipFile, OSError, ValueError, EOFError, KeyError) as error:
+        raise BadInput(
+            f"'{path}' is not a readable model file ({error}); give a .safetensors or an .npz with W, b, c."
+        ) from None
+    missing = [name for name in "Wbc" if name not in arrays]
+    if missing:
+        raise BadInput(f"'{path}' has no array {', '.join(missing)}; a model file holds W, b and c.")
+    if meta.pop("schema", SCHEMA) > SCHEMA:
+        raise BadInput(f"'{path}' was written by a newer rbmviz; update rbmviz to read it.")
+    try:
+        rbm = RBM(arrays["W"], arrays["b"], arrays["c"])
+        with_rates = all(f"rates.{name}" in arrays for name in "Wbc")
+        rates = Statistics(*(arrays[f"rates.{name}"] for name in "Wbc")) if with_rates else None
+        return Model(rbm, rates, meta)
+    except (BadInput, TypeError) as error:
+        raise BadInput(f"'{path}': {error}") from None
+
+
+def write_whole(path: str | Path, content: bytes) -> None:
+    """Write a file whole or not at all: a temporary neighbour, then one rename."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise BadInput(f"The folder '{path.parent}' does not exist; make it, or name another output file.")
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(content)
+            file.flush()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise

@@ -1,0 +1,17 @@
+import numpy as np
+import pytest
+
+from rbmviz import RBM, Model
+
+
+@pytest.fixture
+def rbm() -> RBM:
+    """A small model; 5 visible and 3 hidden, so that a swapped side is seen."""
+    g = np.random.default_rng(7)
+    return RBM(g.normal(0, 1, (5, 3)), g.normal(0, 0.5, 5), g.normal(0, 0.5, 3))
+
+
+@pytest.fixture
+def model(rbm: RBM) -> Model:
+    data = np.random.default_rng(8).integers(0, 2, (40, 5), dtype=np.uint8)
+    return Model(rbm, rbm.rates(data), {"dataset": "random bits"})

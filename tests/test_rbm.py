@@ -1,0 +1,81 @@
+import pickle
+
+import naive
+import numpy as np
+import pytest
+
+from rbmviz import RBM, BadInput, Model, Statistics, save_model
+from rbmviz.rbm import load_model_file
+
+
+def test_free_energy_is_the_enumerated_marginal(rbm):
+    p = naive.joint(rbm).sum(axis=1)
+    v = naive.states(rbm.n_visible)
+    f = rbm.free_energy(v)
+    np.testing.assert_allclose(f - f[0], -np.log(p / p[0]), atol=1e-5)
+
+
+def test_conditional_means_are_the_enumerated_ones(rbm):
+    p = naive.joint(rbm)
+    v, h = naive.states(rbm.n_visible), naive.states(rbm.n_hidden)
+    np.testing.assert_allclose(rbm.mean_hidden(v), (p / p.sum(1, keepdims=True)) @ h, atol=1e-6)
+    np.testing.assert_allclose(rbm.mean_visible(h), (p / p.sum(0)).T @ v, atol=1e-6)
+
+
+def test_rates_are_means_over_all_rows(rbm):
+    data = np.random.default_rng(0).integers(0, 2, (5000, 5), dtype=np.uint8)
+    rates = rbm.rates(data)
+    h = rbm.mean_hidden(data)
+    np.testing.assert_allclose(rates.W, data.T @ h / 5000, rtol=1e-5)
+    np.testing.assert_allclose(rates.b, data.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(rates.c, h.mean(0, dtype=np.float64), rtol=1e-5)
+
+
+def test_parameters_are_read_only_copies(rbm):
+    W = np.zeros((4, 2), order="F")
+    copy = RBM(W, np.zeros(4), np.zeros(2))
+    W[0, 0] = 1
+    assert copy.W[0, 0] == 0
+    assert copy.W.flags.c_contiguous
+    with pytest.raises(ValueError, match="read-only"):
+        rbm.W[0, 0] = 1
+
+
+def test_file_round_trip(model, tmp_path):
+    save_model(model, tmp_path / "m.safetensors")
+    back = load_model_file(tmp_path / "m.safetensors")
+    for name in "Wbc":
+        np.testing.assert_array_equal(getattr(back.rbm, name), getattr(model.rbm, name))
+        np.testing.assert_array_equal(getattr(back.rates, name), getattr(model.rates, name))
+    assert back.meta == model.meta
+    assert [f.name for f in tmp_path.iterdir()] == ["m.safetensors"]
+
+
+def test_npz_is_read(rbm, tmp_path):
+    np.savez(tmp_path / "m.npz", W=rbm.W, b=rbm.b, c=rbm.c)
+    back = load_model_file(tmp_path / "m.npz")
+    np.testing.assert_array_equal(back.rbm.W, rbm.W)
+    assert back.rates is None
+
+
+def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
+    good = tmp_path / "good.safetensors"
+    save_model(model, good)
+    (tmp_path / "cut.safetensors").write_bytes(good.read_bytes()[:-9])
+    (tmp_path / "cut.npz").write_bytes(b"PK\x03\x04 not a zip")
+    (tmp_path / "pickle.safetensors").write_bytes(pickle.dumps({"W": [1]}))
+    (tmp_path / "pickle.npz").write_bytes(pickle.dumps({"W": [1]}))
+    np.savez(tmp_path / "short.npz", W=model.rbm.W)
+    np.savez(tmp_path / "shape.npz", W=model.rbm.W, b=model.rbm.c, c=model.rbm.b)
+    np.savez(tmp_path / "nan.npz", W=model.rbm.W * np.nan, b=model.rbm.b, c=model.rbm.c)
+    bad = [p for p in tmp_path.iterdir() if p != good] + [tmp_path / "absent.safetensors"]
+    assert len(bad) == 8
+    for path in bad:
+        with pytest.raises(BadInput, match=path.name) as caught:
+            load_model_file(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_rates_of_another_shape_are_refused(rbm):
+    with pytest.raises(BadInput, match="rates"):
+        Model(rbm, Statistics(np.zeros((4, 3)), np.zeros(4), np.zeros(3)))
