@@ -1,0 +1,136 @@
+"""Knobs: what may be tuned on an algorithm, said once, beside the parameter.
+
+A knob is metadata on a dataclass field. Widgets, command-line flags, URL parameters, sweep axes,
+checks and documentation are all made from it.
+"""
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
+from typing import Any, Literal
+
+from rbmviz.errors import BadInput
+
+Value = int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One tunable parameter.
+
+    Parameters
+    ----------
+    name, kind, default
+        Field name, type (int, float, bool or str) and default value.
+    label, help, unit
+        For a person; ``help`` is one sentence that says what to look for.
+    lo, hi
+        Smallest and largest value, both allowed (numbers only).
+    scale
+        How a slider runs from lo to hi.
+    zero
+        Whether 0, "switched off", is allowed although lo > 0 (log scales).
+    live
+        Whether it may change while the chain runs; else a change restarts the chain.
+    choices
+        The allowed words of a str knob.
+    """
+
+    name: str
+    kind: type
+    default: Value
+    label: str
+    help: str
+    unit: str = ""
+    lo: float = -math.inf
+    hi: float = math.inf
+    scale: Literal["linear", "log"] = "linear"
+    zero: bool = False
+    live: bool = True
+    choices: tuple[str, ...] = ()
+
+    @property
+    def range_text(self) -> str:
+        """The allowed values in words: ``1 to 100``, ``0, or 0.001 to 1``, ``sampled | mean``."""
+        if self.kind is bool:
+            return "true | false"
+        if self.kind is str:
+            return " | ".join(self.choices)
+        return f"{'0, or ' if self.zero else ''}{self.lo:g} to {self.hi:g}"
+
+    def check(self, value: Any, owner: str) -> Value:
+        """Return ``value`` as this knob's kind (so that 1 and 1.0 compile one kernel), or raise BadInput."""
+        wrong = BadInput(f"{owner}: {self.name} = {value!r} is outside {self.range_text}.")
+        if self.kind is bool or self.kind is str:
+            if not isinstance(value, self.kind) or (self.choices and value not in self.choices):
+                raise wrong
+            return value
+        if isinstance(value, bool) or (self.kind is int and value != value // 1):
+            raise wrong
+        number = self.kind(value)
+        if not (self.lo <= number <= self.hi or (self.zero and number == 0)):
+            raise wrong
+        return number
+
+    def parse(self, text: str, owner: str) -> Value:
+        """Read the text form (command line, URL) and check it."""
+        if self.kind is bool and text.lower() in ("true", "false", "1", "0"):
+            return text.lower() in ("true", "1")
+        try:
+            value: Any = text if self.kind is str else float(text)
+        except ValueError:
+            value = text
+        if self.kind is not str and not isinstance(value, float):
+            raise BadInput(f"{owner}: {self.name} = {text!r} is outside {self.range_text}.")
+        return self.check(value, owner)
+
+    def text(self, value: Value) -> str:
+        """Write a value so that ``parse`` gives it back exactly."""
+        if isinstance(value, bool):
+            return str(value).lower()
+        return repr(value) if isinstance(value, float) else str(value)
+
+
+def knob(
+    default: Value, lo: float = -math.inf, hi: float = math.inf, *, label: str, help: str, **more: Any
+) -> Any:
+    """Declare a dataclass field with a knob; see Knob for what may be said."""
+    return dataclasses.field(
+        default=default, metadata={"knob": {"lo": lo, "hi": hi, "label": label, "help": help, **more}}
+    )
+
+
+def knobs_of(algorithm: Any) -> dict[str, Knob]:
+    """Return the knobs of an algorithm (class or instance) by name, in the order they are declared."""
+    found = {}
+    for field in dataclasses.fields(algorithm):
+        if "knob" in field.metadata:
+            assert field.default is not MISSING
+            found[field.name] = Knob(
+                name=field.name, kind=type(field.default), default=field.default, **field.metadata["knob"]
+            )
+    return found
+
+
+def values_of(algorithm: Any) -> dict[str, Value]:
+    """Return the knob values of an algorithm instance."""
+    return {name: getattr(algorithm, name) for name in knobs_of(algorithm)}
+
+
+def check_all(algorithm: Any) -> None:
+    """Check and convert every knob of a frozen instance in place (called once, when it is made)."""
+    for name, declared in knobs_of(algorithm).items():
+        value = declared.check(getattr(algorithm, name), type(algorithm).name)
+        object.__setattr__(algorithm, name, value)
+
+
+def check_names(cls: Any, given: Mapping[str, Any]) -> None:
+    """Refuse a knob that the algorithm does not have, naming the nearest one."""
+    known = knobs_of(cls)
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
+            raise BadInput(f"{cls.name} has no knob '{name}': {hint}")

@@ -1,0 +1,110 @@
+"""The tables of samplers, trainers, metrics and data sets.
+
+One new file in ``samplers/`` (or ``trainers/`` ...) with one decorated class is all it takes: the
+folder is imported when its table is first read, and a file that does not import fails loudly.
+"""
+
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, dataclass_transform
+
+from rbmviz.errors import unknown
+from rbmviz.knobs import check_all, check_names, knob
+
+C = TypeVar("C", bound=type)
+
+
+class Table:
+    """Named entries of one kind, filled from one folder of the package."""
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self._package = package
+        self._entries: dict[str, Any] = {}
+        self._discovered = False
+
+    def add(self, name: str, entry: Any) -> None:
+        """Register an entry; a second one of the same name is a mistake."""
+        if name in self._entries and self._entries[name].__module__ != entry.__module__:
+            raise ValueError(f"two {self.kind}s are called '{name}'")
+        self._entries[name] = entry
+
+    def _discover(self) -> None:
+        if not self._discovered:
+            package = importlib.import_module(self._package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self._package}.{module.name}")
+            self._discovered = True
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the entry, or raise BadInput with the nearest name."""
+        self._discover()
+        if name not in self._entries:
+            raise unknown(self.kind, name, self._entries)
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._discover()
+        return iter(sorted(self._entries))
+
+    def make(self, name: str, **knobs: Any) -> Any:
+        """Return the algorithm ``name`` with these knobs, the others at their defaults."""
+        cls = self[name]
+        check_names(cls, knobs)
+        return cls(**knobs)
+
+
+samplers = Table("sampler", "rbmviz.samplers")
+trainers = Table("trainer", "rbmviz.trainers")
+metrics = Table("metric", "rbmviz.metrics")
+datasets = Table("data set", "rbmviz.datasets")
+
+
+def _algorithm(table: Table, name: str, label: str, paper: str) -> Callable[[C], C]:
+    def register(cls: C) -> C:
+        # Installed before dataclass() looks for it: every instance, also one made by
+        # dataclasses.replace, is checked.
+        cls.__post_init__ = check_all  # type: ignore[attr-defined]
+        cls.name, cls.label, cls.paper = name, label, paper  # type: ignore[attr-defined]
+        dataclasses.dataclass(frozen=True)(cls)  # decorates in place
+        table.add(name, cls)
+        return cls
+
+    return register
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(knob,))
+def sampler(name: str, *, label: str, paper: str) -> Callable[[C], C]:
+    """Make the class a frozen dataclass and register it; ``label`` is for people, ``paper`` its source."""
+    return _algorithm(samplers, name, label, paper)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(knob,))
+def trainer(name: str, *, label: str, paper: str) -> Callable[[C], C]:
+    """Make the class a frozen dataclass and register it; ``label`` is for people, ``paper`` its source."""
+    return _algorithm(trainers, name, label, paper)
+
+
+def metric(name: str) -> Callable[[C], C]:
+    """Register a metric class."""
+
+    def register(cls: C) -> C:
+        metrics.add(name, cls)
+        return cls
+
+    return register
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def dataset(name: str) -> Callable[[F], F]:
+    """Register a function that returns a Dataset; its docstring's first line is its description."""
+
+    def register(function: F) -> F:
+        datasets.add(name, function)
+        return function
+
+    return register
