@@ -1,0 +1,49 @@
+"""How kernels are compiled: every flag once, with its reason."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import njit
+
+from rbmviz.paths import cache_dir
+
+FLAGS = {
+    "nogil": True,  # worker threads run kernels side by side
+    "error_model": "numpy",  # no zero-division branch: it would stop loops from vectorising
+    "cache": True,  # one compilation a machine, not one a process
+}
+# Not here, on purpose: parallel=True (two Python threads on numba's workqueue layer abort the whole
+# process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact).
+
+
+def _cache_folder() -> str:
+    """Name the cache by what numba cannot see: edits in a *neighbouring* file, and numba's own version."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    folder = cache_dir() / "kernels" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return str(folder)
+    except OSError:
+        pass
+    return tempfile.mkdtemp(prefix="rbmviz-kernels-")
+
+
+CACHE_FOLDER = _cache_folder()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile lazily with the flags above; the cache lies in a folder of our own."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = CACHE_FOLDER  # read when the function is decorated, so restored at once
+    try:
+        return njit(**FLAGS)(function)
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,0 +1,159 @@
+"""Block Gibbs sampling of one chain, paying only for the units that flipped.
+
+Between two sweeps most units keep their value, so the pre-activations ``bias + x @ rows`` of both
+layers are kept and only the rows of flipped units are added or taken away; where fewer units are
+active than flipped, they are rebuilt from the active rows. Rounding cannot pile up: every
+``REFRESH`` sweeps they are rebuilt anyway.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz.kernels._jit import kernel
+from rbmviz.kernels.random import bernoulli, sigmoid
+
+f32 = np.float32
+
+REFRESH = 256
+WIDTH = 16
+"""Rows are padded to a multiple of this many floats, 64 bytes: one cache line, one widest vector."""
+
+
+class Affine(NamedTuple):
+    """An affine map and its value at the current input: ``value = bias + x @ rows``.
+
+    rows float32 (n_in, padded n_out), bias and value float32 (padded n_out,).
+    """
+
+    rows: np.ndarray
+    bias: np.ndarray
+    value: np.ndarray
+
+
+class Flips(NamedTuple):
+    """Which inputs changed: index lists int32, their lengths count = [on, off, active], the input seen."""
+
+    on: np.ndarray
+    off: np.ndarray
+    active: np.ndarray
+    count: np.ndarray
+    seen: np.ndarray
+
+
+def aligned_zeros(*shape: int) -> np.ndarray:
+    """Return float32 zeros whose last axis is padded to WIDTH, starting on a 64-byte boundary."""
+    shape = (*shape[:-1], -(-shape[-1] // WIDTH) * WIDTH)
+    size = int(np.prod(shape))
+    buffer = np.zeros(4 * size + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    return buffer[start : start + 4 * size].view(np.float32).reshape(shape)
+
+
+def make_affine(rows: np.ndarray, bias: np.ndarray) -> Affine:
+    """Copy a map into padded, aligned memory; its value is that of the input 0."""
+    n_in, n_out = rows.shape
+    affine = Affine(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
+    affine.rows[:, :n_out] = rows
+    affine.bias[:n_out] = bias
+    affine.value[:] = affine.bias
+    return affine
+
+
+def make_flips(n: int) -> Flips:
+    """Return the lists for an input of n units, all seen as 0."""
+    # One slot more than needed: the lists are written before it is known whether the unit counts.
+    lists = (np.zeros(n + 1, np.int32) for _ in range(3))
+    return Flips(*lists, np.zeros(3, np.int64), np.zeros(n, np.uint8))
+
+
+@kernel
+def find_flips(flips, x):
+    """List the units of x (uint8) that turned on, turned off and are active, and remember x as seen."""
+    on, off, active, seen = flips.on, flips.off, flips.active, flips.seen
+    n_on, n_off, n_active = 0, 0, 0
+    for i in range(x.shape[0]):
+        on[n_on] = i
+        off[n_off] = i
+        active[n_active] = i
+        n_on += np.int64(x[i] & (seen[i] ^ 1))
+        n_off += np.int64(seen[i] & (x[i] ^ 1))
+        n_active += np.int64(x[i])
+        seen[i] = x[i]
+    flips.count[0] = n_on
+    flips.count[1] = n_off
+    flips.count[2] = n_active
+
+
+@kernel
+def add_rows(value, rows, index, n):
+    """Add to value the sum of rows[index[:n]], eight rows a pass so that ``value`` stays in registers."""
+    width = value.shape[0]
+    r = 0
+    while r + 8 <= n:
+        a, b, c, d = rows[index[r]], rows[index[r + 1]], rows[index[r + 2]], rows[index[r + 3]]
+        e, f, g, h = rows[index[r + 4]], rows[index[r + 5]], rows[index[r + 6]], rows[index[r + 7]]
+        for j in range(width):
+            value[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
+        r += 8
+    while r < n:
+        a = rows[index[r]]
+        for j in range(width):
+            value[j] += a[j]
+        r += 1
+
+
+@kernel
+def subtract_rows(value, rows, index, n):
+    """Take from value the sum of rows[index[:n]]; the mirror of add_rows."""
+    width = value.shape[0]
+    r = 0
+    while r + 8 <= n:
+        a, b, c, d = rows[index[r]], rows[index[r + 1]], rows[index[r + 2]], rows[index[r + 3]]
+        e, f, g, h = rows[index[r + 4]], rows[index[r + 5]], rows[index[r + 6]], rows[index[r + 7]]
+        for j in range(width):
+            value[j] -= ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
+        r += 8
+    while r < n:
+        a = rows[index[r]]
+        for j in range(width):
+            value[j] -= a[j]
+        r += 1
+
+
+@kernel
+def follow(affine, flips, rebuild):
+    """Bring ``affine.value`` to the input that find_flips has just seen, by the fewest rows."""
+    n_on, n_off, n_active = flips.count[0], flips.count[1], flips.count[2]
+    if rebuild or n_active <= n_on + n_off:
+        affine.value[:] = affine.bias
+        add_rows(affine.value, affine.rows, flips.active, n_active)
+    else:
+        add_rows(affine.value, affine.rows, flips.on, n_on)
+        subtract_rows(affine.value, affine.rows, flips.off, n_off)
+
+
+@kernel
+def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, out_v, out_p):
+    """Emit out_v.shape[0] samples, k sweeps each; v, h, the maps, the clock and the RNG advance in place.
+
+    ``up`` maps v to the hidden pre-activations and holds their value at v at every call; ``down`` maps
+    h to the visible ones. clock int64 (1,): sweeps so far, so that refreshes do not depend on chunking.
+    """
+    mean_h = np.empty(h.shape[0], np.float32)
+    for t in range(out_v.shape[0]):
+        mean_v = out_p[t]
+        for _ in range(k):
+            rebuild = clock[0] % REFRESH == 0
+            for j in range(h.shape[0]):
+                mean_h[j] = sigmoid(inverse_temperature * up.value[j])
+            bernoulli(rng, mean_h, h)
+            find_flips(h_flips, h)
+            follow(down, h_flips, rebuild)
+            for i in range(v.shape[0]):
+                mean_v[i] = sigmoid(inverse_temperature * down.value[i])
+            bernoulli(rng, mean_v, v)
+            find_flips(v_flips, v)
+            follow(up, v_flips, rebuild)
+            clock[0] += 1
+        out_v[t] = v

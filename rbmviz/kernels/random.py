@@ -1,0 +1,99 @@
+"""Random bits and Bernoulli draws in vector lanes.
+
+Generator: xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
+one independent generator a lane, state uint32 (4, lanes) as made by ``rng.kernel_state``. A block of
+draws is one step of all lanes: consecutive memory, no branch, so that it vectorises. Every call starts
+a new block; what a call draws therefore depends on how many values it asks for, not on chunking.
+"""
+
+import numpy as np
+
+from rbmviz.kernels._jit import kernel
+
+f32, i32, u32 = np.float32, np.int32, np.uint32
+
+# numba widens uint32 arithmetic to uint64: every intermediate below is cast back by hand.
+
+
+@kernel
+def rotate_left(x, k):
+    """Rotate the 32 bits of x to the left by k."""
+    return u32(u32(x << u32(k)) | u32(x >> u32(32 - k)))
+
+
+@kernel
+def random_bits(state, out):
+    """Fill ``out`` (uint32, one block: as long as the state has lanes) and advance ``state`` in place."""
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    for lane in range(out.shape[0]):
+        a, b, c, d = s0[lane], s1[lane], s2[lane], s3[lane]
+        out[lane] = u32(rotate_left(u32(a + d), 7) + a)
+        t = u32(b << u32(9))
+        c = u32(c ^ a)
+        d = u32(d ^ b)
+        s1[lane] = u32(b ^ c)
+        s0[lane] = u32(a ^ d)
+        s2[lane] = u32(c ^ t)
+        s3[lane] = rotate_left(d, 11)
+
+
+@kernel
+def sigmoid(x):
+    """Return 1 / (1 + exp(-x)) in float32, error below 1.2e-7, x clamped to [-30, 30].
+
+    exp(-x) = 2^n * 2^f with |f| <= 1/2: n goes into the exponent bits, 2^f is a polynomial of degree
+    six (the Taylor coefficients of 2^f, the two highest adjusted to balance the error at the ends).
+    """
+    x = min(max(x, f32(-30.0)), f32(30.0))
+    t = x * f32(-1.4426950408889634)
+    n = np.rint(t)
+    f = t - n
+    p = f32(1.535336188319500e-4)
+    p = p * f + f32(1.339887440266574e-3)
+    p = p * f + f32(9.618437357674640e-3)
+    p = p * f + f32(5.550332471162809e-2)
+    p = p * f + f32(2.402264791363012e-1)
+    p = p * f + f32(6.931472028550421e-1)
+    p = p * f + f32(1.0)
+    power = i32((i32(n) + i32(127)) << i32(23)).view(f32)
+    return f32(1.0) / (f32(1.0) + p * power)
+
+
+@kernel
+def bernoulli(state, mean, out):
+    """Draw out[i] = 1 with probability mean[i].
+
+    mean float32 (n,), out uint8 (n,); uniforms have 24 bits and lie in the middle of their cell, so
+    that 0 and 1 never happen.
+    """
+    lanes = state.shape[1]
+    bits = np.empty(lanes, np.uint32)
+    n = out.shape[0]
+    for start in range(0, n, lanes):
+        random_bits(state, bits)
+        for i in range(start, min(start + lanes, n)):
+            uniform = (f32(i32(bits[i - start] >> u32(8))) + f32(0.5)) * f32(2.0**-24)
+            out[i] = uniform < mean[i]
+
+
+@kernel
+def bernoulli_rows(state, x, bias, mean, out):
+    """Draw a batch: mean = sigmoid(x + bias) row by row, out = 1.0 with that probability.
+
+    x, mean, out float32 (rows, n), bias float32 (n,); ``mean`` may be ``x`` itself.
+    """
+    bits = np.empty(x.shape[1], np.uint8)
+    for r in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            mean[r, i] = sigmoid(x[r, i] + bias[i])
+        bernoulli(state, mean[r], bits)
+        for i in range(x.shape[1]):
+            out[r, i] = f32(bits[i])
+
+
+@kernel
+def mean_rows(x, bias, mean):
+    """Write mean = sigmoid(x + bias), float32 (rows, n); ``mean`` may be ``x`` itself."""
+    for r in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            mean[r, i] = sigmoid(x[r, i] + bias[i])

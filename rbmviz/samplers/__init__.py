@@ -1,0 +1,101 @@
+"""Streaming samplers: one file a sampler, ``gibbs.py`` the shortest and the one to copy.
+
+A sampler is a frozen record of its knobs. ``init(model, seed, v0)`` makes the state of one chain,
+``step(state, n)`` advances that state in place and returns n fresh samples; how steps are cut never
+changes the samples. Knobs marked live may change between steps: ``dataclasses.replace``, same state.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.errors import BadInput
+from rbmviz.rbm import Model
+from rbmviz.registry import samplers
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """n consecutive samples of one chain.
+
+    Parameters
+    ----------
+    v : uint8 (n, n_visible), values 0 and 1
+    p : float32 (n, n_visible)
+        Mean of v given the h that v was drawn from; v itself for samplers that draw nothing.
+    info : dict of arrays (n,)
+        Traces named by the sampler; every sampler has ``sweeps`` (sweeps spent on the sample), the
+        driven ones ``drift`` (norm of theta_F after the sample, float64).
+    """
+
+    v: np.ndarray
+    p: np.ndarray
+    info: dict[str, np.ndarray]
+
+
+class Sampler(Protocol):
+    """What every sampler offers; flags are class attributes.
+
+    ``exact_chain``: leaves the model's own law invariant. ``deterministic``: draws nothing after its
+    start. ``needs_rates``: refuses a model without rates.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    paper: ClassVar[str]
+    exact_chain: ClassVar[bool]
+    deterministic: ClassVar[bool]
+    needs_rates: ClassVar[bool]
+
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Any:
+        """Return the state of a fresh chain started at v0 (uint8 (n_visible,)), or at random bits."""
+
+    def step(self, state: Any, n: int) -> Samples:
+        """Advance the state by n samples, in place, and return them."""
+
+
+def starting_state(model: Model, seed: rng.Seed, v0: np.ndarray | None) -> np.ndarray:
+    """Return a writable start of the chain: a copy of v0, or fair random bits of the stream "init"."""
+    n = model.rbm.n_visible
+    if v0 is None:
+        return rng.generator(seed, "init").integers(0, 2, n, dtype=np.uint8)
+    v = np.asarray(v0)
+    if v.shape != (n,) or not np.isin(v, (0, 1)).all():
+        raise BadInput(f"The start has shape {v.shape}; the model asks for {n} values 0 or 1.")
+    return v.astype(np.uint8)  # always a copy
+
+
+def check_count(n: int) -> None:
+    """Refuse a number of samples that is not a whole number from 0 up."""
+    if n != int(n) or n < 0:
+        raise BadInput(f"n = {n!r} samples cannot be drawn; give a whole number from 0 up.")
+
+
+def make_sampler(name: str, **knobs: Any) -> Sampler:
+    """Return the sampler ``name`` with these knobs, the others at their defaults."""
+    return samplers.make(name, **knobs)
+
+
+def list_samplers() -> list[str]:
+    """Return the registered names."""
+    return list(samplers)
+
+
+def stream(
+    model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
+) -> Iterator[Samples]:
+    """Yield endless chunks of consecutive samples of one chain."""
+    state = sampler.init(model, seed, v0)
+    while True:
+        yield sampler.step(state, chunk)
+
+
+def sample(
+    model: Model, sampler: Sampler, n: int, seed: rng.Seed = 0, v0: np.ndarray | None = None
+) -> Samples:
+    """Return n consecutive samples of one chain: the first n of ``stream`` with the same arguments."""
+    check_count(n)
+    return sampler.step(sampler.init(model, seed, v0), n)

@@ -1,0 +1,91 @@
+"""Block Gibbs sampling: the baseline, and the skeleton to copy for a new sampler."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.kernels import gibbs as kernels
+from rbmviz.knobs import knob
+from rbmviz.rbm import Model
+from rbmviz.registry import sampler
+from rbmviz.samplers import Samples, starting_state
+
+
+@dataclass
+class Chain:
+    """State of one Gibbs chain: v, h, the kept pre-activations, the random stream, the sweeps so far."""
+
+    v: np.ndarray
+    h: np.ndarray
+    up: kernels.Affine
+    down: kernels.Affine
+    v_flips: kernels.Flips
+    h_flips: kernels.Flips
+    rng: np.ndarray
+    clock: np.ndarray
+
+
+@sampler("gibbs", label="Gibbs", paper="rates-FPCD, section 5: the standard procedure")
+class Gibbs:
+    """Alternate h ~ p(h|v) and v ~ p(v|h); with a temperature T every activation is divided by T."""
+
+    exact_chain: ClassVar[bool] = True  # at temperature 1
+    deterministic: ClassVar[bool] = False
+    needs_rates: ClassVar[bool] = False
+
+    temperature: float = knob(
+        1.0,
+        0.1,
+        10.0,
+        label="Temperature",
+        scale="log",
+        help="Divides every activation: above 1 the chain leaves its mode sooner, and the digits blur.",
+    )
+    k: int = knob(
+        1,
+        1,
+        100,
+        label="Sweeps per sample",
+        scale="log",
+        help="Gibbs sweeps between two samples: see how little even 100 help a chain that sticks.",
+    )
+
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
+        """Return a chain started at v0; see Sampler."""
+        rbm = model.rbm
+        v = starting_state(model, seed, v0)
+        chain = Chain(
+            v=v,
+            h=np.zeros(rbm.n_hidden, np.uint8),
+            up=kernels.make_affine(rbm.W, rbm.c),
+            down=kernels.make_affine(rbm.W.T, rbm.b),
+            v_flips=kernels.make_flips(rbm.n_visible),
+            h_flips=kernels.make_flips(rbm.n_hidden),
+            rng=rng.kernel_state(seed, "chain"),
+            clock=np.zeros(1, np.int64),
+        )
+        kernels.find_flips(chain.v_flips, v)
+        kernels.follow(chain.up, chain.v_flips, True)
+        return chain
+
+    def step(self, state: Chain, n: int) -> Samples:
+        """Advance the chain by n samples of k sweeps each."""
+        v = np.empty((n, len(state.v)), np.uint8)
+        p = np.empty((n, len(state.v)), np.float32)
+        kernels.gibbs(
+            state.up,
+            state.down,
+            state.v,
+            state.h,
+            state.v_flips,
+            state.h_flips,
+            state.rng,
+            state.clock,
+            np.float32(1.0 / self.temperature),
+            self.k,
+            v,
+            p,
+        )
+        return Samples(v, p, {"sweeps": np.full(n, self.k)})
