@@ -12,7 +12,9 @@ from numba import njit
 
 from rbmviz.paths import cache_dir
 
-FLAGS = {
+settings: Any = numba.config  # its names appear at run time only
+
+FLAGS: dict[str, Any] = {
     "nogil": True,  # worker threads run kernels side by side
     "error_model": "numpy",  # no zero-division branch: it would stop loops from vectorising
     "cache": True,  # one compilation a machine, not one a process
@@ -41,9 +43,9 @@ CACHE_FOLDER = _cache_folder()
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile lazily with the flags above; the cache lies in a folder of our own."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = CACHE_FOLDER  # read when the function is decorated, so restored at once
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = CACHE_FOLDER  # read when the function is decorated, so restored at once
     try:
         return njit(**FLAGS)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        settings.CACHE_DIR = before

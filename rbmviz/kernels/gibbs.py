@@ -32,12 +32,12 @@ class Affine(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """Which inputs changed: index lists int32, their lengths count = [on, off, active], the input seen."""
+    """Which inputs changed: index lists int32, their lengths counts = [on, off, active], the input seen."""
 
     on: np.ndarray
     off: np.ndarray
     active: np.ndarray
-    count: np.ndarray
+    counts: np.ndarray
     seen: np.ndarray
 
 
@@ -63,8 +63,8 @@ def make_affine(rows: np.ndarray, bias: np.ndarray) -> Affine:
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units, all seen as 0."""
     # One slot more than needed: the lists are written before it is known whether the unit counts.
-    lists = (np.zeros(n + 1, np.int32) for _ in range(3))
-    return Flips(*lists, np.zeros(3, np.int64), np.zeros(n, np.uint8))
+    on, off, active = np.zeros((3, n + 1), np.int32)
+    return Flips(on, off, active, np.zeros(3, np.int64), np.zeros(n, np.uint8))
 
 
 @kernel
@@ -80,9 +80,9 @@ def find_flips(flips, x):
         n_off += np.int64(seen[i] & (x[i] ^ 1))
         n_active += np.int64(x[i])
         seen[i] = x[i]
-    flips.count[0] = n_on
-    flips.count[1] = n_off
-    flips.count[2] = n_active
+    flips.counts[0] = n_on
+    flips.counts[1] = n_off
+    flips.counts[2] = n_active
 
 
 @kernel
@@ -124,7 +124,7 @@ def subtract_rows(value, rows, index, n):
 @kernel
 def follow(affine, flips, rebuild):
     """Bring ``affine.value`` to the input that find_flips has just seen, by the fewest rows."""
-    n_on, n_off, n_active = flips.count[0], flips.count[1], flips.count[2]
+    n_on, n_off, n_active = flips.counts[0], flips.counts[1], flips.counts[2]
     if rebuild or n_active <= n_on + n_off:
         affine.value[:] = affine.bias
         add_rows(affine.value, affine.rows, flips.active, n_active)
