@@ -29,3 +29,78 @@ def joint(rbm: RBM) -> np.ndarray:
         [[np.exp(-energy(rbm, v, h)) for h in states(rbm.n_hidden)] for v in states(rbm.n_visible)]
     )
     return weight / weight.sum()
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+class Xoshiro:
+    """xoshiro128++ in Python integers, one generator a lane; state uint32 (4, lanes)."""
+
+    def __init__(self, state: np.ndarray) -> None:
+        self.lanes = [[int(x) for x in state[:, lane]] for lane in range(state.shape[1])]
+
+    def block(self) -> list[int]:
+        return [self._next(s) for s in self.lanes]
+
+    @staticmethod
+    def _next(s: list[int]) -> int:
+        def rotl(x: int, k: int) -> int:
+            return ((x << k) | (x >> (32 - k))) & 0xFFFFFFFF
+
+        result = (rotl((s[0] + s[3]) & 0xFFFFFFFF, 7) + s[0]) & 0xFFFFFFFF
+        t = (s[1] << 9) & 0xFFFFFFFF
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= t
+        s[3] = rotl(s[3], 11)
+        return result
+
+    def bernoulli(self, mean: np.ndarray) -> np.ndarray:
+        """One draw a mean, a new block for each call and for each further set of lanes."""
+        draws: list[float] = []
+        while len(draws) < len(mean):
+            draws += [((bits >> 8) + 0.5) / 2**24 for bits in self.block()]
+        return (np.array(draws[: len(mean)]) < mean).astype(np.float64)
+
+
+class FastWeights:
+    """theta + theta_F, dense and float64: what the driven samplers do, written as in the paper."""
+
+    def __init__(self, model, rng_state, v0, rates: bool = True) -> None:
+        rbm = model.rbm
+        self.theta = [x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c)]
+        R = [x.astype(np.float64) for x in (model.rates.W, model.rates.b, model.rates.c)]
+        self.R = R if rates else [np.zeros_like(x) for x in R]
+        self.F = [np.zeros_like(x) for x in self.theta]
+        self.rng = Xoshiro(rng_state)
+        self.v, self.h = v0.astype(np.float64), np.zeros(rbm.n_hidden)
+
+    def _parameters(self) -> list[np.ndarray]:
+        return [t + f for t, f in zip(self.theta, self.F, strict=True)]
+
+    def sweep(self) -> np.ndarray:
+        W, b, c = self._parameters()
+        self.h = self.rng.bernoulli(sigmoid(c + self.v @ W))
+        p = sigmoid(b + W @ self.h)
+        self.v = self.rng.bernoulli(p)
+        return p
+
+    def climb(self, max_sweeps: int) -> int:
+        W, b, c = self._parameters()
+        sweep, before = 0, None
+        while sweep < max_sweeps and (before is None or (before != self.v).any()):
+            sweep += 1
+            self.h = (c + self.v @ W > 0).astype(np.float64)
+            before, self.v = self.v, (b + W @ self.h > 0).astype(np.float64)
+        return sweep
+
+    def push(self, eps: float, alpha: float, mean_field: bool = False) -> float:
+        W, _, c = self._parameters()
+        h = sigmoid(c + self.v @ W) if mean_field else self.h
+        s = [np.outer(self.v, h), self.v, h]
+        self.F = [alpha * f + eps * (r - x) for f, r, x in zip(self.F, self.R, s, strict=True)]
+        return float(np.sqrt(sum((f**2).sum() for f in self.F)))

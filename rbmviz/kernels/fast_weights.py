@@ -49,9 +49,10 @@ class Clock(NamedTuple):
     moment: np.ndarray
 
 
-def make_clock() -> Clock:
+def make_clock(rates: tuple[np.ndarray, ...]) -> Clock:
     """Return the clock of a chain that has not moved: theta_F = 0."""
-    return Clock(np.zeros(2, np.int64), np.array([0.0, 1.0]), np.zeros(3))
+    R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in rates)
+    return Clock(np.zeros(2, np.int64), np.array([0.0, 1.0]), np.array([0.0, 0.0, R_R]))
 
 
 @kernel
@@ -116,21 +117,30 @@ def dot(x, y):
 
 
 @kernel
-def fold(up, down, v, h, clock):
-    """Make theta_F = M (pull = 0, push = 1); rebuild the values under M and the tracked moments."""
+def fold(up, down, clock):
+    """Write theta_F out into M (pull = 0, push = 1); rebuild the values under M and the moments."""
     pull, push = f32(clock.scale[0]), f32(clock.scale[1])
     write_out(up.fast, up.rates, pull, push)
     write_out(down.fast, down.rates, pull, push)
     clock.scale[0] = 0.0
     clock.scale[1] = 1.0
-    find_flips(up.flips, v)
     follow(up.fast, up.flips, True)
-    find_flips(down.flips, h)
     follow(down.fast, down.flips, True)
     F, R, F_down, R_down = up.fast, up.rates, down.fast, down.rates
     clock.moment[0] = inner(F, F) + dot(F.bias, F.bias) + dot(F_down.bias, F_down.bias)
     clock.moment[1] = inner(F, R) + dot(F.bias, R.bias) + dot(F_down.bias, R_down.bias)
-    clock.moment[2] = inner(R, R) + dot(R.bias, R.bias) + dot(R_down.bias, R_down.bias)
+
+
+@kernel
+def decay(up, down, clock, alpha):
+    """theta_F <- alpha theta_F; every FOLD samples, or where push gets too small, M is written afresh."""
+    clock.scale[0] *= alpha
+    clock.scale[1] *= alpha
+    clock.moment[0] *= alpha * alpha
+    clock.moment[1] *= alpha
+    clock.counts[1] += 1
+    if clock.counts[1] % FOLD == 0 or clock.scale[1] < SMALLEST_PUSH:
+        fold(up, down, clock)
 
 
 @kernel
@@ -146,59 +156,63 @@ def add_outer(fast, index, n, weight, y, step):
 
 
 @kernel
-def track_moments(up, down, v, hidden, n_active, clock, eps, alpha, driven):
-    """Advance |theta_F|^2 and <theta_F, R> by one update, from values at v before the update."""
+def step_moments(up, down, visible, hidden, n_active, clock, eps, driven):
+    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s).
+
+    <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand.
+    """
     pull, push = clock.scale[0], clock.scale[1]
-    F_s = push * dot(up.fast.value[: hidden.shape[0]], hidden) + push * dot(down.fast.bias[: v.shape[0]], v)
+    F_s = push * (
+        dot(up.fast.value[: hidden.shape[0]], hidden) + dot(down.fast.bias[: visible.shape[0]], visible)
+    )
     size = dot(hidden, hidden)
-    s_s = n_active * size + n_active + size
-    norm, F_R, R_R = clock.moment[0], clock.moment[1], clock.moment[2]
+    gain = n_active * size + n_active + size
+    F_R, R_R = 0.0, 0.0
     if driven:
-        R_s = dot(up.rates.value[: hidden.shape[0]], hidden) + dot(down.rates.bias[: v.shape[0]], v)
+        R_s = dot(up.rates.value[: hidden.shape[0]], hidden) + dot(
+            down.rates.bias[: visible.shape[0]], visible
+        )
         F_s += pull * R_s
-        clock.moment[1] = alpha * F_R + eps * (R_R - R_s)
-        gain = R_R - 2.0 * R_s + s_s
-        clock.moment[0] = alpha**2 * norm + 2.0 * alpha * eps * (F_R - F_s) + eps**2 * gain
-    else:
-        clock.moment[0] = alpha**2 * norm - 2.0 * alpha * eps * F_s + eps**2 * s_s
+        F_R, R_R = clock.moment[1], clock.moment[2]
+        gain += R_R - 2.0 * R_s
+        clock.moment[1] += eps * (R_R - R_s)
+    clock.moment[0] += 2.0 * eps * (F_R - F_s) + eps * eps * gain
 
 
 @kernel
-def penalise(up, down, v, h, hidden, dense, clock, eps, alpha, driven):
-    """Advance theta_F by one emitted sample: theta_F <- alpha theta_F + eps (R - s).
+def penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha, driven):
+    """Advance theta_F by one emitted sample, theta_F <- alpha theta_F + eps (R - s), and return its norm.
 
-    hidden float32 (n_hidden,): the h of the statistics, the sampled one or (``dense``) its mean. ``up``
-    holds its values at v and ``down`` at h, before and after. Returns the norm of theta_F.
+    visible, hidden float32: the v and h of the statistics; hidden_rows[:n_rows]: where hidden is not 0.
+    ``up`` holds its values at v and ``down`` at the sampled h, before and after.
     """
-    find_flips(up.flips, v)
-    find_flips(down.flips, h)
-    n_active = up.flips.counts[2]
-    visible = np.empty(v.shape[0], np.float32)
-    for i in range(v.shape[0]):
-        visible[i] = f32(v[i])
-    track_moments(up, down, visible, hidden, n_active, clock, eps, alpha, driven)
-    clock.scale[0] *= alpha
-    clock.scale[1] *= alpha
-    clock.counts[1] += 1
-    if clock.counts[1] % FOLD == 0 or clock.scale[1] < SMALLEST_PUSH:
-        fold(up, down, v, h, clock)
-    if driven:
-        clock.scale[0] += eps
+    decay(up, down, clock, alpha)
     if eps > 0.0:
+        n_active = up.flips.counts[2]
+        step_moments(up, down, visible, hidden, n_active, clock, eps, driven)
+        if driven:
+            clock.scale[0] += eps
         step = f32(-eps / clock.scale[1])
         add_outer(up.fast, up.flips.active, n_active, visible, hidden, step)
-        if dense:
-            add_outer(down.fast, np.arange(h.shape[0]), h.shape[0], hidden, visible, step)
-        else:
-            add_outer(down.fast, down.flips.active, down.flips.counts[2], hidden, visible, step)
+        add_outer(down.fast, hidden_rows, n_rows, hidden, visible, step)
         # The values at v and h move with M: one step for each active input, one more for the bias.
         up_step = step * f32(n_active + 1)
-        for j in range(h.shape[0]):
+        for j in range(hidden.shape[0]):
             up.fast.value[j] += up_step * hidden[j]
-        down_step = step * f32(dot(hidden, h) + 1.0)
-        for i in range(v.shape[0]):
+        overlap = f32(1.0)
+        for q in range(down.flips.counts[2]):
+            overlap += hidden[down.flips.active[q]]
+        down_step = step * overlap
+        for i in range(visible.shape[0]):
             down.fast.value[i] += down_step * visible[i]
     return np.sqrt(max(clock.moment[0], 0.0))
+
+
+@kernel
+def as_float(bits, out):
+    """Write the bits as 0.0 and 1.0."""
+    for i in range(bits.shape[0]):
+        out[i] = f32(bits[i])
 
 
 @kernel
@@ -208,8 +222,9 @@ def driven_gibbs(up, down, v, h, clock, rng, eps, alpha, driven, mean_field, k, 
     Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or
     with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
     """
-    n_hidden = h.shape[0]
-    hidden = np.empty(n_hidden, np.float32)
+    hidden = np.empty(h.shape[0], np.float32)
+    visible = np.empty(v.shape[0], np.float32)
+    all_rows = np.arange(h.shape[0]).astype(np.int32)
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
@@ -224,13 +239,15 @@ def driven_gibbs(up, down, v, h, clock, rng, eps, alpha, driven, mean_field, k, 
             follow_all(up, v, driven, rebuild)
             clock.counts[0] += 1
         out_v[t] = v
+        as_float(v, visible)
+        hidden_rows, n_rows = down.flips.active, down.flips.counts[2]
         if mean_field:
             activation(up, clock.scale, driven, hidden)
             sigmoid_all(hidden)
+            hidden_rows, n_rows = all_rows, h.shape[0]
         else:
-            for j in range(n_hidden):
-                hidden[j] = f32(h[j])
-        out_drift[t] = penalise(up, down, v, h, hidden, mean_field, clock, eps, alpha, driven)
+            as_float(h, hidden)
+        out_drift[t] = penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha, driven)
 
 
 @kernel
@@ -254,6 +271,7 @@ def herding(up, down, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, ou
     then the update of theta_F with (v, h). Deterministic.
     """
     hidden = np.empty(h.shape[0], np.float32)
+    visible = np.empty(v.shape[0], np.float32)
     for t in range(out_v.shape[0]):
         sweeps, changed = 0, True
         while changed and sweeps < max_sweeps:
@@ -266,6 +284,7 @@ def herding(up, down, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, ou
             sweeps += 1
         out_v[t] = v
         out_sweeps[t] = sweeps
-        for j in range(h.shape[0]):
-            hidden[j] = f32(h[j])
-        out_drift[t] = penalise(up, down, v, h, hidden, False, clock, eps, alpha, True)
+        as_float(v, visible)
+        as_float(h, hidden)
+        rows, n_rows = down.flips.active, down.flips.counts[2]
+        out_drift[t] = penalise(up, down, visible, hidden, rows, n_rows, clock, eps, alpha, True)

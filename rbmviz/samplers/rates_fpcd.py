@@ -1,0 +1,84 @@
+"""Rates-FPCD: a Gibbs chain pushed away from where it has just been, and pulled to the data's rates."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.kernels.fast_weights import driven_gibbs
+from rbmviz.knobs import knob
+from rbmviz.rbm import Model
+from rbmviz.registry import sampler
+from rbmviz.samplers import Samples
+from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain
+
+
+@sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4: FPCD sampling with fixed rates")
+class RatesFPCD:
+    """Gibbs under theta + theta_F, with theta_F <- alpha theta_F + eps (R - s) after each sample.
+
+    R are the rates of the training set, s = (v h', v, h) the statistics of the sample. With eps = 0 it
+    is Gibbs, bit for bit.
+    """
+
+    exact_chain: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = False
+    needs_rates: ClassVar[bool] = True
+
+    eps: float = knob(
+        0.03,
+        1e-4,
+        1.0,
+        label="Step size",
+        scale="log",
+        zero=True,
+        help="How hard each sample pushes the chain away from itself: larger moves faster, and spoils more.",
+    )
+    alpha: float = knob(
+        1.0,
+        0.0,
+        1.0,
+        label="Decay",
+        help="Share of the push that stays after each sample: 1 samples best, 0.95 already forgets too soon.",
+    )
+    k: int = knob(
+        1,
+        1,
+        100,
+        label="Sweeps per sample",
+        scale="log",
+        help="Gibbs sweeps between two samples: more give cleaner samples, and fewer pushes per sweep.",
+    )
+    statistics: str = knob(
+        "sampled",
+        label="Statistics",
+        choices=("sampled", "mean"),
+        help="The h of each push: the drawn bits, or their means, which push more smoothly and cost more.",
+    )
+
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
+        """Return a chain started at v0 with theta_F = 0; see Sampler."""
+        return start_chain(model, rates_of(model, "rates_fpcd"), seed, v0)
+
+    def step(self, state: Chain, n: int) -> Samples:
+        """Advance the chain by n samples of k sweeps each, and theta_F after every one."""
+        v = np.empty((n, len(state.v)), np.uint8)
+        p = np.empty((n, len(state.v)), np.float32)
+        drift = np.empty(n)
+        driven_gibbs(
+            state.up,
+            state.down,
+            state.v,
+            state.h,
+            state.clock,
+            state.rng,
+            self.eps,
+            self.alpha,
+            True,
+            self.statistics == "mean",
+            self.k,
+            v,
+            p,
+            drift,
+        )
+        return Samples(v, p, {"sweeps": np.full(n, self.k), "drift": drift})

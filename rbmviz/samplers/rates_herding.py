@@ -1,0 +1,74 @@
+"""Rates-herding: the zero-temperature walk through the modes, driven by the data's rates."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.kernels.fast_weights import herding
+from rbmviz.knobs import knob
+from rbmviz.rbm import Model
+from rbmviz.registry import sampler
+from rbmviz.samplers import Samples
+from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain
+
+
+@sampler("rates_herding", label="rates-herding", paper="rates-FPCD, section 4: herding with fixed rates")
+class RatesHerding:
+    """Climb to a mode of theta + theta_F, emit it, theta_F <- alpha theta_F + eps (R - s).
+
+    Units are set to 1 where their pre-activation is above 0 (ties to 0), h and v in turn, until v stays.
+    Nothing is drawn: p is v.
+    """
+
+    exact_chain: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = True
+    needs_rates: ClassVar[bool] = True
+
+    eps: float = knob(
+        0.03,
+        1e-4,
+        10.0,
+        label="Step size",
+        scale="log",
+        zero=True,
+        help="How far each mode is pushed down: herding stands 10 to 100 times larger steps than rates-FPCD.",
+    )
+    alpha: float = knob(
+        1.0,
+        0.0,
+        1.0,
+        label="Decay",
+        help="Share of the push that stays after each sample: below 1 the walk falls into a cycle.",
+    )
+    max_sweeps: int = knob(
+        50,
+        1,
+        1000,
+        label="Most sweeps",
+        scale="log",
+        help="Climbing stops after so many sweeps: watch sweeps per sample to see whether it ever has to.",
+    )
+
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
+        """Return a walk started at v0 with theta_F = 0; see Sampler."""
+        return start_chain(model, rates_of(model, "rates_herding"), seed, v0)
+
+    def step(self, state: Chain, n: int) -> Samples:
+        """Advance the walk by n modes, and theta_F after every one."""
+        v = np.empty((n, len(state.v)), np.uint8)
+        sweeps, drift = np.empty(n, np.int64), np.empty(n)
+        herding(
+            state.up,
+            state.down,
+            state.v,
+            state.h,
+            state.clock,
+            self.eps,
+            self.alpha,
+            self.max_sweeps,
+            v,
+            sweeps,
+            drift,
+        )
+        return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "drift": drift})

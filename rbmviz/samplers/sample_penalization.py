@@ -1,0 +1,80 @@
+"""Sample penalization: each sample is made less likely, and nothing pulls back to the data."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.kernels.fast_weights import driven_gibbs
+from rbmviz.knobs import knob
+from rbmviz.rbm import Model
+from rbmviz.registry import sampler
+from rbmviz.samplers import Samples
+from rbmviz.samplers.fast_weights import Chain, start_chain
+
+
+@sampler(
+    "sample_penalization", label="Sample penalization", paper="rates-FPCD, section 3: sample penalization"
+)
+class SamplePenalization:
+    """Gibbs under theta + theta_F, with theta_F <- alpha theta_F - eps s after each sample.
+
+    The paper says that without decay the samples converge to a uniform law. With 0/1 units they converge
+    to the empty state instead: s only holds what is on, so the update stands still only at s = 0.
+    """
+
+    exact_chain: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = False
+    needs_rates: ClassVar[bool] = False
+
+    eps: float = knob(
+        0.001,
+        1e-5,
+        1.0,
+        label="Step size",
+        scale="log",
+        zero=True,
+        help="How much less likely each sample becomes: the chain leaves its mode, and soon the model, too.",
+    )
+    alpha: float = knob(
+        1.0,
+        0.0,
+        1.0,
+        label="Decay",
+        help="Share of the penalty that stays: at 1 the picture empties in the end, below 1 it need not.",
+    )
+    k: int = knob(
+        1,
+        1,
+        100,
+        label="Sweeps per sample",
+        scale="log",
+        help="Gibbs sweeps between two samples: more sweeps per penalty slow the drift down.",
+    )
+
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
+        """Return a chain started at v0 with theta_F = 0; see Sampler."""
+        return start_chain(model, None, seed, v0)
+
+    def step(self, state: Chain, n: int) -> Samples:
+        """Advance the chain by n samples of k sweeps each, and theta_F after every one."""
+        v = np.empty((n, len(state.v)), np.uint8)
+        p = np.empty((n, len(state.v)), np.float32)
+        drift = np.empty(n)
+        driven_gibbs(
+            state.up,
+            state.down,
+            state.v,
+            state.h,
+            state.clock,
+            state.rng,
+            self.eps,
+            self.alpha,
+            False,
+            False,
+            self.k,
+            v,
+            p,
+            drift,
+        )
+        return Samples(v, p, {"sweeps": np.full(n, self.k), "drift": drift})

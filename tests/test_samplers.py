@@ -1,0 +1,297 @@
+"""Every sampler against the paper's own formulas, the model's exact law, and the contract of the registry."""
+
+import dataclasses
+import itertools
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import naive
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from rbmviz import RBM, BadInput, Model, rng
+from rbmviz.kernels import random as random_kernels
+from rbmviz.knobs import knobs_of
+from rbmviz.registry import samplers
+from rbmviz.samplers import list_samplers, make_sampler, sample, stream
+
+NAMES = list_samplers()
+
+
+@pytest.fixture(scope="module")
+def wide() -> Model:
+    """70 x 37: wider than a block of the generator, not a multiple of the padding."""
+    g = np.random.default_rng(1)
+    rbm = RBM(g.normal(0, 0.3, (70, 37)), g.normal(0, 0.5, 70), g.normal(0, 0.5, 37))
+    return Model(rbm, rbm.rates(g.integers(0, 2, (200, 70), dtype=np.uint8)))
+
+
+# Kernels against oracles
+
+
+def test_random_bits_and_draws_are_those_of_the_oracle():
+    state = rng.kernel_state(11, "chain")
+    oracle = naive.Xoshiro(state.copy())
+    out = np.empty(rng.LANES, np.uint32)
+    for _ in range(3):
+        random_kernels.random_bits(state, out)
+        np.testing.assert_array_equal(out, oracle.block())
+    mean = np.random.default_rng(0).random(150).astype(np.float32)
+    drawn = np.empty(150, np.uint8)
+    random_kernels.bernoulli(state, mean, drawn)
+    np.testing.assert_array_equal(drawn, oracle.bernoulli(mean))
+
+
+def test_xoshiro_reference_vector():
+    """First outputs for the state 1, 2, 3, 4 (also in the tests of Rust's rand_xoshiro)."""
+    oracle = naive.Xoshiro(np.array([[1], [2], [3], [4]], np.uint32))
+    assert [oracle.block()[0] for _ in range(4)] == [641, 1573767, 3222811527, 3517856514]
+
+
+def test_sigmoid_is_accurate():
+    x = np.linspace(-30, 30, 20_001).astype(np.float32)
+    got = np.array([random_kernels.sigmoid(value) for value in x])
+    assert np.abs(got - naive.sigmoid(x.astype(np.float64))).max() < 1.2e-7
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_gibbs_is_the_naive_chain_bit_for_bit(wide, k):
+    v0 = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
+    got = sample(wide, make_sampler("gibbs", k=k), 400, seed=9, v0=v0)
+    oracle = naive.FastWeights(wide, rng.kernel_state(9, "chain"), v0)
+    for v, p in zip(got.v, got.p, strict=True):
+        for _ in range(k):
+            want = oracle.sweep()
+        np.testing.assert_array_equal(v, oracle.v)
+        np.testing.assert_allclose(p, want, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs"),
+    [
+        ("rates_fpcd", {"eps": 0.05, "alpha": 1.0}),
+        ("rates_fpcd", {"eps": 0.05, "alpha": 0.9, "k": 2}),
+        ("rates_fpcd", {"eps": 0.05, "alpha": 0.0}),
+        ("rates_fpcd", {"eps": 0.05, "alpha": 0.95, "statistics": "mean"}),
+        ("sample_penalization", {"eps": 0.02, "alpha": 1.0}),
+        ("sample_penalization", {"eps": 0.02, "alpha": 0.3}),
+    ],
+)
+def test_driven_chains_are_the_papers_formulas(wide, name, knobs):
+    """Same draws, theta_F kept densely in float64; 300 samples pass a fold.
+
+    Longer runs part where a uniform falls between float32 and float64 means (about 2e-5 apart).
+    """
+    v0 = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
+    got = sample(wide, make_sampler(name, **knobs), 300, seed=4, v0=v0)
+    oracle = naive.FastWeights(wide, rng.kernel_state(4, "chain"), v0, rates=name == "rates_fpcd")
+    for v, drift in zip(got.v, got.info["drift"], strict=True):
+        for _ in range(knobs.get("k", 1)):
+            oracle.sweep()
+        np.testing.assert_array_equal(v, oracle.v)
+        want = oracle.push(knobs["eps"], knobs["alpha"], knobs.get("statistics") == "mean")
+        assert drift == pytest.approx(want, rel=2e-4)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.9])
+def test_herding_is_the_papers_formula(wide, alpha):
+    v0 = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
+    sampler = make_sampler("rates_herding", eps=0.3, alpha=alpha, max_sweeps=20)
+    got = sample(wide, sampler, 300, v0=v0)
+    oracle = naive.FastWeights(wide, rng.kernel_state(0, "chain"), v0)
+    for v, sweeps, drift in zip(got.v, got.info["sweeps"], got.info["drift"], strict=True):
+        assert sweeps == oracle.climb(20)
+        np.testing.assert_array_equal(v, oracle.v)
+        assert drift == pytest.approx(oracle.push(0.3, alpha), rel=2e-4)
+
+
+def test_knobs_turned_in_mid_run_are_exact(wide):
+    v0 = np.zeros(70, np.uint8)
+    sampler = make_sampler("rates_fpcd", eps=0.1)
+    state = sampler.init(wide, 8, v0)
+    oracle = naive.FastWeights(wide, rng.kernel_state(8, "chain"), v0)
+    for eps, alpha in [(0.1, 1.0), (0.01, 0.5), (0.0, 0.99), (0.3, 1.0)]:
+        sampler = dataclasses.replace(sampler, eps=eps, alpha=alpha)
+        for v, drift in zip(*(lambda s: (s.v, s.info["drift"]))(sampler.step(state, 90)), strict=True):
+            oracle.sweep()
+            np.testing.assert_array_equal(v, oracle.v)
+            assert drift == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_long_run_does_not_lose_its_fast_weights(wide):
+    """100,000 samples at alpha = 1: pull R and push M grow apart without bound unless they are folded."""
+    sampler = make_sampler("rates_fpcd", eps=0.1)
+    state = sampler.init(wide, 1)
+    drift = sampler.step(state, 100_000).info["drift"]
+    pull, push = state.clock.scale
+    F = [
+        pull * state.up.rates.rows[:, :37] + push * state.up.fast.rows[:, :37].astype(float),
+        pull * state.up.rates.bias[:37] + push * state.up.fast.bias[:37].astype(float),
+        pull * state.down.rates.bias[:70] + push * state.down.fast.bias[:70].astype(float),
+    ]
+    assert drift[-1] == pytest.approx(np.sqrt(sum((f**2).sum() for f in F)), rel=1e-3)
+    np.testing.assert_allclose(state.up.fast.rows[:, :37], state.down.fast.rows[:, :70].T, atol=1e-3)
+    assert drift[-1000:].mean() == pytest.approx(drift[50_000:51_000].mean(), rel=0.5)
+
+
+# Laws
+
+
+def chi_square_p(model: Model, sampler, n: int, thin: int) -> float:
+    """p-value of the visible states of a thinned chain under the model's exact law."""
+    start = sampler.init(model, 3)
+    v = sampler.step(start, n * thin).v[thin - 1 :: thin]
+    counts = np.bincount(v @ (1 << np.arange(4, -1, -1)), minlength=32)
+    expected = naive.joint(model.rbm).sum(axis=1) * n
+    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), 31))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if samplers[name].exact_chain])
+def test_exact_chains_have_the_models_law(name, model):
+    assert chi_square_p(model, make_sampler(name), 20_000, 10) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs"),
+    [("gibbs", {"temperature": 1.3}), ("rates_fpcd", {"eps": 0.3}), ("sample_penalization", {"eps": 0.03})],
+)
+def test_other_chains_do_not(name, knobs, model):
+    assert chi_square_p(model, make_sampler(name, **knobs), 20_000, 10) < 1e-6
+
+
+def test_penalization_without_decay_ends_at_the_empty_state(model):
+    """The paper says: at the uniform law. With 0/1 units only what is on is penalised, so all turns off.
+
+    theta_F <- theta_F - eps s stands still only where s = (v h', v, h) is 0.
+    """
+    sampler = make_sampler("sample_penalization", eps=0.001)
+    state = sampler.init(model, 5)
+    early, late = sampler.step(state, 1000).v, sampler.step(state, 60_000).v[-10_000:]
+    assert early.mean() > 0.3
+    assert late.mean() < 0.05
+    decayed = make_sampler("sample_penalization", eps=0.001, alpha=0.99)
+    assert sample(model, decayed, 60_000, seed=5).v[-10_000:].mean() > 0.3
+
+
+# Equivalences
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.7, 0.0])
+@pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization"])
+def test_without_pushes_they_are_gibbs_bit_for_bit(wide, name, alpha):
+    want = sample(wide, make_sampler("gibbs", k=2), 600, seed=3)
+    got = sample(wide, make_sampler(name, eps=0.0, alpha=alpha, k=2), 600, seed=3)
+    np.testing.assert_array_equal(got.v, want.v)
+    np.testing.assert_array_equal(got.p, want.p)
+    assert (got.info["drift"] == 0).all()
+
+
+def test_herding_draws_nothing(wide):
+    v0 = np.ones(70, np.uint8)
+    a, b = (sample(wide, make_sampler("rates_herding"), 50, seed=seed, v0=v0).v for seed in (1, 2))
+    np.testing.assert_array_equal(a, b)
+    assert (a != a[0]).any()
+
+
+# Contract, for every registered sampler
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_how_steps_are_cut_changes_nothing(name, wide):
+    sampler = make_sampler(name)
+    whole = sampler.step(sampler.init(wide, 7), 300)
+    state = sampler.init(wide, 7)
+    cut = [sampler.step(state, n) for n in (1, 9, 0, 290)]
+    np.testing.assert_array_equal(np.concatenate([s.v for s in cut]), whole.v)
+    np.testing.assert_array_equal(np.concatenate([s.p for s in cut]), whole.p)
+    for trace in whole.info:
+        np.testing.assert_array_equal(np.concatenate([s.info[trace] for s in cut]), whole.info[trace])
+    streamed = list(itertools.islice(stream(wide, sampler, seed=7, chunk=100), 3))
+    np.testing.assert_array_equal(np.concatenate([s.v for s in streamed]), whole.v)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_and_threads(name, wide):
+    sampler = make_sampler(name)
+    alone = [sample(wide, sampler, 200, seed=seed).v for seed in (1, 2)]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda seed: sample(wide, sampler, 200, seed=seed).v, (1, 2)))
+    np.testing.assert_array_equal(together, alone)
+    assert (alone[0] != alone[1]).any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_and_kinds(name, wide):
+    samples = sample(wide, make_sampler(name), 25)
+    assert samples.v.shape == samples.p.shape == (25, 70)
+    assert (samples.v.dtype, samples.p.dtype) == (np.uint8, np.float32)
+    assert set(np.unique(samples.v)) <= {0, 1}
+    assert ((samples.p >= 0) & (samples.p <= 1)).all()
+    assert samples.info["sweeps"].shape == (25,)
+    assert all(trace.shape == (25,) for trace in samples.info.values())
+    assert sample(wide, make_sampler(name), 0).v.shape == (0, 70)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_live_knobs_keep_the_chain(name, wide):
+    sampler = make_sampler(name)
+    state = sampler.init(wide, 1)
+    sampler.step(state, 5)
+    for knob in knobs_of(sampler).values():
+        assert knob.live
+        value = knob.choices[-1] if knob.choices else knob.hi
+        samples = dataclasses.replace(sampler, **{knob.name: value}).step(state, 3)
+        assert np.isfinite(samples.p).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_input(name, wide, model):
+    cls = samplers[name]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        cls().k = 3
+    for knob in knobs_of(cls).values():
+        with pytest.raises(BadInput, match=knob.name):
+            make_sampler(name, **{knob.name: "hot" if knob.choices else knob.hi * 1.5})
+    with pytest.raises(BadInput, match="70 values"):
+        make_sampler(name).init(wide, 0, np.zeros(71, np.uint8))
+    with pytest.raises(BadInput, match="whole number"):
+        sample(wide, make_sampler(name), -1)
+    if cls.needs_rates:
+        with pytest.raises(BadInput, match="needs the rates"):
+            make_sampler(name).init(Model(wide.rbm), 0)
+    else:
+        assert sample(Model(wide.rbm), make_sampler(name), 2).v.shape == (2, 70)
+
+
+def test_unknown_names_get_the_nearest():
+    with pytest.raises(BadInput, match="did you mean 'rates_fpcd'"):
+        make_sampler("rates_fcpd")
+    with pytest.raises(BadInput, match="did you mean 'alpha'"):
+        make_sampler("rates_fpcd", alhpa=0.5)
+
+
+def test_each_kernel_compiles_once():
+    """Everything a page can do to the samplers, in a fresh process: no kernel may meet a second signature."""
+    code = """
+import dataclasses
+import numpy as np
+from rbmviz import RBM, Model
+from rbmviz.kernels import fast_weights, gibbs
+from rbmviz.knobs import knobs_of
+from rbmviz.samplers import list_samplers, make_sampler
+for m, n in ((20, 9), (33, 17)):
+    rbm = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
+    model = Model(rbm, rbm.rates(np.eye(m, dtype=np.uint8)))
+    for name in list_samplers():
+        sampler = make_sampler(name)
+        state = sampler.init(model, 0)
+        for knob in knobs_of(sampler).values():
+            for value in knob.choices or (knob.lo, knob.hi, 1):
+                dataclasses.replace(sampler, **{knob.name: value}).step(state, 1)
+for kernel in (gibbs.gibbs, fast_weights.driven_gibbs, fast_weights.herding):
+    assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
