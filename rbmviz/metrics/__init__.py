@@ -1,0 +1,25 @@
+"""Metrics: one file each; streaming ones have ``update`` and ``value``, and none of them plots."""
+
+from rbmviz.metrics.coverage import Coverage
+from rbmviz.metrics.exact import exact_gradient, log_likelihood, log_z, probabilities
+from rbmviz.metrics.isl import ISL, Kernel, isl, reference
+from rbmviz.registry import metrics
+
+
+def list_metrics() -> list[str]:
+    """Return the registered names."""
+    return list(metrics)
+
+
+__all__ = [
+    "ISL",
+    "Coverage",
+    "Kernel",
+    "exact_gradient",
+    "isl",
+    "list_metrics",
+    "log_likelihood",
+    "log_z",
+    "probabilities",
+    "reference",
+]

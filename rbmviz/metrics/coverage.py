@@ -1,0 +1,99 @@
+"""Mode coverage: which classes a chain visits, how often it changes, and how far it strays from the data."""
+
+from typing import Protocol
+
+import numpy as np
+
+from rbmviz.errors import BadInput
+from rbmviz.kernels import hamming
+from rbmviz.registry import metric
+
+PERCENTILE = 99
+
+
+class Labelled(Protocol):
+    """What Coverage asks of a data set; ``rbmviz.datasets.Dataset`` has it."""
+
+    @property
+    def train(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def validation(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def test(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def train_labels(self) -> np.ndarray | None: ...  # noqa: D102
+    @property
+    def classes(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+@metric("coverage")
+class Coverage:
+    """Nearest training examples of a stream of samples, in Hamming distance; of equals the first.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Without labels only distances are known: no classes, no switches.
+    max_examples : int, optional
+        Compare with so many training examples, evenly spaced, instead of all.
+
+    Attributes
+    ----------
+    examples : int
+        Training examples compared with.
+    threshold : float
+        99th percentile of the distances of held-out data (validation and test) to their own nearest
+        examples; a sample farther away counts as spurious. NaN without held-out data.
+    n, switches : int
+        Samples so far; class changes between consecutive ones.
+    occupancy : int64 (classes,)
+        Samples of each class.
+    """
+
+    def __init__(self, dataset: Labelled, max_examples: int | None = None) -> None:
+        total = len(dataset.train)
+        if not total:
+            raise BadInput("Coverage: the training part is empty; there is nothing to compare with.")
+        chosen = np.arange(total)
+        if max_examples is not None and total > max_examples:
+            chosen = np.arange(max_examples) * total // max_examples
+        self.examples = len(chosen)
+        self._packed = hamming.pack(dataset.train[chosen])
+        self._width = dataset.train.shape[1]
+        self._labels = None if dataset.train_labels is None else dataset.train_labels[chosen]
+        held_out = np.concatenate([dataset.validation, dataset.test])
+        self.threshold = (
+            float(np.percentile(self.nearest(held_out)[1], PERCENTILE)) if len(held_out) else np.nan
+        )
+        self.occupancy = np.zeros(0 if self._labels is None else len(dataset.classes), np.int64)
+        self.n = self.switches = self._far = 0
+        self._last = -1
+
+    def nearest(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest example (its place among those compared with) and its distance, int64 (n,)."""
+        if v.ndim != 2 or v.shape[1] != self._width:
+            raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
+        index, distance = np.zeros(len(v), np.int64), np.zeros(len(v), np.int64)
+        for at, block in zip(range(0, len(v), hamming.BLOCK), hamming.blocks(v), strict=True):
+            part = slice(at, at + block.shape[1])
+            hamming.nearest(self._packed, block, index[part], distance[part])
+        return index, distance
+
+    def update(self, v: np.ndarray) -> np.ndarray:
+        """Take further consecutive samples, uint8 (n, n_visible); return their classes, int64 (n,)."""
+        index, distance = self.nearest(v)
+        self.n += len(v)
+        self._far += int((distance > self.threshold).sum())
+        if self._labels is None or not len(v):
+            return np.zeros(0, np.int64)
+        classes = self._labels[index]
+        before = np.concatenate([[classes[0] if self._last < 0 else self._last], classes[:-1]])
+        self.switches += int((classes != before).sum())
+        self._last = int(classes[-1])
+        self.occupancy += np.bincount(classes, minlength=len(self.occupancy))
+        return classes
+
+    @property
+    def spurious(self) -> float:
+        """Share of samples farther from every example than ``threshold``; NaN where that is not known."""
+        return self._far / self.n if self.n and not np.isnan(self.threshold) else np.nan

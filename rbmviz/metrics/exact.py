@@ -1,0 +1,89 @@
+"""The truth, by enumeration of the smaller layer: log Z, likelihood, probabilities, gradient."""
+
+import numpy as np
+
+from rbmviz.errors import BadInput
+from rbmviz.kernels.enumerate import log_weights
+from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
+
+MOST_UNITS = 25
+MOST_PROBABILITIES = 20
+LOG_RANGE = 700.0
+"""exp of at most this is a finite float64."""
+
+
+def _states(n: int) -> np.ndarray:
+    """Return all states of n units, float64 (2^n, n); the first unit is the slowest bit."""
+    return (np.arange(2**n)[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(np.float64)
+
+
+def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return W (enumerated, summed out) and the two biases, float64, the smaller layer first."""
+    W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
+    W, own, other = (W, b, c) if rbm.n_visible <= rbm.n_hidden else (W.T, c, b)
+    if len(own) > MOST_UNITS:
+        raise BadInput(
+            f"This model is too large to enumerate: its smaller layer has {len(own)} units, at most "
+            f"{MOST_UNITS} can be done; estimate log Z by annealed importance sampling (AIS) instead."
+        )
+    return np.ascontiguousarray(W), own, other
+
+
+def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # type: ignore[no-untyped-def]
+    """Yield (first state, log p~ of consecutive states of the enumerated layer)."""
+    n_high = len(own) // 2
+    high, low = _states(n_high), _states(len(own) - n_high)
+    low_sum, low_bias = low @ W[n_high:], low @ own[n_high:]
+    largest = (np.abs(W).sum(axis=0) + np.abs(other)).max()
+    group = min(int(LOG_RANGE / largest), 16) if largest > 0 else 16
+    if group:
+        low_factor, out = np.exp(low_sum), np.empty(len(low))
+    for i, state in enumerate(high):
+        activation, bias = other + state @ W[:n_high], low_bias + state @ own[:n_high]
+        if group:
+            log_weights(bias, np.exp(activation), low_factor, group, out)
+            yield i * len(low), out
+        else:
+            yield i * len(low), bias + softplus(activation + low_sum).sum(axis=1)
+
+
+def log_z(rbm: RBM) -> float:
+    """Return log Z by enumerating the smaller layer (at most 25 units), in nats, float64 throughout."""
+    total = -np.inf
+    for _, logs in _log_weight_blocks(*_smaller(rbm)):
+        total = np.logaddexp(total, np.logaddexp.reduce(logs))
+    return float(total)
+
+
+def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
+    """Return the exact mean log-likelihood of rows v (n, n_visible), in nats a row."""
+    return float(-rbm.free_energy(v).mean()) - log_z(rbm)
+
+
+def probabilities(rbm: RBM) -> np.ndarray:
+    """Return p(v) of all 2^n_visible states, float64; the first unit is the slowest bit. n_visible <= 20."""
+    if rbm.n_visible > MOST_PROBABILITIES:
+        raise BadInput(
+            f"All 2^{rbm.n_visible} probabilities would not fit; at most {MOST_PROBABILITIES} visible units."
+        )
+    logs = -rbm.free_energy(_states(rbm.n_visible))
+    return np.exp(logs - np.logaddexp.reduce(logs))
+
+
+def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
+    """Return the exact gradient of the mean log-likelihood of rows v: <s>_data - <s>_model."""
+    W, own, other = _smaller(rbm)
+    n_high, normaliser = len(own) // 2, log_z(rbm)
+    low = _states(len(own) - n_high)
+    mean_W, mean_own, mean_other = np.zeros_like(W), np.zeros_like(own), np.zeros_like(other)
+    for first, logs in _log_weight_blocks(W, own, other):
+        high = np.tile(_states(n_high)[first // len(low)], (len(low), 1))
+        states, p = np.hstack([high, low]), np.exp(logs - normaliser)
+        means = sigmoid(states @ W + other)
+        mean_W += (states * p[:, None]).T @ means
+        mean_own += p @ states
+        mean_other += p @ means
+    data = rbm.rates(v)
+    visible_first = rbm.n_visible <= rbm.n_hidden
+    mean_b, mean_c = (mean_own, mean_other) if visible_first else (mean_other, mean_own)
+    return Statistics(data.W - (mean_W if visible_first else mean_W.T), data.b - mean_b, data.c - mean_c)

@@ -1,0 +1,216 @@
+"""Indirect sampling likelihood: how well samples, as centres of a kernel density, explain held-out data."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+
+from rbmviz.errors import BadInput
+from rbmviz.kernels import hamming
+from rbmviz.registry import metric
+
+BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
+"""Grid of the kernel parameter, finer towards 1; the mean kernel, which pays for each, uses every fourth."""
+
+Kernel = Literal["binary", "mean"]
+
+COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
+"""Numbers of samples at which a curve has a point."""
+
+ROWS = 256
+"""Samples scored at once by the mean kernel."""
+
+
+class Score(NamedTuple):
+    """An ISL: mean nats a test point, kernel beta, samples, standard error over the test points."""
+
+    isl: float
+    beta: float
+    n: int
+    std_error: float
+
+
+class Point(NamedTuple):
+    """ISL at one number of samples for every beta of the grid."""
+
+    n: int
+    test: np.ndarray
+    std_error: np.ndarray
+    validation: np.ndarray
+
+
+def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or (width is not None and rows.shape[1] != width):
+        raise BadInput(f"ISL: {name} has shape {rows.shape}; it must be (n, {width or 'n_visible'}).")
+    if rows.size and not (rows.dtype == np.uint8 and rows.max() <= 1):
+        raise BadInput(f"ISL: {name} must be uint8 rows of 0 and 1.")
+    return rows
+
+
+@metric("isl")
+class ISL:
+    """Streaming ISL of one chain's samples (paper rates-FPCD, section 2.4; Desjardins et al., 2010).
+
+    P(t) = 1/N sum_s prod_d beta^[t_d = s_d] (1 - beta)^[t_d != s_d], averaged in logs over test points.
+
+    Parameters
+    ----------
+    test : uint8 (n, n_visible)
+    validation : uint8 (n, n_visible), optional
+        Chooses beta; without it every question must name a beta.
+    kernel : "binary" (default) or "mean"
+        Binary: the kernel above on 0/1 samples. It depends on Hamming distances only; their histograms
+        are kept, so that a value for any beta costs one pass over the bins. Mean: samples are means p,
+        kernel parameter lambda + (1 - 2 lambda) p with lambda = 1 - beta; a matrix product for each beta,
+        hundreds of times slower.
+    betas : floats in (1/2, 1), optional
+        The grid that validation chooses from.
+    counts : whole numbers, optional
+        Numbers of samples at which ``curve`` has a point, however updates are cut.
+    """
+
+    def __init__(
+        self,
+        test: np.ndarray,
+        validation: np.ndarray | None = None,
+        *,
+        kernel: Kernel = "binary",
+        betas: Sequence[float] | None = None,
+        counts: Sequence[int] | None = None,
+    ) -> None:
+        test = _bits("test", test)
+        if not len(test):
+            raise BadInput("ISL: the test part is empty; give at least one test point.")
+        if validation is None or not len(validation):
+            validation = np.zeros((0, test.shape[1]), np.uint8)
+        validation = _bits("validation", validation, test.shape[1])
+        if kernel not in ("binary", "mean"):
+            raise BadInput(f"ISL: kernel = '{kernel}' is not one of binary, mean.")
+        default = BETAS if kernel == "binary" else BETAS[::4]
+        self.betas = np.array(default if betas is None else betas, dtype=np.float64)
+        if not ((self.betas > 0.5) & (self.betas < 1)).all():
+            raise BadInput("ISL: every beta must lie between 1/2 and 1.")
+        self.n = 0
+        self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
+        self._counts = COUNTS if counts is None else np.unique(np.array(counts, dtype=np.int64))
+        self._points: list[Point] = []
+        points = np.concatenate([test, validation])
+        if kernel == "binary":
+            self._packed = hamming.pack(points)
+            self._histograms = np.zeros((len(points), self._width + 1), np.int64)
+        else:
+            self._rows = points.astype(np.float32)
+            self._sums = np.full((len(points), len(self.betas)), -np.inf)
+
+    def update(self, samples: np.ndarray) -> Self:
+        """Take further samples: v uint8 (m, n_visible), for the mean kernel p float (m, n_visible)."""
+        samples = np.asarray(samples)
+        if samples.ndim != 2 or samples.shape[1] != self._width:
+            raise BadInput(f"ISL: the samples have shape {samples.shape}; it must be (m, {self._width}).")
+        at = 0
+        while at < len(samples):
+            later = self._counts[np.searchsorted(self._counts, self.n, side="right") :]
+            end = min(len(samples), at + int(later[0]) - self.n) if len(later) else len(samples)
+            self._add(samples[at:end])
+            self.n += end - at
+            at = end
+            if len(later) and self.n == later[0]:
+                logs = self._log_densities(self.betas)
+                test = logs[: self._n_test]
+                error = test.std(axis=0) / math.sqrt(self._n_test)
+                self._points.append(Point(self.n, test.mean(axis=0), error, self._validation(logs)))
+        return self
+
+    def _add(self, samples: np.ndarray) -> None:
+        if self._kernel == "binary":
+            for block in hamming.blocks(_bits("samples", samples)):
+                hamming.count_distances(self._packed, block, self._histograms)
+            return
+        for at in range(0, len(samples), ROWS):
+            p = samples[at : at + ROWS].astype(np.float32)
+            for b, beta in enumerate(self.betas):
+                mean = np.float32(1 - beta) + np.float32(2 * beta - 1) * p
+                off = np.log1p(-mean)
+                logs = self._rows @ (np.log(mean) - off).T + off.sum(axis=1, dtype=np.float64)
+                most = np.maximum(logs.max(axis=1), self._sums[:, b])
+                total = np.exp(logs - most[:, None]).sum(axis=1) + np.exp(self._sums[:, b] - most)
+                self._sums[:, b] = most + np.log(total)
+
+    def _log_densities(self, betas: np.ndarray) -> np.ndarray:
+        """Return log P of every test and validation point for each beta, float64 (points, betas)."""
+        if self._kernel == "mean":
+            return self._sums[:, np.searchsorted(self.betas, betas)] - math.log(self.n)
+        out = np.empty((len(self._packed), len(betas)))
+        hamming.log_mixtures(self._histograms, np.log(betas) - np.log1p(-betas), out)
+        return out + self._width * np.log(betas) - math.log(self.n)
+
+    def _validation(self, logs: np.ndarray) -> np.ndarray:
+        rows = logs[self._n_test :]
+        return rows.mean(axis=0) if len(rows) else np.full(logs.shape[1], np.nan)
+
+    def _best(self, validation: np.ndarray, beta: float | None) -> int:
+        """Return the grid index of beta, or of the best beta on the validation part."""
+        if beta is not None:
+            found = np.flatnonzero(np.isclose(self.betas, beta))
+            if not len(found):
+                raise BadInput(f"ISL: beta = {beta} is not on the grid; name it in betas.")
+            return int(found[0])
+        if np.isnan(validation).any():
+            raise BadInput("ISL: there is no validation part to choose beta on; give one, or a beta.")
+        return int(validation.argmax())
+
+    def value(self, beta: float | None = None) -> Score:
+        """Return the ISL of all samples so far, for the beta best on the validation part, or for yours.
+
+        Raises
+        ------
+        BadInput
+            Before the first sample; where beta is None and there is no validation part; for the mean
+            kernel, where beta is not on the grid.
+        """
+        if self.n == 0:
+            raise BadInput("ISL: there are no samples yet.")
+        betas = self.betas
+        if beta is not None and self._kernel == "binary":
+            betas, b = np.array([beta], dtype=np.float64), 0
+            logs = self._log_densities(betas)
+        else:
+            logs = self._log_densities(betas)
+            b = self._best(self._validation(logs), beta)
+        test = logs[: self._n_test, b]
+        error = float(test.std() / math.sqrt(self._n_test))
+        return Score(float(test.mean()), float(betas[b]), self.n, error)
+
+    def curve(self, beta: float | None = None) -> list[Score]:
+        """Return one score for each count passed, beta chosen on the validation part at each, or yours."""
+        chosen = [(point, self._best(point.validation, beta)) for point in self._points]
+        return [
+            Score(float(point.test[b]), float(self.betas[b]), point.n, float(point.std_error[b]))
+            for point, b in chosen
+        ]
+
+
+def isl(
+    samples: np.ndarray,
+    test: np.ndarray,
+    validation: np.ndarray | None = None,
+    *,
+    kernel: Kernel = "binary",
+    beta: float | None = None,
+) -> Score:
+    """Return the ISL of samples at once; see ISL."""
+    betas = [beta] if beta is not None and kernel == "mean" else None
+    return ISL(test, validation, kernel=kernel, betas=betas, counts=()).update(samples).value(beta)
+
+
+def reference(
+    train: np.ndarray,
+    test: np.ndarray,
+    validation: np.ndarray | None = None,
+    *,
+    kernel: Kernel = "binary",
+) -> Score:
+    """Return the score of the training set as its own sample: the reference line of the curves."""
+    return isl(train, test, validation, kernel=kernel)

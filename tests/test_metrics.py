@@ -1,0 +1,204 @@
+"""ISL, coverage and exact values against sums written out."""
+
+from types import SimpleNamespace
+
+import naive
+import numpy as np
+import pytest
+
+from rbmviz import RBM, BadInput, Statistics
+from rbmviz.kernels import hamming
+from rbmviz.metrics import (
+    ISL,
+    Coverage,
+    exact_gradient,
+    isl,
+    log_likelihood,
+    log_z,
+    probabilities,
+    reference,
+)
+
+
+def bits(seed: int, n: int, width: int = 70) -> np.ndarray:
+    g = np.random.default_rng(seed)
+    return (g.random((n, width)) < g.random(width)).astype(np.uint8)
+
+
+def naive_isl(samples, test, beta):
+    """The product over pixels for every pair, in float64."""
+    total = 0.0
+    for t in test:
+        kernel = np.prod(
+            np.where(t == 1, 1 - beta + (2 * beta - 1) * samples, beta - (2 * beta - 1) * samples), axis=1
+        )
+        total += np.log(kernel.mean())
+    return total / len(test)
+
+
+@pytest.mark.parametrize("width", [70, 128, 300])  # fewer, whole, and more than four words
+def test_histograms_count_every_distance(width):
+    points, samples = bits(1, 13, width), bits(2, 600, width)
+    histograms = np.zeros((13, width + 1), np.int64)
+    for block in hamming.blocks(samples):
+        hamming.count_distances(hamming.pack(points), block, histograms)
+    for point, histogram in zip(points, histograms, strict=True):
+        want = np.bincount((point != samples).sum(axis=1), minlength=width + 1)
+        np.testing.assert_array_equal(histogram, want)
+
+
+@pytest.mark.parametrize("beta", [0.6, 0.9, 0.99])
+def test_binary_isl_is_the_product_over_pixels(beta):
+    samples, test = bits(1, 40), bits(2, 9)
+    assert isl(samples, test, beta=beta).isl == pytest.approx(naive_isl(samples, test, beta), rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.6, 0.9, 0.99])
+def test_mean_isl_is_the_product_over_pixels(beta):
+    p, test = np.random.default_rng(0).random((600, 70)), bits(2, 9)
+    got = isl(p, test, kernel="mean", beta=beta)
+    assert got.isl == pytest.approx(naive_isl(p, test, beta), rel=1e-5)
+    on_bits = isl(bits(1, 40).astype(float), test, kernel="mean", beta=beta).isl
+    assert on_bits == pytest.approx(isl(bits(1, 40), test, beta=beta).isl, rel=1e-5)
+
+
+def test_far_samples_do_not_underflow():
+    far = isl(np.zeros((3, 3000), np.uint8), np.ones((2, 3000), np.uint8), beta=0.999).isl
+    assert far == pytest.approx(3000 * np.log(0.001))
+
+
+@pytest.mark.parametrize("kernel", ["binary", "mean"])
+def test_curves_do_not_depend_on_how_updates_are_cut(kernel):
+    samples, test, validation = bits(1, 300), bits(2, 9), bits(3, 7)
+    whole = ISL(test, validation, kernel=kernel, counts=(1, 7, 100, 300)).update(samples)
+    cut = ISL(test, validation, kernel=kernel, counts=(1, 7, 100, 300))
+    for part in np.split(samples, [1, 2, 50, 51, 299]):
+        cut.update(part)
+    curve = whole.curve()
+    assert [score.n for score in curve] == [1, 7, 100, 300]
+    np.testing.assert_allclose(np.array(cut.curve()), np.array(curve), rtol=1e-6)
+    assert curve[1] == pytest.approx(isl(samples[:7], test, validation, kernel=kernel), rel=1e-6)
+    assert curve[-1] == pytest.approx(whole.value(), rel=1e-9)
+
+
+def test_beta_is_chosen_on_the_validation_part_only():
+    samples = bits(1, 50)
+    near, far = samples[:20], 1 - samples[:20]
+    sharp = ISL(far, near, counts=()).update(samples).value()
+    blunt = ISL(near, far, counts=()).update(samples).value()
+    assert sharp.beta > 0.99
+    assert blunt.beta < 0.65
+    assert blunt.isl < ISL(near, near, counts=()).update(samples).value().isl
+
+
+def test_standard_error_is_that_of_the_mean_over_test_points():
+    samples, test = bits(1, 50), bits(2, 9)
+    single = [isl(samples, test[i : i + 1], beta=0.9).isl for i in range(9)]
+    assert isl(samples, test, beta=0.9).std_error == pytest.approx(np.std(single) / 3)
+
+
+def test_the_training_set_scores_better_than_noise():
+    data = bits(4, 300)
+    train, test, validation = data[:200], data[200:250], data[250:]
+    assert reference(train, test, validation).isl > isl(bits(9, 200), test, validation).isl + 1
+
+
+def test_isl_refuses_bad_input():
+    with pytest.raises(BadInput, match="no samples yet"):
+        ISL(bits(1, 3)).value(0.9)
+    with pytest.raises(BadInput, match="no validation part"):
+        ISL(bits(1, 3)).update(bits(2, 3)).value()
+    with pytest.raises(BadInput, match=r"\(m, 70\)"):
+        ISL(bits(1, 3)).update(bits(2, 3, 71))
+    with pytest.raises(BadInput, match="0 and 1"):
+        ISL(bits(1, 3)).update(2 * bits(2, 3))
+    with pytest.raises(BadInput, match="empty"):
+        ISL(bits(1, 0))
+
+
+def labelled(**parts) -> SimpleNamespace:
+    return SimpleNamespace(classes=("a", "b", "c"), **parts)
+
+
+def test_coverage_is_the_nearest_example_by_brute_force():
+    train, samples, held_out = bits(1, 500), bits(2, 300), bits(3, 60)
+    labels = np.random.default_rng(0).integers(0, 3, 500)
+    data = labelled(train=train, train_labels=labels, validation=held_out[:20], test=held_out[20:])
+    coverage = Coverage(data)
+    cut = [coverage.update(part) for part in np.split(samples, [1, 100])]
+
+    def brute(rows):
+        d = (rows[:, None] != train).sum(axis=2)
+        return d.argmin(axis=1), d.min(axis=1)
+
+    index, distance = brute(samples)
+    np.testing.assert_array_equal(coverage.nearest(samples), (index, distance))
+    np.testing.assert_array_equal(np.concatenate(cut), labels[index])
+    np.testing.assert_array_equal(coverage.occupancy, np.bincount(labels[index], minlength=3))
+    assert coverage.switches == (np.diff(labels[index]) != 0).sum()
+    assert coverage.threshold == np.percentile(brute(held_out)[1], 99)
+    assert coverage.spurious == (distance > coverage.threshold).mean()
+    assert 0 < coverage.spurious < 1
+
+
+def test_coverage_of_fewer_examples_and_of_data_without_labels():
+    train = bits(1, 500)
+    few = Coverage(labelled(train=train, train_labels=None, validation=train[:0], test=train[:0]), 100)
+    assert few.examples == 100
+    np.testing.assert_array_equal(few.nearest(train[::5])[1], 0)
+    assert few.update(train[1:4]).size == 0
+    assert np.isnan(few.spurious)
+    assert few.switches == 0
+
+
+# Exact values
+
+
+@pytest.fixture(params=[(5, 3), (4, 7)], ids=["wide", "tall"])
+def small(request) -> RBM:
+    m, n = request.param
+    g = np.random.default_rng(5)
+    return RBM(g.normal(0, 1, (m, n)), g.normal(0, 1, m), g.normal(0, 1, n))
+
+
+def test_log_z_and_probabilities_are_the_sums_over_all_states(small):
+    weights = [
+        -naive.energy(small, v, h)
+        for v in naive.states(small.n_visible)
+        for h in naive.states(small.n_hidden)
+    ]
+    assert log_z(small) == pytest.approx(np.logaddexp.reduce(weights), rel=1e-12)
+    want = naive.joint(small).sum(axis=1)
+    np.testing.assert_allclose(probabilities(small), want, rtol=1e-9)
+    v = naive.states(small.n_visible)[[0, 3, 3]].astype(np.uint8)
+    assert log_likelihood(small, v) == pytest.approx(np.log(want[[0, 3, 3]]).mean(), rel=1e-9)
+
+
+def test_log_z_of_huge_weights_does_not_overflow():
+    rbm = RBM(np.array([[800.0, -900.0], [300.0, 2.0]]), np.array([5.0, -3.0]), np.array([1.0, 0.0]))
+    weights = [-naive.energy(rbm, v, h) for v in naive.states(2) for h in naive.states(2)]
+    assert log_z(rbm) == pytest.approx(np.logaddexp.reduce(weights), rel=1e-12)
+
+
+def test_exact_gradient_is_the_slope_of_the_likelihood(small):
+    v = np.random.default_rng(1).integers(0, 2, (20, small.n_visible), dtype=np.uint8)
+    gradient, step = exact_gradient(small, v), 1e-2
+    for name in "Wbc":
+        for place in np.ndindex(getattr(small, name).shape):
+            sides = []
+            for sign in (1, -1):
+                parts = {x: getattr(small, x).copy() for x in "Wbc"}
+                parts[name][place] += sign * step
+                sides.append(log_likelihood(RBM(**parts), v))
+            slope = (sides[0] - sides[1]) / (2 * step)
+            assert getattr(gradient, name)[place] == pytest.approx(slope, abs=2e-4)
+    assert isinstance(gradient, Statistics)
+    assert np.abs(gradient.W).max() > 0.01
+
+
+def test_what_is_too_large_is_refused():
+    rbm = RBM(np.zeros((26, 30)), np.zeros(26), np.zeros(30))
+    with pytest.raises(BadInput, match=r"26 units.*AIS"):
+        log_z(rbm)
+    with pytest.raises(BadInput, match="at most 20"):
+        probabilities(rbm)
