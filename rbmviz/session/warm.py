@@ -1,0 +1,28 @@
+"""Compiling every kernel of a run before somebody waits for it."""
+
+import time
+
+import numpy as np
+
+from rbmviz.datasets import Dataset
+from rbmviz.metrics import ISL, Coverage
+from rbmviz.rbm import RBM, Model
+from rbmviz.samplers import list_samplers, make_sampler, sample
+
+
+def warm_up() -> float:
+    """Run every sampler and live metric once on a toy model; return the seconds it took.
+
+    Compiled kernels go into the cache folder, so only the first call on a machine takes long.
+    """
+    begin = time.perf_counter()
+    rbm = RBM(np.zeros((4, 3)), np.zeros(4), np.zeros(3))
+    rows = np.eye(4, dtype=np.uint8)
+    model = Model(rbm, rbm.rates(rows))
+    for name in list_samplers():
+        v = sample(model, make_sampler(name), 2).v
+    ISL(rows, rows).update(v).value()
+    Coverage(
+        Dataset("toy", rows, rows, rows, "", "", train_labels=np.arange(4), classes=tuple("abcd"))
+    ).update(v)
+    return time.perf_counter() - begin
