@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -15,3 +18,14 @@ def rbm() -> RBM:
 def model(rbm: RBM) -> Model:
     data = np.random.default_rng(8).integers(0, 2, (40, 5), dtype=np.uint8)
     return Model(rbm, rbm.rates(data), {"dataset": "random bits"})
+
+
+@pytest.fixture
+def data_dir(monkeypatch) -> Path:
+    """The folder with the published arrays (mnist.npz ...): RBMVIZ_DATA_DIR, or ../shared/data here."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("RBMVIZ_DATA_DIR", beside))
+    if not (folder / "mnist.npz").is_file():
+        pytest.skip("no folder with mnist.npz: set RBMVIZ_DATA_DIR")
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(folder))
+    return folder

@@ -1,6 +1,9 @@
 """Data sets: one file a data set or generator, each a registered function returning one Dataset."""
 
+import importlib
+import inspect
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,8 @@ class Dataset:
     Parameters
     ----------
     name : str
-        Registered name with its binarisation, for example ``usps@0.3``; ``load_dataset`` takes it back.
+        Registered name, with the binarisation where it is not the usual one (``usps@0.5``);
+        ``load_dataset`` takes it back.
     train, validation, test : uint8 (n, n_visible), values 0 and 1, read-only
         Parts may be empty where the data has none.
     train_labels, validation_labels, test_labels : int64 (n,) or None
@@ -62,14 +66,45 @@ class Dataset:
         return self.train.shape[1]
 
 
-def load_dataset(name: str, **options: Any) -> Dataset:
-    """Return a data set; an ``@`` names another binarisation: ``usps@0.5``, ``mnist@bernoulli``."""
-    base, _, rule = name.partition("@")
+def load_dataset(name: str | Path, **options: Any) -> Dataset:
+    """Return a data set by name, or read one from a file (.npz or .csv; see ``datasets.own``).
+
+    An ``@`` names another binarisation: ``usps@0.5``, ``mnist@bernoulli``. Options go to the data set's
+    function: ``load_dataset("bas", size=3)``.
+
+    Raises
+    ------
+    BadInput
+        Where there is no such data set or file, it is not on this machine, or holds what it should not.
+    """
+    if Path(name).suffix in (".npz", ".csv"):
+        return importlib.import_module("rbmviz.datasets.own").load_file(name)
+    base, _, rule = str(name).partition("@")
+    function = datasets[base]
     if rule:
         options["binarise"] = rule
-    return datasets[base](**options)
+    for option in options:
+        if option not in inspect.signature(function).parameters:
+            raise BadInput(f"The data set {base} has no option '{option}'.")
+    return function(**options)
 
 
 def list_datasets() -> list[str]:
     """Return the registered names."""
     return list(datasets)
+
+
+def describe() -> list[dict[str, str]]:
+    """Return name, description and whereabouts of every data set, for lists."""
+    raw = importlib.import_module("rbmviz.datasets.raw")
+    rows = []
+    for name in datasets:
+        function = datasets[name]
+        needs = {"mnist55k": "mnist"}.get(name, name)
+        where = "at hand"
+        if needs in raw.SOURCES:
+            path = raw.path_of(needs)
+            where = str(path) if path else f"missing: run 'rbmviz data get {needs}'"
+        about = (function.__doc__ or "").splitlines()[0]
+        rows.append({"name": name, "description": about, "where": where})
+    return rows

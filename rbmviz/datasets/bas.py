@@ -1,0 +1,37 @@
+"""Bars and Stripes."""
+
+import numpy as np
+
+from rbmviz.datasets import Dataset
+from rbmviz.errors import BadInput
+from rbmviz.registry import dataset
+
+
+@dataset("bas")
+def bas(size: int = 4) -> Dataset:
+    """Bars and Stripes size x size (default 4): 2^size patterns of whole rows, 2^size of whole columns.
+
+    All-0 and all-1 are in both families and appear twice: 32 rows for size 4, 30 of them distinct (Fischer
+    and Igel; paper UCD prints 36). Nothing can be held out of a complete list: validation and test are
+    the training part itself.
+    """
+    if size != int(size) or not 2 <= size <= 12:
+        raise BadInput(f"bas: size = {size} is outside 2 to 12.")
+    lines = (np.arange(2**size)[:, None] >> np.arange(size - 1, -1, -1) & 1).astype(np.uint8)
+    stripes = np.repeat(lines[:, :, None], size, axis=2).reshape(-1, size * size)
+    bars = np.repeat(lines[:, None, :], size, axis=1).reshape(-1, size * size)
+    rows = np.concatenate([stripes, bars])
+    labels = np.repeat([0, 1], 2**size)
+    return Dataset(
+        name="bas",
+        train=rows,
+        validation=rows,
+        test=rows,
+        train_labels=labels,
+        validation_labels=labels,
+        test_labels=labels,
+        binarisation="made as bits",
+        source="MacKay (2003); as in Fischer and Igel, and in the papers' code",
+        classes=("stripes", "bars"),
+        image_shape=(size, size),
+    )

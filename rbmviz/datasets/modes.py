@@ -1,0 +1,41 @@
+"""Artificial Modes: four far-apart prototypes, nothing in between."""
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.datasets import Dataset
+from rbmviz.errors import BadInput
+from rbmviz.registry import dataset
+
+UNITS = 16
+COPIES = 2500
+
+
+@dataset("modes")
+def modes(p: float = 0.001, seed: int = 0) -> Dataset:
+    """Four 16-bit prototypes, 2,500 copies each, every bit flipped with probability p (default 0.001).
+
+    Prototypes: all 0, all 1, left half 0 and right half 1, and its complement (Desjardins et al., 2010;
+    paper population CD, section 4). The parts are three independent draws: 10,000 / 1,000 / 1,000.
+    """
+    if not 0 <= p <= 0.5:
+        raise BadInput(f"modes: p = {p} is outside 0 to 0.5.")
+    half = np.arange(UNITS) * 2 // UNITS % 2
+    prototypes = np.array([np.zeros(UNITS), np.ones(UNITS), half, 1 - half], np.uint8)
+    parts, labels = {}, {}
+    for part, copies in (("train", COPIES), ("validation", COPIES // 10), ("test", COPIES // 10)):
+        g = rng.generator(seed, f"modes {part}")
+        labels[part] = g.permutation(np.repeat(np.arange(4), copies))
+        flips = g.random((4 * copies, UNITS)) < p
+        parts[part] = prototypes[labels[part]] ^ flips
+    return Dataset(
+        name="modes",
+        **parts,
+        binarisation="made as bits",
+        source="Desjardins, Courville, Bengio, Vincent, Delalleau (2010)",
+        train_labels=labels["train"],
+        validation_labels=labels["validation"],
+        test_labels=labels["test"],
+        classes=("all 0", "all 1", "right half", "left half"),
+        image_shape=(4, 4),
+    )

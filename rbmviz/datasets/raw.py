@@ -1,0 +1,240 @@
+"""Grey-level arrays as they were published: found in a folder, or downloaded once, with checksums.
+
+An array file NAME.npz is looked for in ``RBMVIZ_DATA_DIR``, then in the cache folder. Loading never
+downloads; ``fetch`` does. ``RBMVIZ_DATA_MIRROR`` names a web folder to download from instead of the
+public hosts (a school's proxy, a test).
+"""
+
+import bz2
+import gzip
+import hashlib
+import io
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rbmviz.errors import BadInput, unknown
+from rbmviz.paths import cache_dir
+from rbmviz.rbm import write_whole
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a data set is published, and how its files become arrays.
+
+    Parameters
+    ----------
+    hosts : web folders that hold all files, tried in turn
+    files : file name -> "md5:..." as published, or None where no checksum was ever published
+    decode : file contents by name -> arrays
+    content : sha256 of the decoded content (see ``content_digest``), for files without a checksum
+    """
+
+    hosts: tuple[str, ...]
+    files: Mapping[str, str | None]
+    decode: Callable[[dict[str, bytes]], Arrays]
+    content: str | None = None
+
+
+def content_digest(arrays: Arrays) -> str:
+    """Return the sha256 of the rows and labels of all parts, whatever their order."""
+    rows = [np.zeros((0, 0), np.uint8)]
+    for x in sorted(name for name in arrays if name == "x" or name.startswith("x_")):
+        flat = arrays[x].reshape(len(arrays[x]), -1).astype(np.uint8)
+        labels = arrays["y" + x[1:]].astype(np.uint8)[:, None]
+        rows.append(np.hstack([labels, flat]))
+    table = np.ascontiguousarray(np.vstack(rows[1:]))
+    return hashlib.sha256(b"".join(sorted(row.tobytes() for row in table))).hexdigest()
+
+
+def _idx(content: bytes) -> np.ndarray:
+    """Read the IDX format of MNIST: two zero bytes, type 8 (uint8), the rank, big-endian sizes, bytes."""
+    raw = gzip.decompress(content)
+    rank = raw[3]
+    shape = np.frombuffer(raw, ">i4", rank, offset=4)
+    return np.frombuffer(raw, np.uint8, offset=4 + 4 * rank).reshape(shape)
+
+
+def _mnist(files: dict[str, bytes]) -> Arrays:
+    names = {"x": "images-idx3", "y": "labels-idx1"}
+    parts = {"train": "train", "test": "t10k"}
+    return {
+        f"{kind}_{part}": _idx(files[f"{prefix}-{name}-ubyte.gz"])
+        for kind, name in names.items()
+        for part, prefix in parts.items()
+    }
+
+
+def _usps(files: dict[str, bytes]) -> Arrays:
+    """Read libsvm lines ``label 1:value 2:value ...``; values in [-1, 1], labels 1 to 10."""
+    arrays: Arrays = {}
+    for part, name in (("train", "usps.bz2"), ("test", "usps.t.bz2")):
+        lines = bz2.decompress(files[name]).decode().splitlines()
+        x, y = np.full((len(lines), 256), -1.0), np.empty(len(lines), np.uint8)
+        for i, line in enumerate(lines):
+            label, *pairs = line.split()
+            y[i] = int(float(label)) - 1
+            for pair in pairs:
+                place, value = pair.split(":")
+                x[i, int(place) - 1] = float(value)
+        arrays[f"x_{part}"] = np.rint(127.5 * (x + 1)).astype(np.uint8).reshape(-1, 16, 16)
+        arrays[f"y_{part}"] = y
+    return arrays
+
+
+def _letters(files: dict[str, bytes]) -> Arrays:
+    """Read letter.data: id, letter, next id, word, position, fold, 128 pixels by rows; fold 0 is the test."""
+    fields = [line.split() for line in gzip.decompress(files["letter.data.gz"]).decode().splitlines()]
+    fold = np.array([row[5] for row in fields], np.uint8)
+    columns: Arrays = {
+        "x": 255 * np.array([row[6:134] for row in fields], np.uint8).reshape(-1, 16, 8),
+        "y": np.array([ord(row[1]) - ord("a") for row in fields], np.uint8),
+        "word": np.array([row[3] for row in fields], np.uint16),
+    }
+    parts = {"train": fold != 0, "test": fold == 0}
+    return {f"{name}_{part}": x[rows] for name, x in columns.items() for part, rows in parts.items()}
+
+
+def _newsgroups(files: dict[str, bytes]) -> Arrays:
+    from scipy.io import loadmat
+
+    content = loadmat(io.BytesIO(files["20news_w100.mat"]))
+    return {
+        "x": content["documents"].toarray().T.astype(np.uint8),
+        "y": (content["newsgroups"].ravel() - 1).astype(np.uint8),
+        "words": np.array([str(word.item()) for word in content["wordlist"].ravel()]),
+        "groups": np.array([str(group.item()) for group in content["groupnames"].ravel()]),
+    }
+
+
+SOURCES = {
+    "mnist": Source(
+        (
+            "https://ossci-datasets.s3.amazonaws.com/mnist/",
+            "https://storage.googleapis.com/cvdf-datasets/mnist/",
+        ),
+        {
+            "train-images-idx3-ubyte.gz": "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
+            "train-labels-idx1-ubyte.gz": "md5:d53e105ee54ea40749a09fcbcd1e9432",
+            "t10k-images-idx3-ubyte.gz": "md5:9fb629c4189551a2d022fa330f9573f3",
+            "t10k-labels-idx1-ubyte.gz": "md5:ec29112dd5afa0611ce80d1b7f02629c",
+        },
+        _mnist,
+    ),
+    "fashion_mnist": Source(
+        (
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+            "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+        ),
+        {
+            "train-images-idx3-ubyte.gz": "md5:8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+            "train-labels-idx1-ubyte.gz": "md5:25c81989df183df01b3e8a0aad5dffbe",
+            "t10k-images-idx3-ubyte.gz": "md5:bef4ecab320f06d8554ea6380940ec79",
+            "t10k-labels-idx1-ubyte.gz": "md5:bb300cfdad3c16e7a12a480ee83cd310",
+        },
+        _mnist,
+    ),
+    "usps": Source(
+        ("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/",),
+        {
+            "usps.bz2": "md5:ec16c51db3855ca6c91edd34d0e9b197",
+            "usps.t.bz2": "md5:8ea070ee2aca1ac39742fdd1ef5ed118",
+        },
+        _usps,
+    ),
+    "letters": Source(
+        ("https://ai.stanford.edu/~btaskar/ocr/",),
+        {"letter.data.gz": None},
+        _letters,
+        content="15e721f1f23bb7b160f75840433cfae6180c65fd0d275cda5b9063a20c2a9830",
+    ),
+    "newsgroups": Source(
+        ("https://cs.nyu.edu/~roweis/data/", "http://www.cs.toronto.edu/~roweis/data/"),
+        {"20news_w100.mat": None},
+        _newsgroups,
+        content="e431d852ee63bb0357ab8379c11bf523815617b14867a6f605acdfdd16f6b2a3",
+    ),
+}
+
+
+def path_of(name: str) -> Path | None:
+    """Return the file that ``arrays`` would read, None where there is none."""
+    folders = [Path(os.environ["RBMVIZ_DATA_DIR"])] if os.environ.get("RBMVIZ_DATA_DIR") else []
+    for folder in [*folders, cache_dir() / "data"]:
+        if (folder / f"{name}.npz").is_file():
+            return folder / f"{name}.npz"
+    return None
+
+
+def arrays(name: str) -> Arrays:
+    """Return the published arrays: x_train, y_train, x_test, y_test (or x, y), uint8.
+
+    Raises
+    ------
+    BadInput
+        Where the file is not there (how to get it), or does not hold what it should.
+    """
+    path = path_of(name)
+    if path is None:
+        raise BadInput(
+            f"The data of '{name}' are not on this machine: run 'rbmviz data get {name}', or let "
+            f"RBMVIZ_DATA_DIR name a folder that holds {name}.npz."
+        )
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return dict(archive)
+    except (OSError, ValueError, EOFError) as error:
+        raise BadInput(f"'{path}' cannot be read ({error}): delete it and get it again.") from None
+
+
+def fetch(name: str) -> Path:
+    """Download a data set into the cache folder, check it, and return the path of its NAME.npz.
+
+    A file that is already there is kept. Every failure is a BadInput and leaves nothing behind.
+    """
+    import pooch
+
+    if name not in SOURCES:
+        raise unknown("download", name, SOURCES)
+    target = cache_dir() / "data" / f"{name}.npz"
+    if target.is_file():
+        return target
+    source, mirror = SOURCES[name], os.environ.get("RBMVIZ_DATA_MIRROR")
+    hosts = (f"{mirror.rstrip('/')}/{name}/",) if mirror else source.hosts
+    downloads = cache_dir() / "downloads" / name
+    contents, failures = {}, []
+    for host in hosts:
+        try:
+            for file, checksum in source.files.items():
+                path = pooch.retrieve(host + file, checksum, fname=file, path=downloads, progressbar=False)
+                contents[file] = Path(path).read_bytes()
+            break
+        except (OSError, ValueError) as error:  # unreachable, refused, or another checksum
+            failures.append(f"{host}: {' '.join(str(error).split())[:150]}")
+            contents.clear()
+    if not contents:
+        raise BadInput(
+            f"The data of '{name}' could not be downloaded ({'; '.join(failures)}): try again later."
+        )
+    try:
+        decoded = source.decode(contents)
+        if source.content is not None and content_digest(decoded) != source.content:
+            raise ValueError("its content is not what was published")
+    except Exception as error:
+        for file in source.files:
+            (downloads / file).unlink(missing_ok=True)
+        raise BadInput(
+            f"The download of '{name}' is damaged ({error}): it was deleted, get it again."
+        ) from None
+    target.parent.mkdir(parents=True, exist_ok=True)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **decoded)  # type: ignore[arg-type]
+    write_whole(target, packed.getvalue())
+    for file in source.files:
+        (downloads / file).unlink(missing_ok=True)
+    return target
