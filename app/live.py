@@ -1,0 +1,187 @@
+"""The live path: the browser asks for each frame over a WebSocket, and drags knobs over the same one.
+
+The browser asks, so a slow one gets fewer frames and a hidden one gets none. A message from it is JSON:
+a ``Wish`` asks for the next frame, ``{"tune": key, "knobs": {...}}`` changes knobs of a panel. A frame is
+one binary message: the length of a JSON header (uint32, little endian), the header, then the bytes that
+the header announces, panel by panel.
+"""
+
+import asyncio
+import contextlib
+import gc
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import anyio
+import numpy as np
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit import config
+
+from app.state import hub
+from rbmviz import BadInput
+from rbmviz.session import Race, Snapshot
+
+UNKNOWN = 4403
+"""Close code for a token or origin that is not ours: the page must not try again."""
+
+STRIP_SECONDS = 0.5
+"""Class strips and scores change slowly: sent this often."""
+
+QUIET_SECONDS = 5.0
+"""Paused runs have no news; a frame is sent at least this often, so that dead connections are found."""
+
+
+class Wish(NamedTuple):
+    """What a browser can show next; where it changes, the browser forgets what it had."""
+
+    fps: float
+    view: str  # "sequence", or "single": only the newest sample, with its mean
+    pixels: str  # "binary" or "mean"
+    cells: int
+    n_visible: int
+    panels: list[int]
+
+
+class Sent(NamedTuple):
+    """What a browser already has of one panel."""
+
+    run: int
+    n: int
+    strip_at: float
+
+
+class Viewer:
+    """One browser: remembers what it has, so that each frame carries only what is new."""
+
+    def __init__(self, race: Race) -> None:
+        self._race = race
+        self._wish: Wish | None = None
+        self._sent: dict[int, Sent] = {}
+
+    def frame(self, wish: Wish) -> bytes:
+        """Return the next frame."""
+        if wish != self._wish:
+            self._wish = wish
+            self._sent.clear()
+        heads, parts = [], []
+        for key, snapshot in self._race.snapshots():
+            if key in wish.panels and snapshot.frames.n_visible == wish.n_visible:
+                head, pictures = self._panel(key, snapshot, wish)
+                heads.append(head)
+                parts += pictures
+        header = json.dumps({"wish": wish._asdict(), "panels": heads}).encode()
+        return b"".join([len(header).to_bytes(4, "little"), header, *parts])
+
+    def _panel(self, key: int, shown: Snapshot, wish: Wish) -> tuple[dict[str, Any], list[bytes]]:
+        sent = self._sent.get(key)
+        if sent is None or sent.run != shown.run:
+            sent = Sent(shown.run, 0, 0.0)
+        frames = shown.frames
+        fresh = min(shown.n - sent.n, len(frames.v), wish.cells if wish.view == "sequence" else 1)
+        newest = slice(len(frames.v) - fresh, None)
+        parts = []
+        if wish.pixels == "binary" or wish.view == "single":
+            parts.append(frames.v[newest].tobytes())
+        if wish.pixels == "mean" or wish.view == "single":
+            parts.append(frames.p[newest].tobytes())
+        head: dict[str, Any] = {
+            "key": key,
+            "run": shown.run,
+            "status": shown.status,
+            "error": shown.error,
+            "n": shown.n,
+            "cells": fresh,
+            "seconds": shown.seconds,
+            "sweeps": shown.sweeps,
+            "switches": shown.switches,
+            "spurious": shown.spurious,
+            "drift": shown.drift,
+            "isl": None if shown.newest is None else shown.newest.isl,
+            "strip": None,
+        }
+        now = time.monotonic()
+        strip_at = sent.strip_at
+        if shown.occupancy is not None and shown.occupancy.size and now - strip_at > STRIP_SECONDS:
+            totals = shown.occupancy.sum(axis=1, keepdims=True)
+            shares = np.rint(255 * shown.occupancy / np.maximum(totals, 1)).astype(np.uint8)
+            head["strip"] = [*shares.shape, shown.bin_width]
+            parts.append(shares.tobytes())
+            strip_at = now
+        self._sent[key] = Sent(shown.run, shown.n, strip_at)
+        return head, parts
+
+
+def _of_this_page(socket: WebSocket) -> bool:
+    """Whether the request comes from a page that this server served (custom routes get no such check)."""
+    origin = socket.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == socket.headers.get("host")
+
+
+async def live(socket: WebSocket) -> None:
+    """Serve one browser until it leaves."""
+    race = hub().get(socket.path_params["token"])
+    if race is None or not _of_this_page(socket):
+        await socket.close(code=UNKNOWN)
+        return
+    await socket.accept()
+    wishes: asyncio.Queue[Wish] = asyncio.Queue()
+    sender = asyncio.create_task(_send_frames(socket, race, wishes))
+    try:
+        async for text in socket.iter_text():
+            message = json.loads(text)
+            if "tune" in message:
+                with contextlib.suppress(BadInput):  # a hand-made message; the page's own are in range
+                    race.tune(message["tune"], **message["knobs"])
+            else:
+                wishes.put_nowait(Wish(**message))
+    except WebSocketDisconnect:
+        pass
+    finally:
+        sender.cancel()
+
+
+async def _send_frames(socket: WebSocket, race: Race, wishes: asyncio.Queue[Wish]) -> None:
+    viewer, clock, before = Viewer(race), asyncio.get_running_loop().time, None
+    due = 0.0
+    while True:
+        wish = await wishes.get()
+        due = max(due + 1 / min(max(wish.fps, 1), 60), clock())
+        await asyncio.sleep(due - clock())
+        quiet = clock() + QUIET_SECONDS
+        while (news := (wish, race.running, *race.snapshots())) == before and clock() < quiet:
+            await asyncio.sleep(0.02)
+        before = news
+        await socket.send_bytes(viewer.frame(wish))
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Warm up in the background: the server answers at once, and the first page finds most of it loaded."""
+    warming = asyncio.create_task(anyio.to_thread.run_sync(_warm_up))
+    yield
+    warming.cancel()
+
+
+def _warm_up() -> None:
+    import altair  # noqa: F401
+    import pandas  # noqa: F401
+
+    from rbmviz.session import warm_up
+
+    warm_up()
+    # What is loaded by now stays: later collections need not look through it.
+    gc.collect()
+    gc.freeze()
+
+
+def live_path() -> str:
+    """Return the path of the WebSocket route, with the base path that the server runs under."""
+    base = config.get_option("server.baseUrlPath").strip("/")
+    return (f"/{base}" if base else "") + "/rbmviz/live/"
+
+
+routes = [WebSocketRoute(live_path() + "{token}", live)]

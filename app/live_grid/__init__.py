@@ -1,0 +1,99 @@
+"""The canvas component: live pictures, class strips, numbers and knobs of all panels of a race."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.views import colour, title
+from rbmviz.datasets import Dataset
+from rbmviz.knobs import Knob, knobs_of, values_of
+from rbmviz.session import Race
+
+HERE = Path(__file__).parent
+FPS = 20
+
+_component = st.components.v2.component(
+    "rbmviz_live_grid", js=(HERE / "grid.js").read_text(), css=(HERE / "grid.css").read_text()
+)
+
+
+def knob_spec(knob: Knob) -> dict[str, Any]:
+    """Return what the page needs to draw a knob's control, as JSON values."""
+    return {
+        "name": knob.name,
+        "kind": knob.kind.__name__,
+        "label": knob.label + (f" ({knob.unit})" if knob.unit else ""),
+        "help": knob.help,
+        "range": knob.range_text,
+        "scale": knob.scale,
+        "zero": knob.zero,
+        "choices": knob.choices,
+        # Infinite bounds have no slider; no knob of a sampler has them.
+        "lo": knob.lo if math.isfinite(knob.lo) else None,
+        "hi": knob.hi if math.isfinite(knob.hi) else None,
+    }
+
+
+def image_shape(n_visible: int, declared: tuple[int, int] | list[int] | None) -> tuple[int, int]:
+    """Return (rows, columns) of a picture of n_visible units: as declared, or nearly square."""
+    if declared is not None and math.prod(declared) == n_visible:
+        return declared[0], declared[1]
+    columns = math.isqrt(n_visible - 1) + 1
+    return -(-n_visible // columns), columns
+
+
+def data_shares(dataset: Dataset | None) -> list[float]:
+    """Return the share of each class in the training part."""
+    if dataset is None or dataset.train_labels is None:
+        return []
+    labels = dataset.train_labels
+    return [float((labels == c).mean()) for c in range(len(dataset.classes))]
+
+
+def live_grid(
+    race: Race,
+    url: str,
+    *,
+    view: str,
+    pixels: str,
+    cells: int,
+    present: bool,
+    on_edit: Callable[[], None],
+    on_remove: Callable[[], None],
+    key: str,
+) -> None:
+    """Mount the component; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
+    model, dataset = race.setting.model, race.setting.dataset
+    samplers = [(panel.key, panel.worker.sampler) for panel in race.panels]
+    declared = model.meta.get("image_shape") or (dataset.image_shape if dataset else None)
+    shares = data_shares(dataset)
+    _component(
+        key=key,
+        data={
+            "url": url,
+            "fps": FPS,
+            "view": view,
+            "pixels": pixels,
+            "cells": cells,
+            "present": present,
+            "n_visible": model.rbm.n_visible,
+            "shape": image_shape(model.rbm.n_visible, declared),
+            "classes": dataset.classes if dataset and shares else (),
+            "data_shares": shares,
+            "panels": [
+                {
+                    "key": panel_key,
+                    "label": title(sampler),
+                    "colour": colour(sampler.name),
+                    "knobs": [knob_spec(knob) for knob in knobs_of(sampler).values()],
+                    "values": values_of(sampler),
+                }
+                for panel_key, sampler in samplers
+            ],
+        },
+        on_edit_change=on_edit,
+        on_remove_change=on_remove,
+    )

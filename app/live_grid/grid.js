@@ -1,0 +1,407 @@
+// Live panels: pictures, class strips, numbers and knobs of every run of a race.
+// The server sends only what is new; everything shown is kept here and drawn whole, so that a new theme
+// or size needs no new data. Layout of a frame: see live.py.
+
+const UNKNOWN = 4403; // close code: this page's session is over
+const RETRY_MS = 500;
+const GAP = 2; // pixels of the picture between two cells
+
+const element = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'text') node.textContent = value;
+    else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) node.setAttribute(name, value === true ? '' : value);
+  }
+  node.append(...children);
+  return node;
+};
+
+const round3 = x => (x === 0 ? '0' : String(Number(x.toPrecision(3))));
+const whole = new Intl.NumberFormat('en');
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+
+// Colours
+
+function rgb(node, colour) {
+  node.style.color = colour;
+  return getComputedStyle(node).color.match(/[\d.]+/g).slice(0, 3).map(Number);
+}
+
+function ramp(from, to) {
+  const table = new Uint32Array(256), bytes = new Uint8Array(table.buffer);
+  for (let i = 0; i < 256; i++) {
+    for (let c = 0; c < 3; c++) bytes[4 * i + c] = from[c] + (to[c] - from[c]) * i / 255;
+    bytes[4 * i + 3] = 255;
+  }
+  return table;
+}
+
+// Knobs
+
+// A range input has 1000 steps; a log knob spends them on decades, and step 0 on 0 where 0 is allowed.
+const STEPS = 1000;
+
+function position(knob, value) {
+  if (knob.scale !== 'log') return STEPS * (value - knob.lo) / (knob.hi - knob.lo);
+  if (value === 0) return 0;
+  const first = knob.zero ? 20 : 0;
+  return first + (STEPS - first) * Math.log(value / knob.lo) / Math.log(knob.hi / knob.lo);
+}
+
+function valueAt(knob, step) {
+  let value;
+  if (knob.scale !== 'log') value = knob.lo + (knob.hi - knob.lo) * step / STEPS;
+  else {
+    const first = knob.zero ? 20 : 0;
+    if (step < first / 2 && knob.zero) return 0;
+    value = knob.lo * (knob.hi / knob.lo) ** (Math.max(step - first, 0) / (STEPS - first));
+  }
+  return knob.kind === 'int' ? Math.round(value) : Number(value.toPrecision(3));
+}
+
+function knobControl(knob, value, id, change) {
+  // change(value, done): while dragging done is false.
+  const help = element('button', { class: 'help', type: 'button', 'aria-label': `Help: ${knob.help}`, text: '?' },
+    element('span', { class: 'tip', 'aria-hidden': 'true', text: `${knob.help} Range: ${knob.range}.` }));
+  const label = element('label', { for: id, text: knob.label });
+  if (knob.kind === 'str') {
+    const select = element('select', { id, onchange: () => change(select.value, true) },
+      ...knob.choices.map(choice => element('option', { value: choice, text: choice })));
+    select.value = value;
+    return { node: element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, select)),
+             set: v => { select.value = v; } };
+  }
+  const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
+  const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
+  const show = v => {
+    box.value = round3(v);
+    range.setAttribute('aria-valuetext', round3(v));
+    range.style.setProperty('--fill', `${100 * range.value / STEPS}%`);
+  };
+  const set = v => { range.value = position(knob, v); show(v); };
+  const drag = done => { const v = valueAt(knob, Number(range.value)); show(v); change(v, done); };
+  range.addEventListener('input', () => drag(false));
+  range.addEventListener('change', () => drag(true));
+  let last = value;
+  box.addEventListener('change', () => {
+    let v = Number(box.value);
+    if (!Number.isFinite(v) || box.value.trim() === '') return show(last);
+    if (!(knob.zero && v === 0)) v = Math.min(Math.max(v, knob.lo), knob.hi);
+    if (knob.kind === 'int') v = Math.round(v);
+    set(v); change(v, true);
+  });
+  set(value);
+  return { node: element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, box), range),
+           set: v => { last = v; if (box.getRootNode().activeElement !== range) set(v); } };
+}
+
+// One panel
+
+const NUMBERS = [
+  ['isl', 'ISL', 'Indirect sampling likelihood in nats a test image: how well the samples so far cover unseen data. Higher is better.', p => p.isl === null ? '–' : p.isl.toFixed(1)],
+  ['switches', 'Class switches', 'How often the class of the nearest training example changed: a stuck chain has few.', p => p.switches === null ? '–' : compact.format(p.switches)],
+  ['spurious', 'Spurious', 'Samples farther from every training example than 99 % of held-out data are: watch it rise with the step size.', p => p.spurious === null ? '–' : (100 * p.spurious).toFixed(1) + ' %'],
+  ['speed', 'Samples/s', 'Samples a second of the sampler itself, scoring and waiting not counted.', p => p.seconds ? compact.format(p.n / p.seconds) : '–'],
+  ['sweeps', 'Sweeps/sample', 'Gibbs or maximisation sweeps spent on a sample, on average.', p => p.n ? round3(p.sweeps / p.n) : '–'],
+  ['drift', 'Drift', 'Norm of the fast parameters: how far the sampled model has moved from the trained one.', p => p.drift === null ? '–' : round3(p.drift)],
+];
+
+class Panel {
+  constructor(spec, grid) {
+    this.grid = grid;
+    this.key = spec.key;
+    this.run = -1;
+    this.state = null;
+    this.picture = element('canvas', { class: 'picture', role: 'img' });
+    this.strip = element('canvas', { class: 'strip', role: 'img' });
+    this.note = element('div', { class: 'note', hidden: true });
+    this.count = element('span', { class: 'count' });
+    this.title = element('h3');
+    this.knobs = element('div', { class: 'knobs' });
+    this.values = {};
+    const numbers = element('dl', { class: 'numbers' });
+    for (const [name, label, help] of NUMBERS) {
+      this.values[name] = element('dd', { 'data-number': name, text: '–' });
+      numbers.append(element('div', { title: help }, element('dt', { text: label }), this.values[name]));
+    }
+    this.node = element('section', { class: 'panel', 'data-key': spec.key },
+      element('header', {}, element('span', { class: 'swatch' }), this.title, this.count,
+        element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
+          text: '×', onclick: () => grid.trigger('remove', { key: this.key }) })),
+      element('div', { class: 'stage' }, this.picture, this.note), this.strip, numbers, this.knobs);
+    this.native = document.createElement('canvas');
+    this.configure(spec, true);
+  }
+
+  configure(spec, fresh) {
+    const cfg = this.grid.cfg;
+    this.spec = spec;
+    this.title.textContent = spec.label;
+    this.node.style.setProperty('--accent', spec.colour);
+    this.picture.setAttribute('aria-label', `Live samples of ${spec.label}`);
+    this.strip.setAttribute('aria-label', `Classes of the samples of ${spec.label} over time`);
+    this.strip.hidden = !cfg.classes.length;
+    if (fresh) {
+      this.controls = {};
+      this.knobs.replaceChildren(...spec.knobs.map(knob => {
+        const control = knobControl(knob, spec.values[knob.name], `knob-${this.key}-${knob.name}`,
+          (value, done) => this.grid.tune(this.key, { [knob.name]: value }, done));
+        this.controls[knob.name] = control;
+        return control.node;
+      }));
+    } else for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
+    const [rows, columns] = cfg.shape, size = rows * columns;
+    const across = cfg.view === 'single' ? 2 : cfg.cells, down = cfg.view === 'single' ? 1 : cfg.cells;
+    const layout = [rows, columns, across, down].join();
+    if (layout !== this.layout) {
+      this.layout = layout;
+      Object.assign(this, { rows, columns, across, down });
+      this.cells = new Uint8Array(across * down * size);
+      this.native.width = across * (columns + GAP) + GAP;
+      this.native.height = down * (rows + GAP) + GAP;
+      this.image = new ImageData(this.native.width, this.native.height);
+      this.node.style.setProperty('--aspect', `${this.native.width} / ${this.native.height}`);
+    }
+  }
+
+  // Take one panel's part of a frame; returns the offset behind it.
+  take(head, bytes, at) {
+    const cfg = this.grid.cfg, size = this.rows * this.columns, D = cfg.n_visible, packed = Math.ceil(D / 8);
+    if (head.run !== this.run) {
+      this.run = head.run;
+      this.cells.fill(0);
+      this.bins = null;
+    }
+    const slots = this.across * this.down;
+    const unpack = (slot, from) => { for (let i = 0; i < D; i++) this.cells[slot * size + i] = 255 * ((bytes[from + (i >> 3)] >> (7 - (i & 7))) & 1); };
+    const copy = (slot, from) => this.cells.set(bytes.subarray(from, from + D), slot * size);
+    if (cfg.view === 'single') {
+      for (let c = 0; c < head.cells; c++) unpack(0, at + c * packed);
+      at += head.cells * packed;
+      for (let c = 0; c < head.cells; c++) copy(1, at + c * D);
+      at += head.cells * D;
+    } else {
+      const width = cfg.pixels === 'mean' ? D : packed, put = cfg.pixels === 'mean' ? copy : unpack;
+      for (let c = 0; c < head.cells; c++) put((head.n - head.cells + c) % slots, at + c * width);
+      at += head.cells * width;
+    }
+    if (head.strip) {
+      const [bins, classes, width] = head.strip;
+      this.bins = { bins, classes, width, shares: bytes.slice(at, at + bins * classes) };
+      at += bins * classes;
+    }
+    this.state = head;
+    return at;
+  }
+
+  draw() {
+    const p = this.state;
+    if (!p) return;
+    this.drawPicture();
+    if (!this.strip.hidden) this.drawStrip();
+    this.node.dataset.n = p.n;
+    this.node.dataset.status = p.status;
+    this.count.textContent = whole.format(p.n);
+    this.count.title = `${whole.format(p.n)} samples`;
+    for (const [name, , , text] of NUMBERS) this.values[name].textContent = text(p);
+    const note = p.status === 'failed' ? p.error : p.status === 'starting' ? 'Preparing: on a new machine the kernels compile once, about ten seconds.' : '';
+    this.note.hidden = !note;
+    this.note.textContent = note;
+  }
+
+  fit(canvas, height) {
+    const ratio = window.devicePixelRatio || 1, w = Math.round(canvas.clientWidth * ratio), h = Math.round(height * ratio);
+    if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+    return canvas.getContext('2d');
+  }
+
+  drawPicture() {
+    const { rows, columns, across, down, cells } = this, paper = this.grid.paper, ink = this.grid.ink;
+    const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
+    px.fill(this.grid.gap);
+    for (let slot = 0, k = 0; slot < across * down; slot++) {
+      const corner = (Math.floor(slot / across) * (rows + GAP) + GAP) * W + (slot % across) * (columns + GAP) + GAP;
+      for (let i = 0; i < rows; i++) for (let j = 0, o = corner + i * W; j < columns; j++, k++, o++) px[o] = ink[cells[k]];
+    }
+    this.native.getContext('2d').putImageData(this.image, 0, 0);
+    const width = this.picture.clientWidth, x = this.fit(this.picture, width * this.native.height / this.native.width);
+    const scale = this.picture.width / this.native.width;
+    x.imageSmoothingEnabled = scale < 2;
+    x.imageSmoothingQuality = 'high';
+    x.drawImage(this.native, 0, 0, this.picture.width, this.picture.height);
+    if (this.grid.cfg.view !== 'single' && this.state.n) {
+      const slot = (this.state.n - 1) % (across * down), line = Math.max(2, 1.5 * scale);
+      x.strokeStyle = this.spec.colour;
+      x.lineWidth = line;
+      x.strokeRect(((slot % across) * (columns + GAP) + GAP / 2) * scale, (Math.floor(slot / across) * (rows + GAP) + GAP / 2) * scale,
+        (columns + GAP) * scale, (rows + GAP) * scale);
+    }
+  }
+
+  // Rows are classes, time runs to the right; the bars at the right are shares so far, ticks the data's.
+  drawStrip() {
+    const classes = this.grid.cfg.classes, n = classes.length, row = n > 12 ? 6 : 10;
+    const x = this.fit(this.strip, n * row + 2), ratio = this.strip.width / Math.max(this.strip.clientWidth, 1);
+    const width = this.strip.clientWidth, names = 14, bars = 34, wide = width - names - bars - 6;
+    x.setTransform(ratio, 0, 0, ratio, 0, 0);
+    x.clearRect(0, 0, width, n * row + 2);
+    const [r, g, b] = this.grid.colour(this.spec.colour), [tr, tg, tb] = this.grid.text;
+    x.fillStyle = `rgba(${tr},${tg},${tb},0.07)`;
+    x.fillRect(names, 0, wide, n * row);
+    x.font = `${row - 1}px ${getComputedStyle(this.node).fontFamily}`;
+    x.textBaseline = 'middle';
+    const held = this.bins;
+    const totals = new Float64Array(n);
+    if (held && held.classes === n) {
+      for (let t = 0; t < held.bins; t++) for (let c = 0; c < n; c++) {
+        const share = held.shares[t * n + c] / 255;
+        totals[c] += share / held.bins;
+        if (share === 0) continue;
+        x.fillStyle = `rgba(${r},${g},${b},${Math.sqrt(share)})`;
+        x.fillRect(names + wide * t / held.bins, c * row, wide / held.bins + 0.5, row - 1);
+      }
+    }
+    const most = Math.max(0.3, ...totals);
+    classes.forEach((name, c) => {
+      x.fillStyle = `rgba(${tr},${tg},${tb},0.75)`;
+      if (row >= 9 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
+      x.fillStyle = `rgba(${r},${g},${b},0.9)`;
+      x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
+      x.fillStyle = `rgb(${tr},${tg},${tb})`;
+      x.fillRect(names + wide + 6 + bars * this.grid.cfg.data_shares[c] / most, c * row - 0.5, 1.5, row - 1);
+    });
+    x.setTransform(1, 0, 0, 1, 0, 0);
+  }
+}
+
+// All panels, and the socket
+
+class Grid {
+  constructor(root, cfg, trigger) {
+    this.trigger = trigger;
+    this.cfg = cfg;
+    this.alive = true;
+    this.panels = new Map();
+    this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
+    this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
+    this.host = element('div', { class: 'race' });
+    root.append(this.banner, this.host, this.probe);
+    this.colours = {};
+    this.onShow = () => { if (!document.hidden && this.owed) this.ask(); };
+    document.addEventListener('visibilitychange', this.onShow);
+    this.resized = new ResizeObserver(() => this.draw());
+    this.resized.observe(this.host);
+    this.configure(cfg);
+    this.connect();
+  }
+
+  configure(cfg) {
+    const elsewhere = cfg.url !== this.cfg.url;
+    this.cfg = cfg;
+    this.host.classList.toggle('present', cfg.present);
+    for (const [key, panel] of this.panels) if (!cfg.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
+    for (const spec of cfg.panels) {
+      const panel = this.panels.get(spec.key);
+      if (panel) panel.configure(spec, false);
+      else this.panels.set(spec.key, new Panel(spec, this));
+      this.host.append(this.panels.get(spec.key).node);
+    }
+    if (elsewhere) this.socket.close();
+    this.draw();
+  }
+
+  colour(name) {
+    if (!(name in this.colours)) this.colours[name] = rgb(this.probe, name);
+    return this.colours[name];
+  }
+
+  theme() {
+    const text = rgb(this.probe, 'var(--st-text-color)'), paper = rgb(this.probe, 'var(--st-background-color)');
+    if (this.text && text.join() === this.text.join() && paper.join() === this.back.join()) return;
+    this.text = text;
+    this.back = paper;
+    const mix = share => paper.map((from, c) => from + (text[c] - from) * share);
+    this.ink = ramp(mix(0.05), mix(0.95));
+    this.gap = ramp(paper, mix(0.0))[0];
+  }
+
+  draw() {
+    if (!this.alive || !this.host.isConnected) return;
+    this.theme();
+    for (const panel of this.panels.values()) panel.draw();
+  }
+
+  connect() {
+    if (!this.alive) return;
+    const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.cfg.url);
+    socket.binaryType = 'arraybuffer';
+    socket.onopen = () => { this.banner.hidden = true; this.ask(); };
+    socket.onmessage = event => requestAnimationFrame(() => { if (socket === this.socket) { this.take(event.data); this.ask(); } });
+    socket.onclose = event => {
+      if (!this.alive) return;
+      if (event.code === UNKNOWN) return this.say('This page belongs to a session that has ended: reload it.');
+      this.say('Connection lost: trying again.');
+      setTimeout(() => this.connect(), RETRY_MS);
+    };
+  }
+
+  say(text) {
+    this.banner.textContent = text;
+    this.banner.hidden = false;
+  }
+
+  send(message) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  // What this page can show now. The server starts over when it changes; a frame made for an older wish
+  // says so and is dropped.
+  get wish() {
+    const { fps, view, pixels, cells, n_visible } = this.cfg;
+    return { fps, view, pixels, cells: cells * cells, n_visible, panels: [...this.panels.keys()] };
+  }
+
+  ask() {
+    this.owed = document.hidden;
+    if (!this.owed) this.send(this.wish);
+  }
+
+  take(buffer) {
+    const bytes = new Uint8Array(buffer), length = new DataView(buffer).getUint32(0, true);
+    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+    if (JSON.stringify(header.wish) !== JSON.stringify(this.wish)) return;
+    let at = 4 + length;
+    for (const head of header.panels) at = this.panels.get(head.key).take(head, bytes, at);
+    this.frames = (this.frames || 0) + 1;
+    this.host.dataset.frames = this.frames;
+    this.draw();
+  }
+
+  tune(key, knobs, done) {
+    this.send({ tune: key, knobs });
+    if (done) this.trigger('edit', { key, knobs });
+  }
+
+  close() {
+    this.alive = false;
+    document.removeEventListener('visibilitychange', this.onShow);
+    this.resized.disconnect();
+    this.socket.close();
+  }
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const grid = parentElement.rbmviz;
+  if (grid) {
+    grid.trigger = setTriggerValue;
+    grid.configure(data);
+  } else {
+    parentElement.rbmviz = new Grid(parentElement, data, setTriggerValue);
+  }
+  return () => {
+    parentElement.rbmviz?.close();
+    parentElement.rbmviz = null;
+    parentElement.replaceChildren();
+  };
+}

@@ -1,0 +1,12 @@
+"""Entry point: ``streamlit run app/main.py`` serves the pages and the live pictures."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # Streamlit starts this file outside its package
+
+import streamlit as st
+
+from app.live import lifespan, routes
+
+app = st.App(Path(__file__).with_name("shell.py"), routes=routes, lifespan=lifespan)

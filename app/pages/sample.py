@@ -1,0 +1,472 @@
+"""The race: samplers side by side on one model, live."""
+
+import math
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import streamlit as st
+
+from app import views
+from app.links import read_panels, write_panel
+from app.live import live_path
+from app.live_grid import image_shape, live_grid
+from app.state import data, pretrained, session_race, training_reference
+from rbmviz import BadInput, Model
+from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.models import list_models, load_model
+from rbmviz.registry import samplers
+from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.session import Race, Setting
+
+SPEEDS = (5, 20, 60, 200, 1000, 5000, math.inf)
+GRIDS = (6, 8, 10, 12)
+AUTOMATIC = "automatic"
+DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
+
+
+class Story(NamedTuple):
+    """A preset: a model and panels that show one thing, and the sentence that says what to look for."""
+
+    label: str
+    look: str
+    model: str
+    panels: list[str]
+
+
+STORIES = [
+    Story(
+        "The race",
+        "One model, four samplers: Gibbs stays with one digit, rates-FPCD walks through the classes.",
+        "mnist_fpcd",
+        DEFAULT_PANELS,
+    ),
+    Story(
+        "Gibbs sticks",
+        "More sweeps per sample and more heat hardly help Gibbs; a small step size does.",
+        "mnist_fpcd",
+        ["gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"],
+    ),
+    Story(
+        "CD digs holes",
+        "On a model trained by CD-1 the Gibbs chain never leaves its first digit; rates-FPCD still does.",
+        "mnist_cd1",
+        DEFAULT_PANELS,
+    ),
+    Story(
+        "Decay hurts",
+        "Decay that is good for training is bad for sampling: alpha 0.95 forgets where the chain has been.",
+        "mnist_fpcd",
+        ["rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"],
+    ),
+    Story(
+        "Penalization skews",
+        "Without the rates nothing pulls back to the data: sample penalization drifts into noise.",
+        "mnist_fpcd",
+        [
+            "rates_fpcd",
+            "sample_penalization",
+            "sample_penalization:alpha=0.95",
+            "sample_penalization:eps=0.001",
+        ],
+    ),
+]
+
+
+def main() -> None:
+    """Draw the page."""
+    present = st.query_params.get("present") == "1"
+    if not present:
+        st.markdown(
+            "##### One model, several ways to sample it: which chain walks through all the classes, "
+            "and which one sticks?"
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+        model_name = choose_model()
+        with st.popover("Settings", icon=":material/tune:"):
+            model_name, model = own_model(model_name)
+            setting, reason = choose_setting(model)
+        stories()
+    race, token, fresh = session_race(setting, st.session_state.get("speed", 60))
+    if fresh:
+        fill(race)
+    elif differs(race.setting, setting):
+        race.change(setting)
+    with left:
+        transport(race)
+    if look := st.session_state.get("story"):
+        st.caption(look)
+    if reason:
+        st.info(reason, icon=":material/info:")
+    panels(race, token, present)
+    charts(race, setting.dataset, present)
+    if not present:
+        exports(race, model_name)
+
+
+def differs(old: Setting, new: Setting) -> bool:
+    """Whether runs must begin anew; models and data sets are compared as objects."""
+    return any(a is not b and a != b for a, b in zip(old[2:], new[2:], strict=True)) or (
+        old.model is not new.model or old.dataset is not new.dataset
+    )
+
+
+def fill(race: Race) -> None:
+    """Give a new race the panels of the link, or the default ones, and start it."""
+    asked = st.query_params.get_all("p")
+    read, refused = read_panels(asked or DEFAULT_PANELS)
+    for sentence in refused:
+        st.warning(sentence, icon=":material/link_off:")
+    for sampler in read or read_panels(DEFAULT_PANELS)[0]:
+        race.add(sampler)
+    race.resume()
+    write_link(race)
+
+
+def write_link(race: Race) -> None:
+    """Put the panels into the page's address; the other controls put themselves there."""
+    st.query_params["p"] = [write_panel(panel.worker.sampler) for panel in race.panels]
+
+
+def choose_model() -> str:
+    """Return the name of the chosen pretrained model."""
+    names = list_models()
+    return st.selectbox(
+        "Model",
+        names,
+        index=names.index("mnist_fpcd"),
+        key="model",
+        bind="query-params",
+        width=180,
+        help="The trained RBM that all panels sample: compare one trained by CD-1 with one by FPCD.",
+    )
+
+
+def own_model(name: str) -> tuple[str, Model]:
+    """Return the model of an uploaded file with its name, without one the pretrained model ``name``."""
+    upload = st.file_uploader(
+        "Sample a model file of your own",
+        type=["safetensors", "npz"],
+        help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
+        "It takes the place of the pretrained model until you remove it here.",
+    )
+    if upload is None:
+        return name, pretrained(name)
+    try:
+        return upload.name, uploaded(upload.name, upload.getvalue())
+    except BadInput as error:
+        st.error(str(error), icon=":material/error:")
+        return name, pretrained(name)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def uploaded(name: str, content: bytes) -> Model:
+    """Read an uploaded model file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(name).name
+        path.write_bytes(content)
+        try:
+            return load_model(path)
+        except BadInput as error:
+            raise BadInput(str(error).replace(f"{folder}/", "")) from None
+
+
+def choose_setting(model: Model) -> tuple[Setting, str]:
+    """Return what all panels share, and a sentence where nothing can be scored."""
+    choice = st.selectbox(
+        "Score against",
+        [AUTOMATIC, *list_datasets()],
+        key="data",
+        bind="query-params",
+        help="Held-out images for ISL and nearest examples for classes; automatic takes the model's own.",
+    )
+    kernel = st.segmented_control(
+        "ISL kernel",
+        ["binary", "mean"],
+        default="binary",
+        required=True,
+        key="kernel",
+        bind="query-params",
+        help="Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute.",
+    )
+    start = st.segmented_control(
+        "Start from",
+        ["data", "random"],
+        default="data",
+        required=True,
+        key="start",
+        bind="query-params",
+        help="A held-out example, or random bits: watch how long a chain remembers where it began.",
+    )
+    seed = st.number_input(
+        "Seed",
+        min_value=0,
+        max_value=2**31 - 1,
+        value=0,
+        step=1,
+        key="seed",
+        bind="query-params",
+        help="Same seed, same samples; all panels share it, so differences come from the samplers alone.",
+    )
+    st.segmented_control(
+        "View",
+        ["sequence", "single"],
+        default="sequence",
+        required=True,
+        key="view",
+        bind="query-params",
+        help="Consecutive samples row by row, the newest framed; or the newest large, beside its mean.",
+    )
+    st.segmented_control(
+        "Pixels",
+        ["binary", "mean"],
+        default="binary",
+        required=True,
+        key="pixels",
+        bind="query-params",
+        help="The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
+    )
+    st.segmented_control(
+        "Grid",
+        GRIDS,
+        default=10,
+        required=True,
+        key="cells",
+        format_func=lambda n: f"{n} x {n}",
+        bind="query-params",
+        help="How many consecutive samples a panel shows: fewer are larger.",
+    )
+    dataset, reason = scoring(model, choice)
+    return Setting(model, dataset, int(seed), start, kernel), reason
+
+
+def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
+    """Return the data set to score against; None with the reason where there is none that fits."""
+    own = model.meta.get("scored_on") or model.meta.get("dataset")
+    name = own if choice == AUTOMATIC else choice
+    if name is None:
+        return (
+            None,
+            "This model does not say what it was trained on: choose data to score against in Settings.",
+        )
+    try:
+        dataset = data(name)
+    except BadInput as error:
+        return None, f"Nothing is scored: {error}"
+    if dataset.n_visible != model.rbm.n_visible:
+        return None, (
+            f"Nothing is scored: {name} has {dataset.n_visible} units and this model {model.rbm.n_visible}; "
+            f"choose other data in Settings."
+        )
+    return dataset, ""
+
+
+def stories() -> None:
+    """Offer the presets."""
+
+    def tell(story: Story) -> None:
+        st.session_state.model = story.model
+        st.session_state.story = story.look
+        race: Race = st.session_state.race
+        for panel in race.panels:
+            race.remove(panel.key)
+        for sampler in read_panels(story.panels)[0]:
+            race.add(sampler)
+        race.change(race.setting)
+        race.resume()
+        write_link(race)
+
+    with st.popover("Stories", icon=":material/auto_stories:"):
+        for story in STORIES:
+            st.button(story.label, key=f"story {story.label}", on_click=tell, args=(story,), type="tertiary")
+            st.caption(story.look)
+
+
+@st.fragment
+def transport(race: Race) -> None:
+    """Play, step, reset, speed."""
+
+    def toggle() -> None:
+        (race.pause if race.running else race.resume)()
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if race.running:
+            st.button("Pause", icon=":material/pause:", on_click=toggle, shortcut="P", key="play")
+        else:
+            st.button(
+                "Play",
+                icon=":material/play_arrow:",
+                on_click=toggle,
+                shortcut="P",
+                key="play",
+                type="primary",
+            )
+        st.button(
+            "Step",
+            icon=":material/skip_next:",
+            on_click=race.step,
+            shortcut="S",
+            help="One more sample in every panel, then pause: look for the pixels that change.",
+        )
+        st.button(
+            "Reset",
+            icon=":material/replay:",
+            on_click=race.reset,
+            shortcut="0",
+            help="All chains back to their first state with the same seed: the same samples come again.",
+        )
+        speed = st.select_slider(
+            "Samples per second",
+            SPEEDS,
+            value=60,
+            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
+            key="speed",
+            bind="query-params",
+            width=230,
+            help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
+        )
+        if speed != race.rate:
+            race.set_rate(speed)
+
+
+@st.fragment
+def panels(race: Race, token: str, present: bool) -> None:
+    """Draw the live panels, and the way to add one."""
+
+    def edited() -> None:
+        edit = st.session_state.grid.edit
+        try:
+            race.tune(edit["key"], **edit["knobs"])
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
+        write_link(race)
+
+    def removed() -> None:
+        race.remove(st.session_state.grid.remove["key"])
+        write_link(race)
+
+    def added() -> None:
+        if name := st.session_state.add:
+            race.add(make_sampler(name))
+            st.session_state.add = None
+            write_link(race)
+
+    live_grid(
+        race,
+        live_path() + token,
+        view=st.session_state.view,
+        pixels=st.session_state.pixels,
+        cells=st.session_state.cells,
+        present=present,
+        on_edit=edited,
+        on_remove=removed,
+        key="grid",
+    )
+    if not race.panels:
+        st.info("No panel is open: add a sampler.", icon=":material/grid_view:")
+    if not present:
+        st.selectbox(
+            "Add a panel",
+            list_samplers(),
+            index=None,
+            format_func=lambda name: samplers[name].label,
+            placeholder="Add a sampler",
+            label_visibility="collapsed",
+            key="add",
+            on_change=added,
+            width=220,
+        )
+
+
+@st.fragment(run_every=1.0)
+def charts(race: Race, dataset: Dataset | None, present: bool) -> None:
+    """ISL curves; read once a second, without renewing the lease of a hidden page."""
+    if dataset is None or not race.panels:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**How much of the unseen data have the samples covered?** Test part of {dataset.name}.")
+        axis = st.segmented_control(
+            "Against",
+            ["samples", "seconds"],
+            default="samples",
+            required=True,
+            key="axis",
+            bind="query-params",
+            label_visibility="collapsed",
+            help="Per sample drawn, or per second that the sampler has worked.",
+        )
+    rows, spec = views.isl_chart(
+        named(race), isl_reference(race.setting), "n" if axis == "samples" else "seconds"
+    )
+    if rows.empty:
+        st.caption("The curves begin with the fifth sample.")
+    else:
+        st.vega_lite_chart(
+            rows, spec, key="isl", width="stretch", alt="ISL against samples, one curve a sampler"
+        )
+
+
+def named(race: Race) -> list[tuple[str, "views.Snapshot"]]:
+    """Return the snapshots of all panels by name, no two names alike."""
+    shown = [snapshot for _, snapshot in race.peek()]
+    return list(zip(views.titles([snapshot.sampler for snapshot in shown]), shown, strict=True))
+
+
+def isl_reference(setting: Setting) -> views.Reference | None:
+    """Return the training set's own score: stored with the model, or computed from the data at hand."""
+    meta, dataset = setting.model.meta, setting.dataset
+    assert dataset is not None
+    own = meta.get("scored_on") or meta.get("dataset")
+    stored = meta.get("reference", {}).get(setting.kernel)
+    if dataset.name == own and stored is not None:
+        return views.Reference(f"the training set itself ({stored['n']:,} examples)", stored["isl"])
+    if not len(dataset.train):
+        return None
+    score = training_reference(dataset.name, setting.kernel)
+    return views.Reference(f"the training part of {dataset.name} ({len(dataset.train):,} examples)", score)
+
+
+def exports(race: Race, model_name: str) -> None:
+    """Offer downloads, built when they are clicked, and code that repeats the run."""
+    shape = image_shape(race.setting.model.rbm.n_visible, race.setting.model.meta.get("image_shape"))
+    cells, pixels = st.session_state.cells, st.session_state.pixels
+    with st.container(horizontal=True):
+        st.download_button(
+            "Samples",
+            data=lambda: views.samples_npz(race, [name for name, _ in named(race)]),
+            file_name="samples.npz",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The newest 100,000 samples of every panel, and the log that makes them again (.npz).",
+        )
+        st.download_button(
+            "Curves",
+            data=lambda: views.curves_csv(named(race)),
+            file_name="isl.csv",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The ISL curves with standard errors and kernel beta (.csv).",
+        )
+        st.download_button(
+            "Mosaic",
+            data=lambda: views.mosaics_png(named(race), shape, cells, pixels),
+            file_name="mosaic.png",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The newest samples of all panels as one picture (.png).",
+        )
+        with st.popover("Code", icon=":material/code:"):
+            dataset = race.setting.dataset
+            from_data = race.setting.first_state() is not None
+            st.code(
+                views.snippet(
+                    model_name,
+                    [panel.worker.sampler for panel in race.panels],
+                    race.setting.seed,
+                    dataset.name if dataset and from_data else None,
+                )
+            )
+
+
+main()
