@@ -61,13 +61,13 @@ STORIES = [
     ),
     Story(
         "Penalization skews",
-        "Without the rates nothing pulls back to the data: sample penalization drifts into noise.",
+        "Without the rates nothing pulls back to the data: penalties wipe the ink away, bit by bit.",
         "mnist_fpcd",
         [
             "rates_fpcd",
             "sample_penalization",
-            "sample_penalization:alpha=0.95",
-            "sample_penalization:eps=0.001",
+            "sample_penalization:eps=0.003",
+            "sample_penalization:alpha=1",
         ],
     ),
 ]

@@ -33,6 +33,8 @@ class Dataset:
         One sentence: the rule that made the bits.
     source : str
         Whose data, and under which terms where they are known.
+    scored_on : str
+        Name of a data set with the same validation and test parts that needs no download; else "".
     """
 
     name: str
@@ -47,6 +49,7 @@ class Dataset:
     classes: tuple[str, ...] = ()
     image_shape: tuple[int, int] | None = None
     vocabulary: tuple[str, ...] | None = None
+    scored_on: str = ""
 
     def __post_init__(self) -> None:
         for part in ("train", "validation", "test"):

@@ -93,6 +93,7 @@ def mnist55k(binarise: str | float = "0.5") -> Dataset:
         source=SOURCE,
         classes=DIGITS,
         image_shape=(28, 28),
+        scored_on=full_name("mnist5k", rule),
     )
 
 

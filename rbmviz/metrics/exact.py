@@ -24,7 +24,7 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if len(own) > MOST_UNITS:
         raise BadInput(
             f"This model is too large to enumerate: its smaller layer has {len(own)} units, at most "
-            f"{MOST_UNITS} can be done; estimate log Z by annealed importance sampling (AIS) instead."
+            f"{MOST_UNITS} can be done; only an estimate is possible, by annealed importance sampling (AIS)."
         )
     return np.ascontiguousarray(W), own, other
 

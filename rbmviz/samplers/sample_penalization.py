@@ -28,16 +28,16 @@ class SamplePenalization:
     needs_rates: ClassVar[bool] = False
 
     eps: float = knob(
-        0.001,
+        0.0003,
         1e-5,
         1.0,
         label="Step size",
         scale="log",
         zero=True,
-        help="How much less likely each sample becomes: the chain leaves its mode, and soon the model, too.",
+        help="How much less likely each sample becomes: the chain leaves its mode, and soon the digits, too.",
     )
     alpha: float = knob(
-        1.0,
+        0.9,
         0.0,
         1.0,
         label="Decay",

@@ -120,6 +120,7 @@ def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: 
     """
     meta = {
         "dataset": dataset.name,
+        "scored_on": dataset.scored_on or dataset.name,
         "binarisation": dataset.binarisation,
         "source": dataset.source,
         "image_shape": list(dataset.image_shape) if dataset.image_shape else None,

@@ -1,0 +1,42 @@
+"""``rbmviz data``: data sets on this machine."""
+
+import argparse
+from typing import Any
+
+from rbmviz.cli import add_command, say
+from rbmviz.datasets import describe
+from rbmviz.datasets.raw import SOURCES, fetch, path_of
+from rbmviz.errors import BadInput
+from rbmviz.registry import datasets
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = "Download a data set with checksum into the cache folder, or list what is there."
+    command = add_command(commands, "data", about, "rbmviz data get mnist", run, text)
+    command.add_argument("action", choices=("get", "list"))
+    command.add_argument("name", nargs="?", help="the data set to get")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the path of the file, or the list."""
+    if args.action == "list":
+        return {"datasets": describe()}
+    if args.name is None:
+        raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(SOURCES)}.")
+    name = "mnist" if args.name == "mnist55k" else args.name
+    if name not in SOURCES:
+        datasets[name]  # an unknown name is refused here
+        return {"name": name, "path": None, "note": "comes with rbmviz: nothing to download"}
+    path = path_of(name)
+    if path is None:
+        say(f"Downloading {name}.")
+        path = fetch(name)
+    return {"name": name, "path": str(path)}
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    if "datasets" in result:
+        return "\n".join(f"{row['name']:<14} {row['where']}" for row in result["datasets"])
+    return result["path"] or f"{result['name']} {result['note']}"

@@ -1,0 +1,103 @@
+"""``rbmviz list``: what is there."""
+
+import argparse
+from typing import Any
+
+from rbmviz.cli import add_command
+from rbmviz.datasets import describe
+from rbmviz.knobs import Knob, knobs_of
+from rbmviz.metrics import list_metrics
+from rbmviz.models import list_models, load_model
+from rbmviz.registry import Table, metrics, samplers, trainers
+
+KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = "Show what is there, with knobs, ranges and defaults."
+    command = add_command(commands, "list", about, "rbmviz list samplers", run, text)
+    command.add_argument("kind", nargs="*", metavar="KIND", help=f"any of {', '.join(KINDS)}; default all")
+
+
+def _knob(knob: Knob) -> dict[str, Any]:
+    numeric = knob.kind in (int, float)
+    return {
+        "name": knob.name,
+        "type": knob.kind.__name__,
+        "default": knob.default,
+        "range": knob.range_text,
+        "lo": knob.lo if numeric else None,
+        "hi": knob.hi if numeric else None,
+        "scale": knob.scale,
+        "choices": list(knob.choices),
+        "live": knob.live,
+        "help": knob.help,
+    }
+
+
+def _algorithms(table: Table) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "label": table[name].label,
+            "paper": table[name].paper,
+            "description": (table[name].__doc__ or "").splitlines()[0],
+            "knobs": [_knob(knob) for knob in knobs_of(table[name]).values()],
+        }
+        for name in table
+    ]
+
+
+def _models() -> list[dict[str, Any]]:
+    rows = []
+    for name in list_models():
+        model = load_model(name)
+        known = ("dataset", "trainer", "knobs", "seed", "updates", "scores")
+        rows.append(
+            {
+                "name": name,
+                "n_visible": model.rbm.n_visible,
+                "n_hidden": model.rbm.n_hidden,
+                **{key: model.meta.get(key) for key in known},
+            }
+        )
+    return rows
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the asked kinds, each a list of entries."""
+    from rbmviz.errors import unknown
+
+    for kind in args.kind:
+        if kind not in KINDS:
+            raise unknown("kind", kind, KINDS)
+    about = {name: (metrics[name].__doc__ or "").splitlines()[0] for name in list_metrics()}
+    makers = {
+        "samplers": lambda: _algorithms(samplers),
+        "trainers": lambda: _algorithms(trainers),
+        "metrics": lambda: [{"name": name, "description": text} for name, text in about.items()],
+        "datasets": describe,
+        "models": _models,
+    }
+    return {kind: makers[kind]() for kind in (args.kind or KINDS)}
+
+
+def text(result: dict[str, Any]) -> str:
+    """Write the lists for people."""
+    lines = []
+    for kind, entries in result.items():
+        lines += ["", kind]
+        for entry in entries:
+            if kind == "models":
+                about = (
+                    f"{entry['n_visible']} x {entry['n_hidden']}, {entry['trainer']} on {entry['dataset']}"
+                )
+            else:
+                about = entry["description"]
+            lines.append(
+                f"  {entry['name']:<20} {about}" + (f" [{entry['where']}]" if "where" in entry else "")
+            )
+            for knob in entry.get("knobs") or [] if kind in ("samplers", "trainers") else []:
+                lines.append(f"    {knob['name']:<18} {knob['range']}; default {knob['default']}")
+    return "\n".join(lines).strip()

@@ -1,0 +1,155 @@
+"""``rbmviz sample``: stream samples to a file."""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from rbmviz.cli import add_command, say
+from rbmviz.cli.knob_flags import knob_help, read_knobs
+from rbmviz.datasets import load_dataset
+from rbmviz.errors import BadInput
+from rbmviz.knobs import values_of
+from rbmviz.models import load_model
+from rbmviz.rbm import Model
+from rbmviz.registry import samplers
+from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.session import Setting
+
+CHUNK_SECONDS = 0.2
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    example = "rbmviz sample --model mnist_fpcd --sampler rates_fpcd --eps 0.03 -n 10000 --out samples.npz"
+    about = "Stream samples of one chain to a file: arrays v (uint8), p (float32) and meta (JSON)."
+    command = add_command(commands, "sample", about, example, run, text)
+    command.set_defaults(takes_knobs=True)
+    command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
+    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--sampler", required=True, help=f"one of {', '.join(list_samplers())}")
+    command.add_argument("-n", type=int, required=True, help="samples to write")
+    command.add_argument(
+        "--init", choices=("data", "random"), default="random", help="first state (default random)"
+    )
+    command.add_argument("--thin", type=int, default=1, help="write every THIN-th sample (default 1)")
+    command.add_argument("--seed", type=int, default=0, help="default 0")
+    command.add_argument("--no-means", action="store_true", help="leave p out: a fifth of the size")
+    command.add_argument(
+        "--out", required=True, metavar="F.npz", help="the file, written whole or not at all"
+    )
+
+
+def _start(model: Model, init: str, seed: int) -> np.ndarray | None:
+    if init == "random":
+        return None
+    name = model.meta.get("scored_on") or model.meta.get("dataset")
+    if name is None:
+        raise BadInput("The model does not say what data it was trained on: use --init random.")
+    return Setting(model, load_dataset(name), seed).first_state()
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Sample, chunk by chunk, into files beside the target; put them together at the end."""
+    if args.n < 1 or args.thin < 1:
+        raise BadInput(f"sample: -n {args.n} --thin {args.thin}: both must be at least 1.")
+    if args.seed < 0:
+        raise BadInput(f"sample: --seed {args.seed} must not be negative.")
+    target = Path(args.out)
+    if target.suffix != ".npz":
+        raise BadInput(f"sample: '{target}' must end in .npz.")
+    if not target.parent.is_dir():
+        raise BadInput(f"The folder '{target.parent}' does not exist; make it, or name another output file.")
+    model = load_model(args.model)
+    sampler = make_sampler(args.sampler, **read_knobs(samplers[args.sampler], args.rest))
+    width = model.rbm.n_visible
+    needed = args.n * width * (1 if args.no_means else 5)
+    free = shutil.disk_usage(target.parent).free
+    if 2 * needed > free:  # the parts and the archive made of them
+        raise BadInput(
+            f"sample: {args.n:,} samples need up to {2 * needed / 1e9:,.1f} GB while they are written and "
+            f"'{target.parent}' has {free / 1e9:,.1f} GB free: take fewer, --thin them, or use --no-means."
+        )
+    state = sampler.init(model, args.seed, _start(model, args.init, args.seed))
+    done, sweeps, chunk, interrupted = 0, 0, 1, False
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+        v_file, p_file = Path(folder) / "v", Path(folder) / "p"
+        with (
+            v_file.open("wb") as v_out,
+            p_file.open("wb") as p_out,
+            tqdm(total=args.n, unit="sample", file=sys.stderr, disable=None) as bar,
+        ):
+            while done < args.n and not interrupted:
+                try:
+                    tick = time.perf_counter()
+                    n = min(chunk, args.n - done)
+                    samples = sampler.step(state, n * args.thin)
+                    spent = time.perf_counter() - tick
+                    chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * chunk)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    break
+                kept = slice(args.thin - 1, None, args.thin)
+                v_out.write(samples.v[kept].tobytes())
+                if not args.no_means:
+                    p_out.write(samples.p[kept].tobytes())
+                sweeps += int(samples.info["sweeps"].sum())
+                done += n
+                bar.update(n)
+        seconds = time.perf_counter() - begin
+        result: dict[str, Any] = {
+            "n": done,
+            "seconds": seconds,
+            "samples_per_second": done / seconds,
+            "sweeps": sweeps,
+            "out": str(target),
+        }
+        if interrupted:
+            result["interrupted"] = True
+            say(f"Interrupted: the {done:,} samples made so far are kept.")
+        meta = {
+            "model": args.model,
+            "model_meta": dict(model.meta),
+            "sampler": args.sampler,
+            "knobs": values_of(sampler),
+            "seed": args.seed,
+            "init": args.init,
+            "thin": args.thin,
+            "n": done,
+            "seconds": seconds,
+            "sweeps": sweeps,
+        }
+        whole = Path(folder) / "whole.npz"
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            _put(archive, "v", v_file, np.dtype(np.uint8), (done, width))
+            if not args.no_means:
+                _put(archive, "p", p_file, np.dtype(np.float32), (done, width))
+            with archive.open("meta.npy", "w") as out:
+                np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
+        whole.replace(target)
+    return result
+
+
+def _put(archive: zipfile.ZipFile, name: str, raw: Path, dtype: np.dtype, shape: tuple[int, int]) -> None:
+    """Add an array whose bytes lie in a file, without ever holding it in memory."""
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as out, raw.open("rb") as content:
+        np.lib.format.write_array_header_1_0(out, header)  # type: ignore[arg-type]
+        shutil.copyfileobj(content, out, 1 << 20)
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    return (
+        f"{result['n']:,} samples, {result['sweeps']:,} sweeps in {result['seconds']:.2f} s "
+        f"({result['samples_per_second']:,.0f} samples/s) -> {result['out']}"
+    )

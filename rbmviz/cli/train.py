@@ -1,0 +1,149 @@
+"""``rbmviz train``: one model, its rates and provenance stored with it."""
+
+import argparse
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from rbmviz import metrics
+from rbmviz.cli import add_command, say
+from rbmviz.cli.knob_flags import knob_help, read_knobs
+from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.errors import BadInput
+from rbmviz.models import load_model
+from rbmviz.rbm import Model, save_model, write_whole
+from rbmviz.registry import trainers
+from rbmviz.samplers import make_sampler, sample
+from rbmviz.trainers import list_trainers, make_trainer, train, trained_model
+
+ENUMERABLE = 16
+"""Models whose smaller layer has at most so many units get their exact likelihood in every history row."""
+
+N_SCORED = 10_000
+SCORED = {
+    "gibbs": make_sampler("gibbs"),
+    "rates_fpcd eps=0.03": make_sampler("rates_fpcd", eps=0.03),
+    "rates_herding eps=0.03": make_sampler("rates_herding", eps=0.03),
+}
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    example = "rbmviz train --dataset bas --trainer pcd --n-hidden 16 --iterations 5000 --out bas.safetensors"
+    about = "Train one model; its file holds the rates of the training set and where it comes from."
+    command = add_command(commands, "train", about, example, run, text)
+    command.set_defaults(takes_knobs=True)
+    command.epilog = f"{command.epilog}\n{knob_help(trainers, list_trainers())}".replace("%", "%%")
+    command.add_argument("--dataset", required=True, help="a name or a file")
+    command.add_argument("--trainer", required=True, help=f"one of {', '.join(list_trainers())}")
+    command.add_argument(
+        "--n-hidden", type=int, default=None, help="hidden units (default: the warm start's, or 16)"
+    )
+    command.add_argument("--iterations", type=int, required=True, help="updates")
+    command.add_argument("--seed", type=int, default=0, help="default 0")
+    command.add_argument("--warm-start", metavar="M", help="begin at this model (a name or a file)")
+    command.add_argument(
+        "--score", action="store_true", help="store ISL of 10,000 samples and the reference lines"
+    )
+    command.add_argument("--out", required=True, metavar="M.safetensors", help="the model file")
+    command.add_argument("--history", metavar="H.csv", help="statistics of training, a hundred rows")
+
+
+def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
+    """Return what a shipped model says of itself: ISL of its samples, and the training set's own.
+
+    Chains start at the first validation example, seed 0; 10,000 samples each.
+    """
+    isl = {}
+    for name, sampler in SCORED.items():
+        v = sample(model, sampler, N_SCORED, seed=0, v0=dataset.validation[0]).v
+        isl[name] = round(metrics.isl(v, dataset.test, dataset.validation).isl, 2)
+    references = {}
+    for kernel in ("binary", "mean"):
+        own = metrics.reference(dataset.train, dataset.test, dataset.validation, kernel=kernel)
+        references[kernel] = {"isl": round(own.isl, 2), "beta": round(own.beta, 4), "n": own.n}
+    return {"scores": {"isl_10000": isl}, "reference": references}
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Train, write the model (and the history), return how it went."""
+    out = Path(args.out)
+    if out.suffix != ".safetensors":
+        raise BadInput(f"train: '{out}' must end in .safetensors.")
+    for path in filter(None, (args.out, args.history)):
+        if not Path(path).parent.is_dir():
+            raise BadInput(f"The folder '{Path(path).parent}' does not exist; make it, or name another file.")
+    if args.seed < 0:
+        raise BadInput(f"train: --seed {args.seed} must not be negative.")
+    trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
+    dataset = load_dataset(args.dataset)
+    start = load_model(args.warm_start).rbm if args.warm_start else None
+    n_hidden = args.n_hidden or (start.n_hidden if start else 16)
+    if start is not None and start.n_hidden != n_hidden:
+        raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave --n-hidden {n_hidden} out.")
+    exact = min(dataset.n_visible, n_hidden) <= ENUMERABLE
+    rows: list[dict[str, float]] = []
+    last, interrupted = None, False
+    steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start)
+    bar = tqdm(total=args.iterations, unit="update", file=sys.stderr, disable=None)
+    # One thread: sums come out in one order, so that a command rebuilds a model bit for bit.
+    with threadpool_limits(limits=1, user_api="blas"), bar:
+        try:
+            for last in steps:
+                row = {"update": last.update, "seconds": last.seconds, **last.stats}
+                if exact:
+                    row["log_likelihood"] = metrics.log_likelihood(last.rbm, dataset.train)
+                rows.append(row)
+                bar.update(last.update - bar.n)
+        except KeyboardInterrupt:
+            interrupted = True
+    if last is None:
+        raise KeyboardInterrupt
+    command = " ".join(
+        [f"rbmviz train --dataset {args.dataset} --trainer {args.trainer} --n-hidden {n_hidden}"]
+        + [f"--iterations {args.iterations} --seed {args.seed}", *args.rest]
+        + ([f"--warm-start {args.warm_start}"] if args.warm_start else [])
+        + (["--score"] if args.score else [])
+        + [f"--out {out.name}"]
+    )
+    model = trained_model(dataset, trainer, last, args.seed, command=command)
+    if exact:
+        likelihood = rows[-1]["log_likelihood"]
+        model = Model(model.rbm, model.rates, {**model.meta, "scores": {"log_likelihood": likelihood}})
+    if args.score and not interrupted:
+        say("Scoring 10,000 samples of each sampler.")
+        found = scores(model, dataset)
+        found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
+        model = Model(model.rbm, model.rates, {**model.meta, **found})
+    save_model(model, out)
+    if args.history:
+        content = io.StringIO()
+        writer = csv.DictWriter(content, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(args.history, content.getvalue().encode())
+    result: dict[str, Any] = {
+        "out": str(out),
+        "updates": last.update,
+        "seconds": last.seconds,
+        "log_likelihood": rows[-1].get("log_likelihood"),
+        "scores": model.meta.get("scores"),
+        "weight_norm": float(np.linalg.norm(last.rbm.W)),
+    }
+    if interrupted:
+        result["interrupted"] = True
+        say(f"Interrupted: the model after {last.update:,} updates is kept.")
+    return result
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    likelihood = result["log_likelihood"]
+    known = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f} nats"
+    return f"{result['updates']:,} updates in {result['seconds']:.1f} s{known} -> {result['out']}"

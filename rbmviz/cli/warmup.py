@@ -1,0 +1,23 @@
+"""``rbmviz warmup``: compile and cache the kernels before anybody waits for them."""
+
+import argparse
+from typing import Any
+
+from rbmviz.cli import add_command
+from rbmviz.session import warm_up
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = "Compile and cache the kernels; later starts take about a second."
+    add_command(commands, "warmup", about, "rbmviz warmup", run, text)
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the seconds it took."""
+    return {"seconds": warm_up()}
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    return f"Kernels ready after {result['seconds']:.1f} s."

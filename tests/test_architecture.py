@@ -1,0 +1,38 @@
+"""Who may import whom, and that every folder of algorithms is found."""
+
+import importlib
+import pkgutil
+
+import pytest
+from importlinter.cli import lint_imports
+
+import rbmviz
+from rbmviz import registry
+
+
+def test_import_contracts(capsys):
+    """The layers and bans written in pyproject.toml."""
+    assert lint_imports(config_filename="pyproject.toml", cache_dir=None) == 0, capsys.readouterr().out
+
+
+def test_every_module_imports():
+    for module in pkgutil.walk_packages(rbmviz.__path__, "rbmviz."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def test_a_name_is_registered_once():
+    table = registry.Table("toy", "rbmviz.samplers")
+    first = type("First", (), {"__module__": "a"})
+    table.add("x", first)
+    with pytest.raises(ValueError, match="two toys are called 'x'"):
+        table.add("x", type("Second", (), {"__module__": "b"}))
+
+
+def test_a_file_that_does_not_import_fails_loudly(tmp_path, monkeypatch):
+    (tmp_path / "broken_algorithms").mkdir()
+    (tmp_path / "broken_algorithms" / "__init__.py").touch()
+    (tmp_path / "broken_algorithms" / "bad.py").write_text("raise RuntimeError('half written')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(RuntimeError, match="half written"):
+        list(registry.Table("toy", "broken_algorithms"))

@@ -1,0 +1,285 @@
+"""The command line: every command's JSON, files, exit status, one sentence for bad input."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import rbmviz
+from rbmviz import BadInput, make_sampler, sample, save_model
+from rbmviz.cli import main
+from rbmviz.models import load_model
+
+
+def run(capsys, *arguments) -> dict:
+    status = main([*map(str, arguments), "--json"])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    assert captured.out.count("\n") == 1
+    return json.loads(captured.out)
+
+
+def refused(capsys, *arguments) -> str:
+    assert main([*map(str, arguments)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    return captured.err
+
+
+@pytest.fixture
+def model_file(model, tmp_path):
+    save_model(model, tmp_path / "m.safetensors")
+    return tmp_path / "m.safetensors"
+
+
+def test_list(capsys):
+    everything = run(capsys, "list")
+    assert {entry["name"] for entry in everything["samplers"]} == set(rbmviz.list_samplers())
+    assert {entry["name"] for entry in everything["datasets"]} == set(rbmviz.list_datasets())
+    eps = {
+        knob["name"]: knob for s in everything["samplers"] if s["name"] == "rates_fpcd" for knob in s["knobs"]
+    }["eps"]
+    assert (eps["lo"], eps["hi"], eps["default"]) == (1e-4, 1.0, 0.03)
+    assert set(run(capsys, "list", "models")) == {"models"}
+    assert "did you mean 'samplers'" in refused(capsys, "list", "sampler")
+    assert main(["list"]) == 0
+    assert "rates_fpcd" in capsys.readouterr().out
+
+
+def test_sample_writes_what_python_samples(capsys, model_file, model, tmp_path):
+    out = tmp_path / "s.npz"
+    result = run(
+        capsys, "sample", "--model", model_file, "--sampler", "rates_fpcd", "--eps", "0.1", "--alpha=0.9",
+        "-n", 500, "--seed", 3, "--out", out,
+    )  # fmt: skip
+    assert {"n", "seconds", "samples_per_second", "sweeps"} <= set(result)
+    want = sample(model, make_sampler("rates_fpcd", eps=0.1, alpha=0.9), 500, seed=3)
+    with np.load(out) as got:
+        np.testing.assert_array_equal(got["v"], want.v)
+        np.testing.assert_array_equal(got["p"], want.p)
+        meta = json.loads(str(got["meta"]))
+    assert meta["knobs"] == {"eps": 0.1, "alpha": 0.9, "k": 1, "statistics": "sampled"}
+    assert result["sweeps"] == meta["sweeps"] == 500
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "s.npz"]
+
+
+def test_sample_thins(capsys, model_file, model, tmp_path):
+    out = tmp_path / "s.npz"
+    run(
+        capsys,
+        "sample",
+        "--model",
+        model_file,
+        "--sampler",
+        "gibbs",
+        "-n",
+        40,
+        "--thin",
+        5,
+        "--no-means",
+        "--out",
+        out,
+    )
+    with np.load(out) as got:
+        np.testing.assert_array_equal(got["v"], sample(model, make_sampler("gibbs"), 200).v[4::5])
+        assert "p" not in got
+
+
+def test_sample_refuses(capsys, model_file, tmp_path, monkeypatch):
+    usual = ["sample", "--model", model_file, "--sampler", "gibbs", "-n", "10", "--out", tmp_path / "s.npz"]
+
+    def other(**changes):
+        words = list(usual)
+        for flag, value in changes.items():
+            words[words.index(flag if flag == "-n" else f"--{flag}") + 1] = value
+        return words
+
+    assert "did you mean 'gibbs'" in refused(capsys, *other(sampler="gibs"))
+    assert "1 to 100" in refused(capsys, *usual, "--k", "0")
+    assert "did you mean 'temperature'" in refused(capsys, *usual, "--temprature", "2")
+    assert "needs a value" in refused(capsys, *usual, "--k")
+    assert "at least 1" in refused(capsys, *other(**{"-n": "0"}))
+    assert "invalid int value" in refused(capsys, *other(**{"-n": "many"}))
+    assert "does not exist" in refused(capsys, *other(out=tmp_path / "none" / "s.npz"))
+    assert ".npz" in refused(capsys, *other(out=tmp_path / "s.txt"))
+    assert "There is no model file" in refused(capsys, *other(model=tmp_path / "x.npz"))
+    assert "unknown argument '--depth'" in refused(capsys, "list", "--depth")
+    assert "GB free" in refused(capsys, *other(**{"-n": str(10**15)}))
+    assert "invalid choice" in refused(capsys, "smaple")
+    model_file.write_bytes(model_file.read_bytes()[:-3])
+    assert "not a readable model file" in refused(capsys, *usual)
+    assert not (tmp_path / "s.npz").exists()
+
+
+def test_init_from_data(capsys, tmp_path):
+    """The chain starts at a held-out example of the data that the model names."""
+    data = rbmviz.load_dataset("bas")
+    rbm = rbmviz.RBM(np.zeros((16, 2)), np.zeros(16), np.zeros(2))
+    save_model(rbmviz.Model(rbm, None, {"dataset": "bas"}), tmp_path / "b.safetensors")
+    # At a very low temperature with positive weights on themselves the start would stay; here only: it runs.
+    run(
+        capsys, "sample", "--model", tmp_path / "b.safetensors", "--sampler", "gibbs", "-n", 3,
+        "--init", "data", "--out", tmp_path / "s.npz",
+    )  # fmt: skip
+    start = rbmviz.session.Setting(rbmviz.Model(rbm), data, 0).first_state()
+    with np.load(tmp_path / "s.npz") as got:
+        want = sample(rbmviz.Model(rbm), make_sampler("gibbs"), 3, v0=start).v
+        np.testing.assert_array_equal(got["v"], want)
+    save_model(rbmviz.Model(rbm), tmp_path / "c.safetensors")
+    message = refused(
+        capsys, "sample", "--model", tmp_path / "c.safetensors", "--sampler", "gibbs", "-n", 3,
+        "--init", "data", "--out", tmp_path / "t.npz",
+    )  # fmt: skip
+    assert "--init random" in message
+
+
+def test_interrupted_samples_are_kept(model_file, tmp_path):
+    out = tmp_path / "s.npz"
+    words = [
+        "sample",
+        "--model",
+        model_file,
+        "--sampler",
+        "gibbs",
+        "-n",
+        str(10**9),
+        "--no-means",
+        "--out",
+        out,
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rbmviz", *map(str, words), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    end = time.monotonic() + 60
+    while not any(part.stat().st_size > 100_000 for part in tmp_path.glob(".s.npz.*/v")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "made so far are kept" in stderr
+    result = json.loads(stdout)
+    assert result["interrupted"]
+    with np.load(out) as got:
+        assert len(got["v"]) == result["n"] > 1000
+        want = sample(load_model(model_file), make_sampler("gibbs"), 1000).v
+        np.testing.assert_array_equal(got["v"][:1000], want)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "s.npz"]
+
+
+def test_score(capsys, tmp_path):
+    data = rbmviz.load_dataset("digits")
+    v = data.train[:300]
+    np.savez(tmp_path / "s.npz", v=v, p=v.astype(np.float32))
+    result = run(capsys, "score", tmp_path / "s.npz", "--dataset", "digits", "--curve")
+    want = rbmviz.metrics.isl(v, data.test, data.validation)
+    assert (result["isl"], result["beta"], result["n"]) == pytest.approx((want.isl, want.beta, 300))
+    reference = rbmviz.metrics.reference(data.train, data.test, data.validation)
+    assert result["reference"] == pytest.approx(reference.isl)
+    assert result["curve"][0][0] == 1
+    mean = run(capsys, "score", tmp_path / "s.npz", "--dataset", "digits", "--kernel", "mean")
+    assert mean["isl"] == pytest.approx(rbmviz.metrics.isl(v, data.test, beta=mean["beta"]).isl, rel=1e-4)
+    assert "give --dataset" in refused(capsys, "score", tmp_path / "s.npz")
+    assert "64 units and bas 16" in refused(capsys, "score", tmp_path / "s.npz", "--dataset", "bas")
+    assert "There is no sample file" in refused(capsys, "score", tmp_path / "t.npz", "--dataset", "bas")
+
+
+def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
+    result = run(
+        capsys, "train", "--dataset", "bas", "--trainer", "pcd", "--n-hidden", 7, "--iterations", 300,
+        "--learning-rate", 0.05, "--out", tmp_path / "b.safetensors", "--history", tmp_path / "h.csv",
+    )  # fmt: skip
+    model, data = load_model(tmp_path / "b.safetensors"), rbmviz.load_dataset("bas")
+    assert (model.rbm.n_visible, model.rbm.n_hidden) == (16, 7)
+    np.testing.assert_array_equal(model.rates.W, model.rbm.rates(data.train).W)
+    assert result["updates"] == 300
+    assert result["log_likelihood"] == pytest.approx(rbmviz.metrics.log_likelihood(model.rbm, data.train))
+    assert model.meta["knobs"]["learning_rate"] == 0.05
+    with (tmp_path / "h.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert int(rows[-1]["update"]) == 300
+    assert float(rows[-1]["log_likelihood"]) == pytest.approx(result["log_likelihood"])
+    # The command in the file rebuilds it, bit for bit.
+    words = model.meta["command"].split()[1:]
+    words[words.index("--out") + 1] = str(tmp_path / "again.safetensors")
+    run(capsys, *words)
+    np.testing.assert_array_equal(load_model(tmp_path / "again.safetensors").rbm.W, model.rbm.W)
+    again = run(
+        capsys, "train", "--dataset", "bas", "--trainer", "cd", "--iterations", 1, "--learning-rate", "1e-6",
+        "--warm-start", tmp_path / "b.safetensors", "--out", tmp_path / "w.safetensors",
+    )  # fmt: skip
+    assert again["log_likelihood"] == pytest.approx(result["log_likelihood"], abs=1e-4)
+    message = refused(
+        capsys, "train", "--dataset", "digits", "--trainer", "cd", "--iterations", 1,
+        "--warm-start", tmp_path / "b.safetensors", "--out", tmp_path / "w.safetensors",
+    )  # fmt: skip
+    assert "16 visible units, the data 64" in message
+
+
+def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):
+    result = run(capsys, "log-z", "--model", model_file)
+    assert result["log_z"] == rbmviz.metrics.log_z(model.rbm)
+    assert result["method"] == "exact"
+    bits = np.random.default_rng(0).integers(0, 2, (20, 5))
+    np.savez(tmp_path / "d.npz", x_train=bits, x_validation=bits, x_test=bits)
+    result = run(capsys, "log-likelihood", "--model", model_file, "--dataset", tmp_path / "d.npz")
+    assert result["log_likelihood"] == pytest.approx(rbmviz.metrics.log_likelihood(model.rbm, bits))
+    assert "16 units and the model 5" in refused(
+        capsys, "log-likelihood", "--model", model_file, "--dataset", "bas"
+    )
+
+
+def test_data(capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("RBMVIZ_DATA_MIRROR", "http://127.0.0.1:9")
+    rows = run(capsys, "data", "list")["datasets"]
+    assert {row["name"] for row in rows} == set(rbmviz.list_datasets())
+    assert run(capsys, "data", "get", "bas")["path"] is None
+    assert "did you mean 'usps'" in refused(capsys, "data", "get", "upsp")
+    assert main(["data", "get", "usps"]) == 2
+    assert "could not be downloaded" in capsys.readouterr().err
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
+    (tmp_path / "mnist.npz").touch()
+    assert run(capsys, "data", "get", "mnist55k")["path"] == str(tmp_path / "mnist.npz")
+
+
+def test_warmup(capsys):
+    assert run(capsys, "warmup")["seconds"] > 0
+
+
+@pytest.mark.parametrize(
+    "command", ["list", "sample", "score", "train", "data", "log-z", "log-likelihood", "warmup"]
+)
+def test_help_has_an_example(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert f"Example: rbmviz {command}" in capsys.readouterr().out
+
+
+def test_the_console_script_and_the_module_are_the_same():
+    texts = [
+        subprocess.run([*start, "list", "metrics"], capture_output=True, text=True, check=True).stdout
+        for start in (
+            [sys.executable, "-m", "rbmviz"],
+            [os.path.join(os.path.dirname(sys.executable), "rbmviz")],
+        )
+    ]
+    assert texts[0] == texts[1] != ""
+
+
+def test_errors_in_python_are_the_same_sentences():
+    with pytest.raises(BadInput, match="did you mean"):
+        rbmviz.make_sampler("gibs")
