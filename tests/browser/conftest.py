@@ -1,0 +1,129 @@
+"""A running server, and pages of it in a real Chromium."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """Serve the app as the README says; yields its address and process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                *("-m", "streamlit", "run", "app/main.py"),
+                *("--server.headless", "true", "--server.port", str(port)),
+            ],
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        address = f"http://127.0.0.1:{port}"
+        end = time.monotonic() + 120
+        while True:
+            try:
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).read()
+                break
+            except OSError:
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.2)
+        yield address, process
+        process.terminate()
+        process.wait(30)
+    assert "Traceback" not in log.read_text(), log.read_text()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The system's Chromium; RBMVIZ_BROWSER=required makes its absence a failure."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        reason = "no Chromium on this machine: 'apt install chromium'"
+        if os.environ.get("RBMVIZ_BROWSER") == "required":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Live:
+    """One page of the app, and questions about its live panels (they lie in a shadow root)."""
+
+    FIND = """() => {
+        const within = root => [...root.querySelectorAll('*')].flatMap(e =>
+            [...(e.matches('section.panel') ? [e] : []), ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
+        window.panels = within(document);
+        return window.panels.length;
+    }"""
+
+    def __init__(self, page, address):
+        self.page, self.address = page, address
+        self.errors = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._console)
+
+    def _console(self, message):
+        # Streamlit itself looks for a host on the internet, which is not there.
+        ours = self.address in message.location.get("url", "") or not message.location.get("url")
+        if message.type == "error" and ours:
+            self.errors.append(message.text)
+
+    def open(self, query=""):
+        self.page.goto(f"{self.address}/{query}")
+        self.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+        return self
+
+    def until(self, condition, timeout=90):
+        end = time.monotonic() + timeout
+        while True:
+            self.page.evaluate(self.FIND)
+            if self.page.evaluate(f"() => {condition}"):
+                return
+            assert time.monotonic() < end, f"never true: {condition}"
+            time.sleep(0.1)
+
+    def ask(self, expression):
+        self.page.evaluate(self.FIND)
+        return self.page.evaluate(f"() => {expression}")
+
+    def pictures(self):
+        return self.ask("panels.map(p => p.querySelector('canvas.picture').toDataURL())")
+
+    def counts(self):
+        return self.ask("panels.map(p => Number(p.dataset.n))")
+
+
+@pytest.fixture
+def live(chromium, server, request):
+    """Open pages; at the end none may have had an error."""
+    address, _ = server
+    contexts, pages = [], []
+
+    def make(**options):
+        contexts.append(chromium.new_context(**({"viewport": {"width": 1280, "height": 1000}} | options)))
+        pages.append(Live(contexts[-1].new_page(), address))
+        return pages[-1]
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert [error for page in pages for error in page.errors] == []

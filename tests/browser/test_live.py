@@ -1,0 +1,200 @@
+"""The Sample page as its users meet it."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def set_knob(live, panel, knob, value, commit=True):
+    """Drag a range input: value is a share of its way; commit lets it go."""
+    live.ask(
+        f"""(() => {{
+            const input = panels[{panel}].querySelector('input[type=range][id$="-{knob}"]');
+            input.value = {1000 * value};
+            input.dispatchEvent(new Event('input'));
+            if ({str(commit).lower()}) input.dispatchEvent(new Event('change'));
+        }})()"""
+    )
+
+
+def number(live, panel, name):
+    return live.ask(f"panels[{panel}].querySelector('dd[data-number={name}]').textContent")
+
+
+def test_four_panels_move(live):
+    page = live().open()
+    assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == [
+        "Gibbs",
+        "rates-FPCD",
+        "rates-herding",
+        "Sample penalization",
+    ]
+    before, counts = page.pictures(), page.counts()
+    page.until(f"panels.every((p, i) => Number(p.dataset.n) > {counts}[i] + 5)")
+    assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
+    page.until("panels.every(p => p.querySelector('dd[data-number=isl]').textContent.match(/[0-9]/))")
+
+
+def test_a_dragged_knob_acts_without_a_restart(live):
+    page = live().open("?p=rates_fpcd:eps=0")
+    page.until("Number(panels[0].dataset.n) > 10")
+    assert number(page, 0, "drift") == "0"
+    n = page.counts()[0]
+    set_knob(page, 0, "eps", 1.0, commit=False)
+    page.until("Number(panels[0].querySelector('dd[data-number=drift]').textContent) > 1")
+    assert page.counts()[0] > n
+    assert "eps%3D0.0" in page.page.url
+    set_knob(page, 0, "eps", 1.0)
+    page.page.wait_for_url("**eps%3D1.0**")
+    assert page.counts()[0] > n
+
+
+def test_a_typed_value_is_clipped_to_its_range(live):
+    page = live().open("?p=gibbs")
+    box = page.page.get_by_label("Sweeps per sample, value")
+    box.fill("1000")
+    box.press("Enter")
+    assert box.input_value() == "100"
+    page.page.wait_for_url("**k%3D100**")
+    box.fill("many")
+    box.press("Enter")
+    page.page.wait_for_timeout(300)
+    assert box.input_value() == "100"
+
+
+def test_no_frame_is_broken_or_blank_in_twenty_seconds(live):
+    page = live().open()
+    page.until("panels.every(p => Number(p.dataset.n) > 120)")
+    page.ask(
+        """(() => {
+            window.seen = { frames: 0, bad: 0 };
+            const host = panels[0].parentElement;
+            const watch = () => {
+                const now = host.dataset.frames;
+                if (now !== window.seen.last) {
+                    window.seen.last = now;
+                    window.seen.frames++;
+                    for (const canvas of host.querySelectorAll('canvas.picture')) {
+                        const c = canvas.getContext('2d');
+                        const data = canvas.width && c.getImageData(0, 0, canvas.width, canvas.height).data;
+                        const first = data && data[(canvas.width * 10 + 10) * 4];
+                        if (!data || data.every((x, i) => i % 4 !== 0 || x === first)) window.seen.bad++;
+                    }
+                    if (host.querySelectorAll('canvas.picture').length !== 4) window.seen.bad++;
+                }
+                requestAnimationFrame(watch);
+            };
+            watch();
+        })()"""
+    )
+    time.sleep(20)
+    seen = page.ask("window.seen")
+    assert seen["bad"] == 0
+    assert seen["frames"] > 40  # it moved all the time; how fast is the benchmark's business
+
+
+def test_a_link_reproduces_the_samples(live):
+    def three_samples(query):
+        page = live().open(query)
+        page.page.get_by_role("button", name="Pause").click()
+        page.page.get_by_role("button", name="Play").wait_for()
+        page.page.get_by_role("button", name="Reset").click()
+        page.until("panels.every(p => p.dataset.n === '0' && p.dataset.status === 'paused')")
+        for n in (1, 2, 3):
+            page.page.get_by_role("button", name="Step").click()
+            page.until(f"panels.every(p => p.dataset.n === '{n}' && p.dataset.status === 'paused')")
+        page.page.wait_for_timeout(300)
+        return page.page.url, page.pictures()
+
+    query = "?p=gibbs:k=2&p=rates_fpcd:eps=0.2&seed=7"
+    url, pictures = three_samples(query)
+    _, again = three_samples("?" + url.split("?")[1])
+    assert again == pictures
+    assert three_samples(query.replace("seed=7", "seed=8"))[1] != pictures
+
+
+def test_panels_come_and_go(live):
+    page = live().open("?p=gibbs&p=rates_fpcd")
+    page.ask("panels[0].querySelector('.remove').click()")
+    page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
+    page.page.get_by_placeholder("Add a sampler").or_(page.page.get_by_label("Add a panel")).first.click()
+    page.page.get_by_role("option", name="rates-herding").click()
+    page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
+    assert "p=rates_herding" in page.page.url
+
+
+def test_a_broken_model_is_refused_and_the_panels_go_on(live, tmp_path):
+    page = live().open()
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(b"\x80\x04pickled")
+    page.page.get_by_role("button", name="Settings").click()
+    page.page.locator("input[type=file]").set_input_files(broken)
+    page.page.get_by_text("is not a readable model file").first.wait_for()
+    counts = page.counts()
+    page.until(f"panels.every((p, i) => Number(p.dataset.n) > {counts}[i] + 5)")
+
+
+def test_another_model_takes_the_same_panels(live):
+    page = live().open("?p=gibbs&model=usps_fpcd")
+    shape = page.ask("[panels[0].querySelector('canvas.picture').getBoundingClientRect().width]")
+    page.page.get_by_role("combobox", name="Model").click()
+    page.page.get_by_role("option", name="bas_pcd").click()
+    page.page.wait_for_url("**model=bas_pcd**")
+    page.until("Number(panels[0].dataset.n) > 20 && panels[0].dataset.status === 'running'")
+    assert page.ask("[panels[0].querySelector('canvas.picture').getBoundingClientRect().width]") == shape
+
+
+def test_single_view_and_means(live):
+    for query in ("?view=single", "?pixels=mean", "?view=single&pixels=mean&cells=6"):
+        page = live().open(query)
+        before = page.pictures()
+        page.until("panels.every(p => Number(p.dataset.n) > 60)")
+        assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
+
+
+def test_projector_mode_hides_the_knobs(live):
+    page = live().open("?present=1")
+    assert page.ask("panels.every(p => getComputedStyle(p.querySelector('.knobs')).display === 'none')")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_held_upright_does_not_scroll_sideways(live, scheme):
+    page = live(viewport={"width": 390, "height": 844}, color_scheme=scheme).open()
+    assert page.ask("document.documentElement.scrollWidth") <= 390
+    rights = page.ask("panels.map(p => p.getBoundingClientRect().right)")
+    assert max(rights) <= 390
+
+
+def test_closing_the_tab_stops_the_threads(live, server):
+    _, process = server
+
+    def threads():
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        return int(status.split("Threads:")[1].split()[0])
+
+    page = live().open()
+    during = threads()
+    page.page.close()
+    end = time.monotonic() + 30
+    while threads() > during - 4:
+        assert time.monotonic() < end, "the four runs still have their threads"
+        time.sleep(0.2)
+
+
+def test_the_live_route_refuses_strangers(live, server):
+    """Neither an unknown token nor a page of another origin gets a frame."""
+    page = live().open()
+    address, _ = server
+    codes = page.page.evaluate(
+        """address => new Promise(resolve => {
+            const socket = new WebSocket(address.replace('http', 'ws') + '/rbmviz/live/guessed');
+            socket.onclose = event => resolve(event.code);
+            socket.onopen = () => socket.send('{}');
+        })""",
+        address,
+    )
+    assert codes in (1006, 4403)  # refused in the handshake, or closed by our code
+    page.errors.clear()  # the browser reports the refusal itself

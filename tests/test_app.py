@@ -1,0 +1,266 @@
+"""The pages without a browser: what they draw, what they refuse, what they export, what they send."""
+
+import io
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from app import views
+from app.links import read_panel, read_panels, write_panel
+from app.live import Viewer, Wish
+from rbmviz import BadInput, make_sampler, sample
+from rbmviz.datasets import Dataset
+from rbmviz.samplers import list_samplers
+from rbmviz.session import Frames, Race, Setting, replay
+
+PAGES = Path(__file__).parents[1] / "app" / "pages"
+
+
+def wait(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def race(model):
+    """Two panels of a tiny model, 12 samples each, paused."""
+    g = np.random.default_rng(3)
+    train, validation, test = (g.integers(0, 2, (n, 5), dtype=np.uint8) for n in (40, 11, 17))
+    labels = train[:, 0].astype(np.int64)
+    toy = Dataset("toy", train, validation, test, "bits", "none", labels, classes=("zero", "one"))
+    race = Race(Setting(model, toy, seed=4))
+    race.add(make_sampler("gibbs"))
+    race.add(make_sampler("rates_fpcd", eps=0.1))
+    race.step(12)
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in race.snapshots()), "twelve samples")
+    yield race
+    race.close()
+    for panel in race.panels:
+        panel.worker.join(60)
+
+
+# Links
+
+
+@pytest.mark.parametrize("name", list_samplers())
+def test_a_link_brings_every_sampler_back(name):
+    sampler = make_sampler(name)
+    assert read_panel(write_panel(sampler)) == sampler
+    assert read_panel(name) == sampler
+
+
+def test_links_with_mistakes_say_so():
+    read, refused = read_panels(["gibbs:k=3", "gibs", "gibbs:k=0", "gibbs:hot=1", "rates_fpcd:eps=warm"])
+    assert [write_panel(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3"]
+    assert len(refused) == 4
+    assert "did you mean 'gibbs'" in refused[0]
+    with pytest.raises(BadInput, match="1 to 100"):
+        read_panel("gibbs:k=0")
+
+
+# Views
+
+
+def test_names_of_namesakes_tell_them_apart():
+    a, b = make_sampler("rates_fpcd", eps=0.1), make_sampler("rates_fpcd", eps=0.03)
+    g = make_sampler("gibbs")
+    assert views.titles([g, a, b]) == ["Gibbs", "rates-FPCD (eps 0.1)", "rates-FPCD (eps 0.03)"]
+    assert views.titles([g, g]) == ["Gibbs #1", "Gibbs #2"]
+    assert len({views.colour(name) for name in list_samplers()}) == len(list_samplers())
+
+
+def test_mosaic_has_every_pixel_in_its_place():
+    v = np.random.default_rng(0).integers(0, 2, (4, 6), dtype=np.uint8)
+    p = np.random.default_rng(1).integers(0, 256, (4, 6), dtype=np.uint8)
+    frames = Frames(0, np.packbits(v, axis=1), p, 6)
+    for pixels, rows in (("binary", 255 * v), ("mean", p)):
+        picture = 255 - np.array(views.mosaic(frames, (2, 3), 2, pixels, zoom=1))
+        assert picture.shape == (5, 7)
+        for cell in range(4):
+            top, left = 3 * (cell // 2), 4 * (cell % 2)
+            np.testing.assert_array_equal(picture[top : top + 2, left : left + 3].ravel(), rows[cell])
+
+
+def test_exports(race, model):
+    shown = [snapshot for _, snapshot in race.snapshots()]
+    names = views.titles([snapshot.sampler for snapshot in shown])
+    named = list(zip(names, shown, strict=True))
+    with np.load(io.BytesIO(views.samples_npz(race, names))) as archive:
+        meta = json.loads(str(archive["meta"]))
+        for panel, (i, entry) in zip(race.panels, enumerate(meta["panels"]), strict=True):
+            again = np.concatenate([chunk.v for chunk in replay(panel.worker.record(), model, 12)])
+            np.testing.assert_array_equal(archive[f"v{i}"], again)
+            assert entry["name"] == names[i]
+            assert entry["changes"][0]["n"] == 0
+    lines = views.curves_csv(named).decode().splitlines()
+    assert lines[0] == "sampler,n,seconds,isl,std_error,beta"
+    assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
+    picture = Image.open(io.BytesIO(views.mosaics_png(named, (1, 5), 3, "binary")))
+    assert picture.width > picture.height > 0
+    assert 'make_sampler("rates_fpcd", eps=0.1' in views.snippet(
+        "mnist_fpcd", [snapshot.sampler for snapshot in shown], 4, "mnist5k"
+    )
+
+
+def test_the_snippet_repeats_the_run(race, model, monkeypatch):
+    import rbmviz
+
+    code = views.snippet("toy", [panel.worker.sampler for panel in race.panels], 4, "toy")
+    monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
+    monkeypatch.setattr(rbmviz, "load_dataset", lambda name: race.setting.dataset)
+    scope = {}
+    exec(code.replace("10_000", "12"), scope)
+    for i, panel in enumerate(race.panels):
+        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.kept()[1])
+
+
+def test_isl_chart_keeps_its_spec_and_separates_its_data(race):
+    named = list(zip(("a", "b"), (snapshot for _, snapshot in race.snapshots()), strict=True))
+    line = views.Reference("training", -3.0)
+    rows, spec = views.isl_chart(named, line, "n")
+    assert set(rows["sampler"]) == {"a", "b"}
+    assert rows["n"].min() >= 5
+    assert "data" not in spec["layer"][0]
+    assert spec["layer"][1]["data"]["values"][0]["isl"] == -3.0
+    race.step(5)
+    wait(lambda: all(s.n == 17 for _, s in race.snapshots()), "five more")
+    named = list(zip(("a", "b"), (snapshot for _, snapshot in race.snapshots()), strict=True))
+    more, again = views.isl_chart(named, line, "n")
+    assert again == spec
+    assert len(more) > len(rows)
+
+
+# What goes over the wire
+
+
+def decode(frame: bytes, wish: Wish):
+    length = int.from_bytes(frame[:4], "little")
+    header = json.loads(frame[4 : 4 + length])
+    at, cells = 4 + length, {}
+    for head in header["panels"]:
+        packed = -(-wish.n_visible // 8)
+        v = np.frombuffer(frame, np.uint8, head["cells"] * packed, at).reshape(-1, packed)
+        at += v.size
+        cells[head["key"]] = np.unpackbits(v, axis=1, count=wish.n_visible)
+        if head["strip"]:
+            at += head["strip"][0] * head["strip"][1]
+    assert at == len(frame)
+    assert header["wish"] == wish._asdict()
+    return header["panels"], cells
+
+
+def test_frames_carry_what_is_new_and_nothing_twice(race):
+    keys = [panel.key for panel in race.panels]
+    wish = Wish(20, "sequence", "binary", 100, 5, keys)
+    viewer = Viewer(race)
+    heads, cells = decode(viewer.frame(wish), wish)
+    for panel, head in zip(race.panels, heads, strict=True):
+        assert (head["n"], head["cells"], head["status"]) == (12, 12, "paused")
+        np.testing.assert_array_equal(cells[panel.key], panel.worker.kept()[1])
+    heads, _ = decode(viewer.frame(wish), wish)
+    assert [head["cells"] for head in heads] == [0, 0]
+    race.step(3)
+    wait(lambda: all(s.n == 15 for _, s in race.snapshots()), "three more")
+    heads, cells = decode(viewer.frame(wish), wish)
+    assert [head["cells"] for head in heads] == [3, 3]
+    np.testing.assert_array_equal(cells[keys[0]], race.panels[0].worker.kept()[1][-3:])
+    other = wish._replace(cells=4, panels=keys[:1])
+    heads, cells = decode(viewer.frame(other), other)
+    assert [head["cells"] for head in heads] == [4]
+    narrow = wish._replace(n_visible=6)
+    assert decode(viewer.frame(narrow), narrow)[0] == []
+
+
+def test_a_reset_sends_everything_anew(race):
+    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
+    viewer = Viewer(race)
+    run = decode(viewer.frame(wish), wish)[0][0]["run"]
+    race.reset()
+    race.step(2)
+    wait(lambda: all(s.n == 2 for _, s in race.snapshots()), "two samples")
+    head = decode(viewer.frame(wish), wish)[0][0]
+    assert (head["cells"], head["run"]) == (2, run + 1)
+
+
+# Pages
+
+
+@pytest.fixture
+def page():
+    """Run a page, and stop its threads afterwards."""
+    opened = []
+
+    def run(name: str, **query) -> AppTest:
+        test = AppTest.from_file(str(PAGES / name), default_timeout=90)
+        for key, value in query.items():
+            test.query_params[key] = value
+        opened.append(test.run())
+        assert not test.exception
+        return test
+
+    yield run
+    for test in opened:
+        race = test.session_state["race"]
+        race.close()
+        for panel in race.panels:
+            panel.worker.join(60)
+
+
+def test_every_page_is_tested():
+    assert {path.name for path in PAGES.glob("*.py")} == {"sample.py"}
+
+
+def test_sample_page_is_alive(page):
+    test = page("sample.py")
+    race = test.session_state["race"]
+    assert [panel.worker.sampler.name for panel in race.panels] == [
+        "gibbs",
+        "rates_fpcd",
+        "rates_herding",
+        "sample_penalization",
+    ]
+    wait(lambda: all(s.n > 5 for _, s in race.snapshots()), "samples in every panel")
+    assert {s.n_visible for s in (snapshot.frames for _, snapshot in race.snapshots())} == {784}
+    wait(lambda: all(s.newest is not None for _, s in race.snapshots()), "scores in every panel")
+
+
+def test_sample_page_follows_its_link(page):
+    test = page("sample.py", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
+    race = test.session_state["race"]
+    assert [write_panel(panel.worker.sampler) for panel in race.panels] == ["gibbs:temperature=1.0,k=7"]
+    assert (race.setting.seed, race.setting.start) == (5, "random")
+    assert race.setting.model.rbm.n_visible == 16
+    assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
+    wait(lambda: race.snapshots()[0][1].n >= 20, "samples")
+    first, v = race.panels[0].worker.kept()
+    want = sample(race.setting.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
+    np.testing.assert_array_equal(v, want[first:])
+
+
+def test_sample_page_says_why_nothing_is_scored(page):
+    test = page("sample.py", model="bas_pcd", data="mnist5k")
+    assert any("784 units and this model 16" in info.value for info in test.info)
+    race = test.session_state["race"]
+    wait(lambda: race.snapshots()[0][1].n > 0, "samples all the same")
+
+
+def test_transport_and_stories(page):
+    test = page("sample.py")
+    race = test.session_state["race"]
+    test.button(key="play").click().run()
+    assert not race.running
+    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
+    counts = [s.n for _, s in race.snapshots()]
+    next(button for button in test.button if button.label == "Step").click().run()
+    wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one step each")
+    next(button for button in test.button if button.label == "Decay hurts").click().run()
+    assert not test.exception
+    assert [panel.worker.sampler.alpha for panel in race.panels] == [1.0, 0.99, 0.95, 0.8]
+    assert any("bad for sampling" in caption.value for caption in test.caption)

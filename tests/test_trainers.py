@@ -1,0 +1,170 @@
+"""Trainers against exact gradients, each other, and the contract of the registry."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from rbmviz import RBM, BadInput, load_dataset, make_trainer, rng, train, trained_model
+from rbmviz.knobs import knobs_of
+from rbmviz.metrics import exact_gradient, log_likelihood
+from rbmviz.registry import trainers
+from rbmviz.trainers import initial_rbm, list_trainers, parts
+
+NAMES = list_trainers()
+
+
+@pytest.fixture(scope="module")
+def bits():
+    """60 rows, 6 wide, with structure: the second half repeats the first."""
+    half = np.random.default_rng(0).integers(0, 2, (60, 3), dtype=np.uint8)
+    return np.hstack([half, half])
+
+
+@pytest.fixture(scope="module")
+def start():
+    g = np.random.default_rng(1)
+    return RBM(g.normal(0, 0.6, (6, 4)), g.normal(0, 0.3, 6), g.normal(0, 0.3, 4))
+
+
+def mean_step(start, bits, name, updates=4000, **knobs):
+    """Mean update direction at ``start`` over many single updates, and its standard error.
+
+    The learning rate is so small that the parameters stay where they are.
+    """
+    rate = 1e-6
+    trainer = make_trainer(name, learning_rate=rate, schedule="constant", batch_size=60, **knobs)
+    state = trainer.init(start, bits, 3)
+    state.theta = parts.Parameters(*(x.astype(np.float64) for x in state.theta))
+    burn, steps = 300, []
+    for t in range(burn + updates):
+        before = state.theta.W.copy()
+        trainer.step(state, 1)
+        if t >= burn:
+            steps.append((state.theta.W - before) / rate)
+    blocks = np.array(steps).reshape(40, -1, 6, 4).mean(axis=1)
+    return blocks.mean(axis=0), blocks.std(axis=0) / np.sqrt(40)
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs"),
+    [("cd", {"k": 30}), ("pcd", {"n_chains": 60}), ("fpcd", {"n_chains": 60, "eps_fast": 0.0})],
+)
+def test_the_mean_update_is_the_exact_gradient(start, bits, name, knobs):
+    mean, error = mean_step(start, bits, name, **knobs)
+    want = exact_gradient(start, bits).W
+    assert (np.abs(mean - want) / error).max() < 5
+
+
+def test_one_sweep_is_biased(start, bits):
+    """Negative control: CD-1 is not the gradient, and the test above can tell."""
+    mean, error = mean_step(start, bits, "cd", k=1)
+    assert (np.abs(mean - exact_gradient(start, bits).W) / error).max() > 10
+
+
+def run(trainer, data, n, seed=0, cut=None):
+    state = trainer.init(initial_rbm(data, 4, seed), data, seed)
+    for step in cut or [n]:
+        progress = trainer.step(state, step)
+    return progress
+
+
+def same(a: RBM, b: RBM) -> bool:
+    return all((getattr(a, name) == getattr(b, name)).all() for name in "Wbc")
+
+
+@pytest.mark.parametrize(
+    "knobs", [{}, {"momentum": 0.5, "weight_decay": 0.01, "k": 2, "schedule": "inverse_sqrt"}]
+)
+def test_fpcd_without_fast_weights_is_pcd_bit_for_bit(bits, knobs):
+    pcd = run(make_trainer("pcd", **knobs), bits, 50).rbm
+    assert same(run(make_trainer("fpcd", eps_fast=0.0, **knobs), bits, 50).rbm, pcd)
+    assert not same(run(make_trainer("fpcd", eps_fast=0.1, **knobs), bits, 50).rbm, pcd)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_contract(name, bits):
+    trainer = make_trainer(name, iterations=30)
+    whole = run(trainer, bits, 30)
+    cut = run(trainer, bits, 30, cut=[1, 9, 20])
+    assert same(cut.rbm, whole.rbm)
+    assert whole.update == cut.update == 30
+    assert whole.stats == cut.stats
+    assert not same(run(trainer, bits, 30, seed=1).rbm, whole.rbm)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        trainer.k = 2
+    for knob in knobs_of(trainer).values():
+        with pytest.raises(BadInput, match=knob.name):
+            make_trainer(name, **{knob.name: "x" if knob.choices else knob.hi * 2})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_training_finds_the_structure(name, bits):
+    trainer = make_trainer(name, learning_rate=0.3)
+    history = list(train(bits, trainer, n_hidden=8, iterations=5000, seed=1))
+    assert len(history) == 100
+    first, last = (log_likelihood(history[i].rbm, bits) for i in (0, -1))
+    # 6 independent bits give -6 log 2 = -4.16; the rows have 3 free bits, -2.08.
+    assert last > -2.6
+    assert last > first + 1
+
+
+def test_rules():
+    theta = parts.Parameters(np.ones((1, 1), np.float32), np.zeros(1, np.float32), np.zeros(1, np.float32))
+    one = parts.Parameters(*(np.ones_like(x) for x in theta))
+    rule = parts.Rule(1.0, "linear", 4, momentum=0.5, weight_decay=0.5)
+    assert [rule.rate(t) for t in range(6)] == [1, 0.75, 0.5, 0.25, 0, 0]
+    rule.apply(theta, parts.Parameters(*(x.copy() for x in one)), 0)
+    assert (theta.W[0, 0], theta.b[0]) == (1 + (1 - 0.5), 1)
+    rule.apply(theta, parts.Parameters(*(x.copy() for x in one)), 1)
+    assert theta.W[0, 0] == 1.5 + 0.75 * (0.5 * 0.5 + (1 - 0.5 * 1.5))
+    assert theta.b[0] == 1 + 0.75 * 1.5
+    assert parts.Rule(1.0, "inverse_sqrt", 4, 0, 0).rate(3) == 0.5
+
+
+def test_batches_are_whole_epochs(bits):
+    data = np.arange(10, dtype=np.uint8)[:, None]
+    batches = parts.Batches(data, 4, 0)
+    drawn = np.concatenate([batches.next().ravel() for _ in range(5)])
+    assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
+    assert (drawn[:10] != drawn[10:]).any()
+
+
+def test_sweeps_have_the_models_transition(start):
+    """Mean of v after one sweep, against the sum over all hidden states."""
+    theta = parts.Parameters(start.W, start.b, start.c)
+    v0 = np.tile(np.array([1, 0, 1, 1, 0, 0], np.float32), (20_000, 1))
+    v = parts.sweep(theta, v0, rng.kernel_state(0, "chain"))
+    h = np.array(list(np.ndindex(2, 2, 2, 2)))
+    p_h = np.prod(np.where(h == 1, start.mean_hidden(v0[0]), 1 - start.mean_hidden(v0[0])), axis=1)
+    want = p_h @ start.mean_visible(h)
+    assert np.abs(v.mean(axis=0) - want).max() < 5 * 0.5 / np.sqrt(20_000)
+
+
+def test_divergence_is_said(bits):
+    steps = train(bits, make_trainer("pcd", learning_rate=10.0), n_hidden=8, iterations=100_000, every=1)
+    state = make_trainer("pcd").init(initial_rbm(bits, 3, 0), bits, 0)
+    state.theta.W[0, 0] = np.nan
+    with pytest.raises(BadInput, match="diverged before update 1"):
+        make_trainer("pcd").step(state, 1)
+    next(steps)
+
+
+def test_bad_input(bits):
+    with pytest.raises(BadInput, match="warm start has 5"):
+        next(train(bits, make_trainer("cd"), warm_start=RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2))))
+    with pytest.raises(BadInput, match="at least one"):
+        next(train(bits, make_trainer("cd"), iterations=0))
+    with pytest.raises(BadInput, match="training data have shape"):
+        make_trainer("cd").init(initial_rbm(bits, 3, 0), bits[:0], 0)
+    assert trainers["cd"].name == "cd"
+
+
+def test_a_trained_model_knows_where_it_comes_from():
+    data = load_dataset("bas")
+    trainer = make_trainer("pcd", learning_rate=0.05)
+    *_, last = train(data, trainer, n_hidden=5, iterations=20, seed=3)
+    model = trained_model(data, trainer, last, 3, note="x")
+    assert model.meta["dataset"] == model.meta["scored_on"] == "bas"
+    assert (model.meta["seed"], model.meta["updates"], model.meta["note"]) == (3, 20, "x")
+    np.testing.assert_array_equal(model.rates.W, last.rbm.rates(data.train).W)
