@@ -4,7 +4,6 @@ import csv
 import io
 import itertools
 import json
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -33,11 +32,6 @@ def colour(sampler_name: str) -> str:
     """Return the colour of an algorithm."""
     others = [name for name in list_samplers() if name not in KNOWN]
     return KNOWN.get(sampler_name) or MORE[others.index(sampler_name) % len(MORE)]
-
-
-def title(sampler: Sampler) -> str:
-    """Return the algorithm's name for people."""
-    return sampler.label
 
 
 def titles(samplers: Sequence[Sampler]) -> list[str]:
@@ -125,7 +119,7 @@ def isl_chart(
             y=alt.Y("isl:Q", title="ISL (nats per test example)", scale=alt.Scale(zero=False)),
             color=alt.Color(
                 "sampler:N", title=None, sort=names, scale=alt.Scale(domain=names, range=colours)
-            ).legend(orient="top", symbolType="stroke", labelLimit=260),
+            ).legend(orient="top", symbolType="stroke", labelLimit=260, columns=2),
             strokeDash=alt.StrokeDash(
                 "sampler:N", title=None, sort=names, scale=alt.Scale(domain=names, range=dashes)
             ),
@@ -248,8 +242,3 @@ def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: st
         lines.append(f'sampler = rbmviz.make_sampler("{sampler.name}"{knobs})')
         lines.append(f"samples_{i} = rbmviz.sample(model, sampler, n=10_000, seed={seed}{start})")
     return "\n".join(lines)
-
-
-def rate_text(rate: float) -> str:
-    """Return a speed in words."""
-    return "full speed" if math.isinf(rate) else f"{rate:,.0f} / s"

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.views import colour, title
+from app.views import colour, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Race
@@ -67,7 +67,7 @@ def live_grid(
 ) -> None:
     """Mount the component; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
     model, dataset = race.setting.model, race.setting.dataset
-    samplers = [(panel.key, panel.worker.sampler) for panel in race.panels]
+    samplers = [panel.worker.sampler for panel in race.panels]
     declared = model.meta.get("image_shape") or (dataset.image_shape if dataset else None)
     shares = data_shares(dataset)
     _component(
@@ -85,13 +85,13 @@ def live_grid(
             "data_shares": shares,
             "panels": [
                 {
-                    "key": panel_key,
-                    "label": title(sampler),
+                    "key": panel.key,
+                    "label": label,
                     "colour": colour(sampler.name),
                     "knobs": [knob_spec(knob) for knob in knobs_of(sampler).values()],
                     "values": values_of(sampler),
                 }
-                for panel_key, sampler in samplers
+                for panel, sampler, label in zip(race.panels, samplers, titles(samplers), strict=True)
             ],
         },
         on_edit_change=on_edit,

@@ -22,6 +22,7 @@ from rbmviz.session import Race, Setting
 SPEEDS = (5, 20, 60, 200, 1000, 5000, math.inf)
 GRIDS = (6, 8, 10, 12)
 AUTOMATIC = "automatic"
+DEFAULT_MODEL = "mnist_fpcd"
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
 
 
@@ -43,13 +44,13 @@ STORIES = [
     ),
     Story(
         "Gibbs sticks",
-        "More sweeps per sample and more heat hardly help Gibbs; a small step size does.",
+        "Twenty sweeps a sample, or heat, leave Gibbs in few classes; a small step size visits all ten.",
         "mnist_fpcd",
         ["gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"],
     ),
     Story(
         "CD digs holes",
-        "On a model trained by CD-1 the Gibbs chain never leaves its first digit; rates-FPCD still does.",
+        "On a model trained by CD-1 the Gibbs chain hardly leaves its first digit; rates-FPCD does.",
         "mnist_cd1",
         DEFAULT_PANELS,
     ),
@@ -100,7 +101,7 @@ def main() -> None:
     if reason:
         st.info(reason, icon=":material/info:")
     panels(race, token, present)
-    charts(race, setting.dataset, present)
+    charts(race, setting.dataset)
     if not present:
         exports(race, model_name)
 
@@ -131,11 +132,9 @@ def write_link(race: Race) -> None:
 
 def choose_model() -> str:
     """Return the name of the chosen pretrained model."""
-    names = list_models()
     return st.selectbox(
         "Model",
-        names,
-        index=names.index("mnist_fpcd"),
+        sorted(list_models(), key=lambda name: (name != DEFAULT_MODEL, name)),
         key="model",
         bind="query-params",
         width=180,
@@ -268,6 +267,7 @@ def stories() -> None:
     def tell(story: Story) -> None:
         st.session_state.model = story.model
         st.session_state.story = story.look
+        st.session_state.told = st.session_state.get("told", 0) + 1
         race: Race = st.session_state.race
         for panel in race.panels:
             race.remove(panel.key)
@@ -277,7 +277,8 @@ def stories() -> None:
         race.resume()
         write_link(race)
 
-    with st.popover("Stories", icon=":material/auto_stories:"):
+    # Another key is another popover, closed: a story that was picked must not cover what it shows.
+    with st.popover("Stories", icon=":material/auto_stories:", key=f"stories {st.session_state.get('told')}"):
         for story in STORIES:
             st.button(story.label, key=f"story {story.label}", on_click=tell, args=(story,), type="tertiary")
             st.caption(story.look)
@@ -346,11 +347,9 @@ def panels(race: Race, token: str, present: bool) -> None:
         race.remove(st.session_state.grid.remove["key"])
         write_link(race)
 
-    def added() -> None:
-        if name := st.session_state.add:
-            race.add(make_sampler(name))
-            st.session_state.add = None
-            write_link(race)
+    def add(name: str) -> None:
+        race.add(make_sampler(name))
+        write_link(race)
 
     live_grid(
         race,
@@ -366,21 +365,22 @@ def panels(race: Race, token: str, present: bool) -> None:
     if not race.panels:
         st.info("No panel is open: add a sampler.", icon=":material/grid_view:")
     if not present:
-        st.selectbox(
-            "Add a panel",
-            list_samplers(),
-            index=None,
-            format_func=lambda name: samplers[name].label,
-            placeholder="Add a sampler",
-            label_visibility="collapsed",
-            key="add",
-            on_change=added,
-            width=220,
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("Add a panel:", width="content")
+            for name in list_samplers():
+                label = samplers[name].label
+                st.button(
+                    label,
+                    key=f"add {name}",
+                    icon=":material/add:",
+                    on_click=add,
+                    args=(name,),
+                    type="tertiary",
+                )
 
 
 @st.fragment(run_every=1.0)
-def charts(race: Race, dataset: Dataset | None, present: bool) -> None:
+def charts(race: Race, dataset: Dataset | None) -> None:
     """ISL curves; read once a second, without renewing the lease of a hidden page."""
     if dataset is None or not race.panels:
         return
