@@ -22,11 +22,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
 from app.state import hub
-from rbmviz import BadInput
 from rbmviz.session import Race, Snapshot
 
 UNKNOWN = 4403
 """Close code for a token or origin that is not ours: the page must not try again."""
+
+UNSUPPORTED = 1003
+"""Close code of the standard for a message that makes no sense."""
 
 STRIP_SECONDS = 0.5
 """Class strips and scores change slowly: sent this often."""
@@ -134,12 +136,13 @@ async def live(socket: WebSocket) -> None:
         async for text in socket.iter_text():
             message = json.loads(text)
             if "tune" in message:
-                with contextlib.suppress(BadInput):  # a hand-made message; the page's own are in range
-                    race.tune(message["tune"], **message["knobs"])
+                race.tune(message["tune"], **message["knobs"])
             else:
                 wishes.put_nowait(Wish(**message))
     except WebSocketDisconnect:
         pass
+    except (ValueError, TypeError, KeyError) as error:  # BadInput, too: no page of ours sends such a message
+        await socket.close(code=UNSUPPORTED, reason=str(error)[:100])
     finally:
         sender.cancel()
 

@@ -10,11 +10,11 @@ import weakref
 from collections.abc import MutableMapping
 
 import streamlit as st
-from rbmviz.models import load_model
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.metrics import reference
+from rbmviz.models import load_model
 from rbmviz.session import Race, Setting
 
 

@@ -227,12 +227,11 @@ def choose_setting(model: Model) -> tuple[Setting, str]:
         help="The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
     )
     st.segmented_control(
-        "Grid",
+        "Rows and columns",
         GRIDS,
         default=10,
         required=True,
         key="cells",
-        format_func=lambda n: f"{n} x {n}",
         bind="query-params",
         help="How many consecutive samples a panel shows: fewer are larger.",
     )

@@ -183,6 +183,31 @@ def test_closing_the_tab_stops_the_threads(live, server):
         time.sleep(0.2)
 
 
+def test_a_lost_connection_comes_back_with_the_same_chain(live):
+    page = live().open("?p=gibbs")
+    n = page.counts()[0]
+    page.ask("panels[0].getRootNode().rbmviz.socket.close()")
+    page.until(f"Number(panels[0].dataset.n) > {n} + 60")
+    assert page.ask("panels[0].getRootNode().querySelector('.banner').hidden")
+
+
+def test_a_message_that_makes_no_sense_closes_the_connection(live):
+    page = live().open("?p=gibbs")
+    for message in ("nonsense", '{"tune": 0, "knobs": {"hot": 1}}', '{"fps": 1}'):
+        page.ask(
+            f"""(() => {{
+                const grid = panels[0].getRootNode().rbmviz;
+                window.closed = null;
+                const socket = new WebSocket(grid.socket.url);
+                socket.onopen = () => socket.send({message!r});
+                socket.onclose = event => {{ window.closed = event.code; }};
+            }})()"""
+        )
+        page.until("window.closed === 1003")
+    n = page.counts()[0]
+    page.until(f"Number(panels[0].dataset.n) > {n}")
+
+
 def test_the_live_route_refuses_strangers(live, server):
     """Neither an unknown token nor a page of another origin gets a frame."""
     page = live().open()
