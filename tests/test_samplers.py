@@ -167,7 +167,7 @@ def test_penalization_without_decay_ends_at_the_empty_state(model):
 
     theta_F <- theta_F - eps s stands still only where s = (v h', v, h) is 0.
     """
-    sampler = make_sampler("sample_penalization", eps=0.001)
+    sampler = make_sampler("sample_penalization", eps=0.001, alpha=1.0)
     state = sampler.init(model, 5)
     early, late = sampler.step(state, 1000).v, sampler.step(state, 60_000).v[-10_000:]
     assert early.mean() > 0.3

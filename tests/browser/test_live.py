@@ -197,13 +197,13 @@ def test_a_message_that_makes_no_sense_closes_the_connection(live):
         page.ask(
             f"""(() => {{
                 const grid = panels[0].getRootNode().rbmviz;
-                window.closed = null;
+                window.closeCode = null;
                 const socket = new WebSocket(grid.socket.url);
                 socket.onopen = () => socket.send({message!r});
-                socket.onclose = event => {{ window.closed = event.code; }};
+                socket.onclose = event => {{ window.closeCode = event.code; }};
             }})()"""
         )
-        page.until("window.closed === 1003")
+        page.until("window.closeCode === 1003")
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
 
