@@ -6,14 +6,16 @@ new threads and goes on where it was.
 """
 
 import secrets
+import tempfile
 import weakref
 from collections.abc import MutableMapping
+from pathlib import Path
 
 import streamlit as st
 
-from rbmviz import Model
+from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.metrics import reference
+from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model
 from rbmviz.session import Race, Setting
 
@@ -43,20 +45,32 @@ def session_race(setting: Setting, rate: float) -> tuple[Race, str, bool]:
     return race, token, fresh
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
+@st.cache_resource(show_spinner=False)
 def pretrained(name: str) -> Model:
     """Load a shipped model, once for all sessions."""
     return load_model(name)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@st.cache_resource(scope="session", show_spinner=False)
+def uploaded(name: str, content: bytes) -> Model:
+    """Read an uploaded model file; the same file is the same object, so that its runs go on."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(name).name
+        path.write_bytes(content)
+        try:
+            return load_model(path)
+        except BadInput as error:
+            raise BadInput(str(error).replace(f"{folder}/", "")) from None
+
+
+@st.cache_resource(show_spinner=False)
 def data(name: str) -> Dataset:
     """Load a data set, once for all sessions."""
     return load_dataset(name)
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
-def training_reference(name: str, kernel: str) -> float:
+@st.cache_resource(show_spinner=False)
+def training_reference(name: str, kernel: Kernel) -> float:
     """Return the ISL that the training part of a data set has against its own test part."""
     dataset = data(name)
     return reference(dataset.train, dataset.test, dataset.validation, kernel=kernel).isl

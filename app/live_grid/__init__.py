@@ -10,7 +10,7 @@ import streamlit as st
 from app.views import colour, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
-from rbmviz.session import Race
+from rbmviz.session import Race, Setting
 
 HERE = Path(__file__).parent
 FPS = 20
@@ -37,8 +37,12 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
     }
 
 
-def image_shape(n_visible: int, declared: tuple[int, int] | list[int] | None) -> tuple[int, int]:
-    """Return (rows, columns) of a picture of n_visible units: as declared, or nearly square."""
+def shape_of(setting: Setting) -> tuple[int, int]:
+    """Return (rows, columns) of a picture: as the model or its data say, else nearly square."""
+    n_visible = setting.model.rbm.n_visible
+    declared = setting.model.meta.get("image_shape")
+    if declared is None and setting.dataset is not None:
+        declared = setting.dataset.image_shape
     if declared is not None and math.prod(declared) == n_visible:
         return declared[0], declared[1]
     columns = math.isqrt(n_visible - 1) + 1
@@ -68,7 +72,6 @@ def live_grid(
     """Mount the component; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
     model, dataset = race.setting.model, race.setting.dataset
     samplers = [panel.worker.sampler for panel in race.panels]
-    declared = model.meta.get("image_shape") or (dataset.image_shape if dataset else None)
     shares = data_shares(dataset)
     _component(
         key=key,
@@ -80,7 +83,7 @@ def live_grid(
             "cells": cells,
             "present": present,
             "n_visible": model.rbm.n_visible,
-            "shape": image_shape(model.rbm.n_visible, declared),
+            "shape": shape_of(race.setting),
             "classes": dataset.classes if dataset and shares else (),
             "data_shares": shares,
             "panels": [

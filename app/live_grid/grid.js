@@ -93,6 +93,7 @@ function knobControl(knob, value, id, change) {
   });
   set(value);
   return { node: element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, box), range),
+           // A knob under the hand is not moved by what the server last heard.
            set: v => { last = v; if (box.getRootNode().activeElement !== range) set(v); } };
 }
 
@@ -217,7 +218,7 @@ class Panel {
   }
 
   drawPicture() {
-    const { rows, columns, across, down, cells } = this, paper = this.grid.paper, ink = this.grid.ink;
+    const { rows, columns, across, down, cells } = this, ink = this.grid.ink;
     const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
     px.fill(this.grid.gap);
     for (let slot = 0, k = 0; slot < across * down; slot++) {
@@ -323,7 +324,7 @@ class Grid {
     this.back = paper;
     const mix = share => paper.map((from, c) => from + (text[c] - from) * share);
     this.ink = ramp(mix(0.05), mix(0.95));
-    this.gap = ramp(paper, mix(0.0))[0];
+    this.gap = ramp(paper, paper)[0];
   }
 
   draw() {

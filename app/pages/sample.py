@@ -1,8 +1,6 @@
 """The race: samplers side by side on one model, live."""
 
 import math
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
@@ -10,17 +8,20 @@ import streamlit as st
 from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
-from app.live_grid import image_shape, live_grid
-from app.state import data, pretrained, session_race, training_reference
+from app.live_grid import live_grid, shape_of
+from app.state import data, pretrained, session_race, training_reference, uploaded
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, list_datasets
-from rbmviz.models import list_models, load_model
+from rbmviz.metrics import Kernel
+from rbmviz.models import list_models
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Race, Setting
+from rbmviz.session import Race, Setting, Start
 
 SPEEDS = (5, 20, 60, 200, 1000, 5000, math.inf)
 GRIDS = (6, 8, 10, 12)
+KERNELS: tuple[Kernel, ...] = ("binary", "mean")
+STARTS: tuple[Start, ...] = ("data", "random")
 AUTOMATIC = "automatic"
 DEFAULT_MODEL = "mnist_fpcd"
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
@@ -92,7 +93,7 @@ def main() -> None:
     race, token, fresh = session_race(setting, st.session_state.get("speed", 60))
     if fresh:
         fill(race)
-    elif differs(race.setting, setting):
+    elif race.setting != setting:
         race.change(setting)
     with left:
         transport(race)
@@ -104,13 +105,6 @@ def main() -> None:
     charts(race, setting.dataset)
     if not present:
         exports(race, model_name)
-
-
-def differs(old: Setting, new: Setting) -> bool:
-    """Whether runs must begin anew; models and data sets are compared as objects."""
-    return any(a is not b and a != b for a, b in zip(old[2:], new[2:], strict=True)) or (
-        old.model is not new.model or old.dataset is not new.dataset
-    )
 
 
 def fill(race: Race) -> None:
@@ -159,18 +153,6 @@ def own_model(name: str) -> tuple[str, Model]:
         return name, pretrained(name)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
-def uploaded(name: str, content: bytes) -> Model:
-    """Read an uploaded model file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
-        path.write_bytes(content)
-        try:
-            return load_model(path)
-        except BadInput as error:
-            raise BadInput(str(error).replace(f"{folder}/", "")) from None
-
-
 def choose_setting(model: Model) -> tuple[Setting, str]:
     """Return what all panels share, and a sentence where nothing can be scored."""
     choice = st.selectbox(
@@ -182,7 +164,7 @@ def choose_setting(model: Model) -> tuple[Setting, str]:
     )
     kernel = st.segmented_control(
         "ISL kernel",
-        ["binary", "mean"],
+        KERNELS,
         default="binary",
         required=True,
         key="kernel",
@@ -191,7 +173,7 @@ def choose_setting(model: Model) -> tuple[Setting, str]:
     )
     start = st.segmented_control(
         "Start from",
-        ["data", "random"],
+        STARTS,
         default="data",
         required=True,
         key="start",
@@ -428,7 +410,7 @@ def isl_reference(setting: Setting) -> views.Reference | None:
 
 def exports(race: Race, model_name: str) -> None:
     """Offer downloads, built when they are clicked, and code that repeats the run."""
-    shape = image_shape(race.setting.model.rbm.n_visible, race.setting.model.meta.get("image_shape"))
+    shape = shape_of(race.setting)
     cells, pixels = st.session_state.cells, st.session_state.pixels
     with st.container(horizontal=True):
         st.download_button(

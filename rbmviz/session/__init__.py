@@ -3,7 +3,7 @@
 Between the algorithms and any face (page, command line, notebook); knows no Streamlit.
 """
 
-from rbmviz.session.race import Panel, Race, Setting
+from rbmviz.session.race import Panel, Race, Setting, Start
 from rbmviz.session.recorder import Record, replay
 from rbmviz.session.snapshot import Frames, Point, Snapshot
 from rbmviz.session.warm import warm_up
@@ -17,6 +17,7 @@ __all__ = [
     "Record",
     "Setting",
     "Snapshot",
+    "Start",
     "Worker",
     "replay",
     "warm_up",

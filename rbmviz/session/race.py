@@ -15,6 +15,8 @@ from rbmviz.samplers import Sampler
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import Worker
 
+Start = Literal["data", "random"]
+
 
 class Setting(NamedTuple):
     """What all panels of a race share.
@@ -26,7 +28,7 @@ class Setting(NamedTuple):
     model: Model
     dataset: Dataset | None = None
     seed: int = 0
-    start: Literal["data", "random"] = "data"
+    start: Start = "data"
     kernel: Kernel = "binary"
 
     def first_state(self) -> np.ndarray | None:
