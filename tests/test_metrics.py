@@ -1,5 +1,6 @@
 """ISL, coverage and exact values against sums written out."""
 
+import sys
 from types import SimpleNamespace
 
 import naive
@@ -39,7 +40,7 @@ def naive_isl(samples, test, beta):
 @pytest.mark.parametrize("width", [70, 128, 300])  # fewer, whole, and more than four words
 def test_histograms_count_every_distance(width):
     points, samples = bits(1, 13, width), bits(2, 600, width)
-    histograms = np.zeros((13, width + 1), np.int64)
+    histograms = np.zeros((13, width + 1), np.uint32)
     for block in hamming.blocks(samples):
         hamming.count_distances(hamming.pack(points), block, histograms)
     for point, histogram in zip(points, histograms, strict=True):
@@ -65,6 +66,16 @@ def test_mean_isl_is_the_product_over_pixels(beta):
 def test_far_samples_do_not_underflow():
     far = isl(np.zeros((3, 3000), np.uint8), np.ones((2, 3000), np.uint8), beta=0.999).isl
     assert far == pytest.approx(3000 * np.log(0.001))
+
+
+def test_long_runs_get_wider_counters(monkeypatch):
+    samples, test = bits(1, 300), bits(2, 9)
+    want = isl(samples, test, beta=0.9)
+    monkeypatch.setattr(sys.modules[ISL.__module__], "NARROW", 100)
+    metric = ISL(test, counts=()).update(samples[:60])
+    assert metric._histograms.dtype == np.uint32
+    assert metric.update(samples[60:]).value(0.9) == want
+    assert metric._histograms.dtype == np.int64
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])

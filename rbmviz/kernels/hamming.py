@@ -60,7 +60,7 @@ def distances(point, block, out):
 
 @kernel
 def count_distances(points, block, histograms):
-    """Add a block of samples to the distance histogram of every point, int64 (points, width + 1)."""
+    """Add a block of samples to the distance histograms, uint32 or int64 (points, width + 1)."""
     out = np.empty(block.shape[1], np.uint64)
     for t in range(points.shape[0]):
         distances(points[t], block, out)

@@ -18,6 +18,9 @@ Kernel = Literal["binary", "mean"]
 COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
 """Numbers of samples at which a curve has a point."""
 
+NARROW = 2**32
+"""Up to so many samples a bin fits into 32 bits, which halves what each live panel holds."""
+
 ROWS = 256
 """Samples scored at once by the mean kernel."""
 
@@ -99,7 +102,7 @@ class ISL:
         points = np.concatenate([test, validation])
         if kernel == "binary":
             self._packed = hamming.pack(points)
-            self._histograms = np.zeros((len(points), self._width + 1), np.int64)
+            self._histograms = np.zeros((len(points), self._width + 1), np.uint32)
         else:
             self._rows = points.astype(np.float32)
             self._sums = np.full((len(points), len(self.betas)), -np.inf)
@@ -125,6 +128,8 @@ class ISL:
 
     def _add(self, samples: np.ndarray) -> None:
         if self._kernel == "binary":
+            if self.n + len(samples) >= NARROW and self._histograms.dtype == np.uint32:
+                self._histograms = self._histograms.astype(np.int64)
             for block in hamming.blocks(_bits("samples", samples)):
                 hamming.count_distances(self._packed, block, self._histograms)
             return
