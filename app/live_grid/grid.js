@@ -206,7 +206,7 @@ class Panel {
     this.count.textContent = whole.format(p.n);
     this.count.title = `${whole.format(p.n)} samples`;
     for (const [name, , , text] of NUMBERS) this.values[name].textContent = text(p);
-    const note = p.status === 'failed' ? p.error : p.status === 'starting' ? 'Preparing: on a new machine the kernels compile once, about ten seconds.' : '';
+    const note = p.status === 'failed' ? p.error : p.status === 'starting' ? 'Preparing: on a new machine the kernels compile once, which takes 10 to 20 seconds.' : '';
     this.note.hidden = !note;
     this.note.textContent = note;
   }

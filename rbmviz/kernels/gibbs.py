@@ -86,38 +86,20 @@ def find_flips(flips, x):
 
 
 @kernel
-def add_rows(value, rows, index, n):
-    """Add to value the sum of rows[index[:n]], eight rows a pass so that ``value`` stays in registers."""
+def add_rows(value, rows, index, n, sign):
+    """Add to value sign times the sum of rows[index[:n]], eight rows a pass: value stays in registers."""
     width = value.shape[0]
     r = 0
     while r + 8 <= n:
         a, b, c, d = rows[index[r]], rows[index[r + 1]], rows[index[r + 2]], rows[index[r + 3]]
         e, f, g, h = rows[index[r + 4]], rows[index[r + 5]], rows[index[r + 6]], rows[index[r + 7]]
         for j in range(width):
-            value[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
+            value[j] += sign * (((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j])))
         r += 8
     while r < n:
         a = rows[index[r]]
         for j in range(width):
-            value[j] += a[j]
-        r += 1
-
-
-@kernel
-def subtract_rows(value, rows, index, n):
-    """Take from value the sum of rows[index[:n]]; the mirror of add_rows."""
-    width = value.shape[0]
-    r = 0
-    while r + 8 <= n:
-        a, b, c, d = rows[index[r]], rows[index[r + 1]], rows[index[r + 2]], rows[index[r + 3]]
-        e, f, g, h = rows[index[r + 4]], rows[index[r + 5]], rows[index[r + 6]], rows[index[r + 7]]
-        for j in range(width):
-            value[j] -= ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
-        r += 8
-    while r < n:
-        a = rows[index[r]]
-        for j in range(width):
-            value[j] -= a[j]
+            value[j] += sign * a[j]
         r += 1
 
 
@@ -125,12 +107,12 @@ def subtract_rows(value, rows, index, n):
 def follow(affine, flips, rebuild):
     """Bring ``affine.value`` to the input that find_flips has just seen, by the fewest rows."""
     n_on, n_off, n_active = flips.counts[0], flips.counts[1], flips.counts[2]
+    first, n_first = flips.on, n_on
     if rebuild or n_active <= n_on + n_off:
         affine.value[:] = affine.bias
-        add_rows(affine.value, affine.rows, flips.active, n_active)
-    else:
-        add_rows(affine.value, affine.rows, flips.on, n_on)
-        subtract_rows(affine.value, affine.rows, flips.off, n_off)
+        first, n_first, n_off = flips.active, n_active, 0
+    add_rows(affine.value, affine.rows, first, n_first, f32(1.0))
+    add_rows(affine.value, affine.rows, flips.off, n_off, f32(-1.0))
 
 
 @kernel
