@@ -251,6 +251,15 @@ def test_sample_page_says_why_nothing_is_scored(page):
     wait(lambda: race.snapshots()[0][1].n > 0, "samples all the same")
 
 
+def test_the_mean_kernel_scores_live(page):
+    test = page("sample.py", kernel="mean", p=["gibbs", "rates_fpcd"])
+    race = test.session_state["race"]
+    wait(lambda: all(s.newest is not None and s.n >= 5 for _, s in race.snapshots()), "scores in every panel")
+    assert race.setting.kernel == "mean"
+    test.run()
+    assert not test.exception
+
+
 def test_transport_and_stories(page):
     test = page("sample.py")
     race = test.session_state["race"]

@@ -87,7 +87,7 @@ def main() -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         model_name = choose_model()
         with st.popover("Settings", icon=":material/tune:"):
-            model_name, model = own_model(model_name)
+            own_name, model = own_model(model_name)
             setting, reason = choose_setting(model)
         stories()
     race, token, fresh = session_race(setting, st.session_state.get("speed", 60))
@@ -97,14 +97,18 @@ def main() -> None:
         race.change(setting)
     with left:
         transport(race)
-    if look := st.session_state.get("story"):
+    if own_name != model_name:
+        st.caption(
+            f"All panels sample your file `{own_name}`: remove it in Settings to go back to {model_name}."
+        )
+    elif look := st.session_state.get("story"):
         st.caption(look)
     if reason:
         st.info(reason, icon=":material/info:")
     panels(race, token, present)
     charts(race, setting.dataset)
     if not present:
-        exports(race, model_name)
+        exports(race, own_name)
 
 
 def fill(race: Race) -> None:
