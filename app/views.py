@@ -34,6 +34,12 @@ def colour(sampler_name: str) -> str:
     return KNOWN.get(sampler_name) or MORE[others.index(sampler_name) % len(MORE)]
 
 
+def about(sampler: type | Sampler) -> str:
+    """Return a paragraph on an algorithm, with its source."""
+    cls = sampler if isinstance(sampler, type) else type(sampler)
+    return f"{' '.join((cls.__doc__ or '').split())} Source: {cls.paper}."  # type: ignore[attr-defined]
+
+
 def titles(samplers: Sequence[Sampler]) -> list[str]:
     """Name samplers so that no two names are alike: the knobs in which namesakes differ are added."""
     named = []

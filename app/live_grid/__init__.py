@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.views import colour, titles
+from app.views import about, colour, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Race, Setting
@@ -90,6 +90,7 @@ def live_grid(
                 {
                     "key": panel.key,
                     "label": label,
+                    "about": about(sampler),
                     "colour": colour(sampler.name),
                     "knobs": [knob_spec(knob) for knob in knobs_of(sampler).values()],
                     "values": values_of(sampler),

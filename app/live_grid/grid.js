@@ -60,10 +60,14 @@ function valueAt(knob, step) {
   return knob.kind === 'int' ? Math.round(value) : Number(value.toPrecision(3));
 }
 
+function helpButton(text) {
+  return element('button', { class: 'help', type: 'button', 'aria-label': `Help: ${text}`, text: '?' },
+    element('span', { class: 'tip', 'aria-hidden': 'true', text }));
+}
+
 function knobControl(knob, value, id, change) {
   // change(value, done): while dragging done is false.
-  const help = element('button', { class: 'help', type: 'button', 'aria-label': `Help: ${knob.help}`, text: '?' },
-    element('span', { class: 'tip', 'aria-hidden': 'true', text: `${knob.help} Range: ${knob.range}.` }));
+  const help = helpButton(`${knob.help} Range: ${knob.range}.`);
   const label = element('label', { for: id, text: knob.label });
   if (knob.kind === 'str') {
     const select = element('select', { id, onchange: () => change(select.value, true) },
@@ -127,7 +131,7 @@ class Panel {
       numbers.append(element('div', { title: help }, element('dt', { text: label }), this.values[name]));
     }
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
-      element('header', {}, element('span', { class: 'swatch' }), this.title, this.count,
+      element('header', {}, element('span', { class: 'swatch' }), this.title, helpButton(spec.about), this.count,
         element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
           text: '×', onclick: () => grid.trigger('remove', { key: this.key }) })),
       element('div', { class: 'stage' }, this.picture, this.note), this.strip, numbers, this.knobs);

@@ -277,17 +277,16 @@ def transport(race: Race) -> None:
         (race.pause if race.running else race.resume)()
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if race.running:
-            st.button("Pause", icon=":material/pause:", on_click=toggle, shortcut="P", key="play")
-        else:
-            st.button(
-                "Play",
-                icon=":material/play_arrow:",
-                on_click=toggle,
-                shortcut="P",
-                key="play",
-                type="primary",
-            )
+        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            on_click=toggle,
+            shortcut="P",
+            key="play",
+            type="secondary" if race.running else "primary",
+            help="Stop all chains at the same sample, or let them go on: nothing is lost by looking closely.",
+        )
         st.button(
             "Step",
             icon=":material/skip_next:",

@@ -3,7 +3,9 @@
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 pytestmark = pytest.mark.browser
 
@@ -120,7 +122,7 @@ def test_panels_come_and_go(live):
     page = live().open("?p=gibbs&p=rates_fpcd")
     page.ask("panels[0].querySelector('.remove').click()")
     page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
-    page.page.get_by_role("button", name="rates-herding").click()
+    page.page.get_by_role("button", name="rates-herding", exact=True).click()
     page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
     assert "p=rates_herding" in page.page.url
 
@@ -222,3 +224,21 @@ def test_the_live_route_refuses_strangers(live, server):
     )
     assert codes in (1006, 4403)  # refused in the handshake, or closed by our code
     page.errors.clear()  # the browser reports the refusal itself
+
+
+def test_downloads_hold_what_the_page_shows(live, tmp_path):
+    page = live().open("?p=gibbs&p=rates_fpcd")
+    page.until("panels.every(p => Number(p.dataset.n) > 50)")
+    page.page.get_by_role("button", name="Pause").click()
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    counts, files = page.counts(), {}
+    for name in ("Samples", "Curves", "Mosaic"):
+        with page.page.expect_download() as download:
+            page.page.get_by_role("button", name=name, exact=True).click()
+        files[name] = tmp_path / download.value.suggested_filename
+        download.value.save_as(files[name])
+    with np.load(files["Samples"]) as archive:
+        assert [len(archive[f"v{i}"]) for i in range(2)] == counts
+    assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta\nGibbs,1,")
+    with Image.open(files["Mosaic"]) as picture:
+        assert picture.format == "PNG"
