@@ -54,7 +54,7 @@ def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
 
 @metric("isl")
 class ISL:
-    """Streaming ISL of one chain's samples (paper rates-FPCD, section 2.4; Desjardins et al., 2010).
+    """Streaming ISL of one chain's samples (paper rates-FPCD, section 5; Desjardins et al., 2010).
 
     P(t) = 1/N sum_s prod_d beta^[t_d = s_d] (1 - beta)^[t_d != s_d], averaged in logs over test points.
 

@@ -27,7 +27,7 @@ class Chain:
     clock: np.ndarray
 
 
-@sampler("gibbs", label="Gibbs", paper="rates-FPCD, section 5: the standard procedure")
+@sampler("gibbs", label="Gibbs", paper="rates-FPCD, section 5.1: the standard procedure")
 class Gibbs:
     """Alternate h ~ p(h|v) and v ~ p(v|h); with a temperature T every activation is divided by T."""
 

@@ -25,7 +25,7 @@ class State:
     seconds: float = 0.0
 
 
-@trainer("fpcd", label="FPCD", paper="Tieleman, Hinton (2009); rates-FPCD, section 2.2")
+@trainer("fpcd", label="FPCD", paper="Tieleman, Hinton (2009); rates-FPCD, section 2")
 class FPCD:
     """PCD whose chains run under theta + theta_F, with theta_F <- alpha theta_F + eps_fast g.
 

@@ -24,7 +24,7 @@ class State:
     seconds: float = 0.0
 
 
-@trainer("pcd", label="PCD", paper="Tieleman (2008); rates-FPCD, section 2.1 (SML)")
+@trainer("pcd", label="PCD", paper="Tieleman (2008); rates-FPCD, section 2 (SML)")
 class PCD:
     """Negative statistics from persistent chains, k sweeps an update, begun at fair random bits."""
 
