@@ -266,6 +266,11 @@ def test_bad_input(name, wide, model):
         assert sample(Model(wide.rbm), make_sampler(name), 2).v.shape == (2, 70)
 
 
+def test_more_samples_than_memory_are_refused(wide):
+    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB .* stream chunk by chunk"):
+        sample(wide, make_sampler("gibbs"), 10**13)
+
+
 def test_unknown_names_get_the_nearest():
     with pytest.raises(BadInput, match="did you mean 'rates_fpcd'"):
         make_sampler("rates_fcpd")

@@ -5,6 +5,8 @@ A sampler is a frozen record of its knobs. ``init(model, seed, v0)`` makes the s
 changes the samples. Knobs marked live may change between steps: ``dataclasses.replace``, same state.
 """
 
+import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -74,6 +76,14 @@ def check_count(n: int) -> None:
         raise BadInput(f"n = {n!r} samples cannot be drawn; give a whole number from 0 up.")
 
 
+def _memory() -> float:
+    """Return the machine's memory in bytes; infinity where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):
+        return math.inf
+
+
 def make_sampler(name: str, **knobs: Any) -> Sampler:
     """Return the sampler ``name`` with these knobs, the others at their defaults."""
     return samplers.make(name, **knobs)
@@ -96,6 +106,18 @@ def stream(
 def sample(
     model: Model, sampler: Sampler, n: int, seed: rng.Seed = 0, v0: np.ndarray | None = None
 ) -> Samples:
-    """Return n consecutive samples of one chain: the first n of ``stream`` with the same arguments."""
+    """Return n consecutive samples of one chain: the first n of ``stream`` with the same arguments.
+
+    Raises
+    ------
+    BadInput
+        Where n is not a whole number from 0 up, or so many samples would not fit into the memory.
+    """
     check_count(n)
+    needed, memory = 5 * n * model.rbm.n_visible, _memory()  # a byte for v, four for p
+    if needed > memory:
+        raise BadInput(
+            f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: take them "
+            f"from stream chunk by chunk, or let 'rbmviz sample' write them to a file."
+        )
     return sampler.step(sampler.init(model, seed, v0), n)

@@ -14,7 +14,9 @@ from rbmviz.samplers.fast_weights import Chain, start_chain
 
 
 @sampler(
-    "sample_penalization", label="Sample penalization", paper="rates-FPCD, section 4: sample penalization (SP)"
+    "sample_penalization",
+    label="Sample penalization",
+    paper="rates-FPCD, section 4: sample penalization (SP)",
 )
 class SamplePenalization:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F - eps s after each sample.
