@@ -117,7 +117,7 @@ def sample(
     needed, memory = 5 * n * model.rbm.n_visible, _memory()  # a byte for v, four for p
     if needed > memory:
         raise BadInput(
-            f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: take them "
-            f"from stream chunk by chunk, or let 'rbmviz sample' write them to a file."
+            f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "
+            f"take them from stream chunk by chunk, or let 'rbmviz sample' write them to a file."
         )
     return sampler.step(sampler.init(model, seed, v0), n)
