@@ -7,9 +7,10 @@ import pytest
 
 from rbmviz import RBM, BadInput, load_dataset, make_trainer, rng, train, trained_model
 from rbmviz.knobs import knobs_of
-from rbmviz.metrics import exact_gradient, log_likelihood
+from rbmviz.metrics import exact_gradient, log_likelihood, model_statistics
 from rbmviz.registry import trainers
 from rbmviz.trainers import initial_rbm, list_trainers, parts
+from rbmviz.trainers.herding import climb
 
 NAMES = list_trainers()
 
@@ -98,7 +99,68 @@ def test_contract(name, bits):
             make_trainer(name, **{knob.name: "x" if knob.choices else knob.hi * 2})
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_pt_with_one_temperature_is_pcd_bit_for_bit(bits):
+    pcd = run(make_trainer("pcd"), bits, 50).rbm
+    assert same(run(make_trainer("pt", n_temperatures=1), bits, 50).rbm, pcd)
+    assert not same(run(make_trainer("pt", n_temperatures=3), bits, 50).rbm, pcd)
+
+
+def test_swaps_need_neighbours_close_enough(bits):
+    """The swap rate is a rate, higher on a finer ladder; one rung has none."""
+    rates = [
+        run(make_trainer("pt", n_temperatures=n, learning_rate=0.1), bits, 600).stats["swap_rate"]
+        for n in (2, 9)
+    ]
+    assert 0 < rates[0] < rates[1] < 1
+    assert np.isnan(run(make_trainer("pt", n_temperatures=1), bits, 3).stats["swap_rate"])
+
+
+def test_every_rung_has_its_own_law(start, bits):
+    """Mean of v at each inverse temperature, with swaps, against enumeration of p^beta."""
+    trainer = make_trainer("pt", n_temperatures=3, n_chains=500, learning_rate=1e-6)
+    state = trainer.init(start, bits, 0)
+    trainer.step(state, 50)
+    means = []
+    for _ in range(100):
+        trainer.step(state, 2)
+        means.append(state.source.v.mean(axis=1))
+    means, error = np.mean(means, axis=0), np.std(means, axis=0) / np.sqrt(30)  # neighbours in time are alike
+    for rung, beta in enumerate(trainer.betas):
+        want = model_statistics(RBM(beta * start.W, beta * start.b, beta * start.c)).b
+        assert (np.abs(means[rung] - want) / error[rung]).max() < 5
+    assert np.abs(means[0] - means[2]).max() > 0.02
+
+
+def test_exact_follows_the_gradient(start, bits):
+    trainer = make_trainer("exact", learning_rate=0.5, batch_size=60)
+    state = trainer.init(start, bits, 0)
+    progress = trainer.step(state, 1)
+    want = start.W + 0.5 * exact_gradient(start, bits).W
+    np.testing.assert_allclose(progress.rbm.W, want, atol=1e-6)
+    likelihoods = [log_likelihood(trainer.step(state, 20).rbm, bits) for _ in range(10)]
+    assert likelihoods == sorted(likelihoods)
+
+
+def test_climbs_end_where_nothing_changes(start):
+    theta = parts.Parameters(start.W, start.b, start.c)
+    v0 = np.random.default_rng(2).integers(0, 2, (40, 6)).astype(np.float32)
+    v, h, sweeps = climb(theta, v0, 50)
+    assert 1 < sweeps < 50
+    np.testing.assert_array_equal(v, h @ start.W.T + start.b > 0)
+    np.testing.assert_array_equal(h, v @ start.W + start.c > 0)
+    assert climb(theta, v0, 1)[2] == 1
+
+
+def test_herding_matches_moments_and_never_rests(bits):
+    trainer = make_trainer("herding", batch_size=60, n_chains=60)
+    state = trainer.init(initial_rbm(bits, 4, 0), bits, 0)
+    early, late = trainer.step(state, 20), trainer.step(state, 1980)
+    assert late.stats["moment_error"] < early.stats["moment_error"] / 10
+    assert late.stats["moment_error"] < 0.02
+    assert np.abs(trainer.step(state, 20).rbm.W - late.rbm.W).max() > 0.01
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "herding"])  # which never settles
 def test_training_finds_the_structure(name, bits):
     trainer = make_trainer(name, learning_rate=0.3)
     history = list(train(bits, trainer, n_hidden=8, iterations=5000, seed=1))

@@ -1,7 +1,7 @@
 """Metrics: one file each; streaming ones have ``update`` and ``value``, and none of them plots."""
 
 from rbmviz.metrics.coverage import Coverage
-from rbmviz.metrics.exact import exact_gradient, log_likelihood, log_z, probabilities
+from rbmviz.metrics.exact import exact_gradient, log_likelihood, log_z, model_statistics, probabilities
 from rbmviz.metrics.isl import ISL, Kernel, isl, reference
 from rbmviz.registry import metrics
 
@@ -20,6 +20,7 @@ __all__ = [
     "list_metrics",
     "log_likelihood",
     "log_z",
+    "model_statistics",
     "probabilities",
     "reference",
 ]

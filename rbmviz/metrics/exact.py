@@ -70,8 +70,8 @@ def probabilities(rbm: RBM) -> np.ndarray:
     return np.exp(logs - np.logaddexp.reduce(logs))
 
 
-def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
-    """Return the exact gradient of the mean log-likelihood of rows v: <s>_data - <s>_model."""
+def model_statistics(rbm: RBM) -> Statistics:
+    """Return the exact <v h'>, <v>, <h> under the model, summed over all states of the smaller layer."""
     W, own, other = _smaller(rbm)
     n_high, normaliser = len(own) // 2, log_z(rbm)
     low = _states(len(own) - n_high)
@@ -83,7 +83,12 @@ def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
         mean_W += (states * p[:, None]).T @ means
         mean_own += p @ states
         mean_other += p @ means
-    data = rbm.rates(v)
-    visible_first = rbm.n_visible <= rbm.n_hidden
-    mean_b, mean_c = (mean_own, mean_other) if visible_first else (mean_other, mean_own)
-    return Statistics(data.W - (mean_W if visible_first else mean_W.T), data.b - mean_b, data.c - mean_c)
+    if rbm.n_visible <= rbm.n_hidden:
+        return Statistics(mean_W, mean_own, mean_other)
+    return Statistics(mean_W.T, mean_other, mean_own)
+
+
+def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
+    """Return the exact gradient of the mean log-likelihood of rows v: <s>_data - <s>_model."""
+    data, model = rbm.rates(v), model_statistics(rbm)
+    return Statistics(data.W - model.W, data.b - model.b, data.c - model.c)

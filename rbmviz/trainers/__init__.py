@@ -5,7 +5,6 @@ advances it by n updates in place and returns where it stands; how steps are cut
 """
 
 import dataclasses
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -131,9 +130,3 @@ def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: 
         **more,
     }
     return Model(progress.rbm, progress.rbm.rates(dataset.train), meta)
-
-
-def check_finite(update: int, *parameters: np.ndarray) -> None:
-    """Refuse to go on with parameters that are not finite."""
-    if not all(math.isfinite(float(x.sum())) for x in parameters):
-        raise BadInput(f"Training diverged before update {update}: lower learning_rate (or eps_fast).")

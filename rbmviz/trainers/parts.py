@@ -1,5 +1,11 @@
-"""What trainers are composed of: mini-batches, Gibbs sweeps on a batch of chains, the update rule, knobs."""
+"""What trainers are composed of: mini-batches, Gibbs sweeps on a batch of chains, the update rule, knobs.
 
+A trainer says where its negative statistics come from, a function of (theta, data); ``updates`` does the
+rest: positive statistics, the difference, the rule.
+"""
+
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,6 +15,8 @@ from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels.random import bernoulli_rows, mean_rows
 from rbmviz.knobs import knob
+from rbmviz.rbm import RBM
+from rbmviz.trainers import Progress
 
 
 class Parameters(NamedTuple):
@@ -36,6 +44,7 @@ class Batches:
         if data.ndim != 2 or not len(data):
             raise BadInput(f"The training data have shape {data.shape}; they must be (n, n_visible), n > 0.")
         self._data, self._size = data, min(size, len(data))
+        self.mean = data.mean(axis=0)
         self._generator = rng.generator(seed, "data")
         self._order = np.zeros(0, np.int64)
 
@@ -121,6 +130,58 @@ def rule_of(trainer: Any) -> Rule:
 def norm(theta: Parameters) -> float:
     """Return the Euclidean norm over all parameters."""
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
+
+
+@dataclass
+class State:
+    """One training: parameters, mini-batches, rule, random stream, and the trainer's own ``source``."""
+
+    theta: Parameters
+    batches: Batches
+    rule: Rule
+    rng: np.ndarray
+    source: Any
+    update: int = 0
+    seconds: float = 0.0
+    gradient_norm: float = 0.0
+
+
+def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> State:
+    """Return the state of a training that begins at ``rbm``."""
+    theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
+    batches = Batches(data, trainer.batch_size, seed)
+    return State(theta, batches, rule_of(trainer), rng.kernel_state(seed, "chain"), source)
+
+
+def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
+    """Return persistent chains begun at fair random bits, float32 (n, n_visible)."""
+    return rng.generator(seed, "chains").integers(0, 2, (n, n_visible)).astype(np.float32)
+
+
+def updates(
+    state: State, n: int, negative: Callable[[Parameters, np.ndarray], Parameters]
+) -> Iterator[Parameters]:
+    """Do n updates; yield each gradient before it is applied."""
+    begin = time.perf_counter()
+    theta = state.theta
+    for _ in range(n):
+        data = state.batches.next()
+        # The negative statistics first: a trainer's chains move before the data are looked at.
+        model = negative(theta, data)
+        gradient = difference(statistics(data, mean_hidden(theta, data)), model)
+        state.gradient_norm = norm(gradient)
+        yield gradient
+        state.rule.apply(theta, gradient, state.update)
+        state.update += 1
+    state.seconds += time.perf_counter() - begin
+
+
+def progress(state: State, **stats: float) -> Progress:
+    """Return where a training stands; refuse parameters that are no longer finite."""
+    if not all(np.isfinite(x.sum()) for x in state.theta):
+        raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps_fast).")
+    common = {"gradient_norm": state.gradient_norm, "weight_norm": float(np.linalg.norm(state.theta.W))}
+    return Progress(state.update, RBM(*state.theta), common | stats, state.seconds)
 
 
 # Knobs that trainers have in common; a dataclass field belongs to one class, hence functions.

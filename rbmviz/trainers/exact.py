@@ -1,0 +1,36 @@
+"""The exact gradient, by enumeration: the yardstick of every other trainer, for small models."""
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.metrics import model_statistics
+from rbmviz.rbm import RBM
+from rbmviz.registry import trainer
+from rbmviz.trainers import Progress, parts
+
+
+@trainer("exact", label="Exact gradient", paper="enumeration; population CD, section 4.1")
+class Exact:
+    """Negative statistics summed over all states of the smaller layer (at most 25 units; quick up to 16)."""
+
+    learning_rate: float = parts.learning_rate()
+    schedule: str = parts.schedule()
+    iterations: int = parts.iterations()
+    momentum: float = parts.momentum()
+    weight_decay: float = parts.weight_decay()
+    batch_size: int = parts.batch_size()
+
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+        """Return the state of a training that begins at ``rbm``; see Trainer."""
+        return parts.start(self, rbm, data, seed)
+
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates."""
+
+        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+            model = model_statistics(RBM(*theta))
+            return parts.Parameters(model.W, model.b, model.c)
+
+        for _ in parts.updates(state, n, negative):
+            pass
+        return parts.progress(state)

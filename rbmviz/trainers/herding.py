@@ -1,0 +1,79 @@
+"""Herding as a trainer: chains climb to modes, each mode is pushed down, and nothing converges."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.knobs import knob
+from rbmviz.rbm import RBM
+from rbmviz.registry import trainer
+from rbmviz.trainers import Progress, parts
+
+
+@dataclass
+class Source:
+    """Persistent chains, the time average of their statistics, and the sweeps of the last climb."""
+
+    chains: np.ndarray
+    mean: parts.Parameters
+    sweeps: int = 0
+
+
+def climb(theta: parts.Parameters, v: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Maximise h and v in turn until no v changes; return v, h (float32 0/1 rows) and the sweeps used."""
+    sweeps, before = 0, np.zeros(0)
+    while sweeps < most and not np.array_equal(before, v):
+        sweeps += 1
+        h = (v @ theta.W + theta.c > 0).astype(np.float32)
+        before, v = v, (h @ theta.W.T + theta.b > 0).astype(np.float32)
+    return v, h, sweeps
+
+
+@trainer("herding", label="Herding", paper="Welling (2009); rates-FPCD, section 2")
+class Herding:
+    """Negative statistics from chains that climb to a mode (temperature 0) before every update.
+
+    The parameters never converge: what converges is the time average of the chains' statistics, to the
+    data's; ``moment_error`` reports how far it still is.
+    """
+
+    max_sweeps: int = knob(
+        50,
+        1,
+        1000,
+        label="Most sweeps",
+        scale="log",
+        help="Climbing stops after so many sweeps: watch the statistic sweeps to see whether it has to.",
+    )
+    learning_rate: float = parts.learning_rate(1.0)
+    schedule: str = parts.schedule()
+    iterations: int = parts.iterations()
+    momentum: float = parts.momentum()
+    weight_decay: float = parts.weight_decay()
+    batch_size: int = parts.batch_size()
+    n_chains: int = parts.n_chains()
+
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+        """Return the state of a training that begins at ``rbm``; see Trainer."""
+        chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
+        state = parts.start(self, rbm, data, seed)
+        state.source = Source(chains, parts.zeros_like(state.theta))
+        return state
+
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates."""
+        source: Source = state.source
+
+        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+            source.chains, h, source.sweeps = climb(theta, source.chains, self.max_sweeps)
+            found = parts.statistics(source.chains, h)
+            share = np.float32(1 / (state.update + 1))
+            for mean, x in zip(source.mean, found, strict=True):
+                mean += share * (x - mean)
+            return found
+
+        for _ in parts.updates(state, n, negative):
+            pass
+        error = float(np.abs(source.mean.b - state.batches.mean).mean())
+        return parts.progress(state, sweeps=float(source.sweeps), moment_error=error)

@@ -1,0 +1,108 @@
+"""Parallel tempering: persistent chains on a ladder of temperatures that swap states."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.kernels.random import bernoulli_rows
+from rbmviz.knobs import knob
+from rbmviz.rbm import RBM
+from rbmviz.registry import trainer
+from rbmviz.trainers import Progress, parts
+
+
+@dataclass
+class Source:
+    """States v, float32 (temperatures, chains, n_visible), beta = 1 first; swaps and their stream."""
+
+    v: np.ndarray
+    generator: np.random.Generator
+    tried: int = 0
+    taken: int = 0
+
+
+def tempered_sweep(
+    theta: parts.Parameters, v: np.ndarray, beta: np.float32, state: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (v, h) after one Gibbs sweep of every row under p^beta."""
+    h = beta * (v @ theta.W)
+    bernoulli_rows(state, h, beta * theta.c, h, h)
+    x = beta * (h @ theta.W.T)
+    bernoulli_rows(state, x, beta * theta.b, x, x)
+    return x, h
+
+
+def energy(theta: parts.Parameters, v: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Return E(v, h) of every row, float64."""
+    interaction = np.einsum("ri,ri->r", v @ theta.W, h, dtype=np.float64)
+    return -(interaction + v.astype(np.float64) @ theta.b + h.astype(np.float64) @ theta.c)
+
+
+@trainer("pt", label="Parallel tempering", paper="Desjardins et al. (2010); population CD, section 4")
+class PT:
+    """Negative statistics from the beta = 1 chains of a ladder of inverse temperatures, uniform in [0, 1].
+
+    An update is one sweep at every temperature, then swaps of neighbours (even and odd pairs in turn) by the
+    Metropolis rule. With one temperature this is PCD with k = 1, bit for bit.
+    """
+
+    n_temperatures: int = knob(
+        10,
+        1,
+        100,
+        label="Temperatures",
+        scale="log",
+        live=False,
+        help="Rungs of the ladder: too few and swaps are refused, as the swap rate shows.",
+    )
+    learning_rate: float = parts.learning_rate(0.01)
+    schedule: str = parts.schedule("linear")
+    iterations: int = parts.iterations()
+    momentum: float = parts.momentum()
+    weight_decay: float = parts.weight_decay()
+    batch_size: int = parts.batch_size()
+    n_chains: int = parts.n_chains()
+
+    @property
+    def betas(self) -> np.ndarray:
+        """Inverse temperatures, coldest first."""
+        return (
+            np.linspace(1, 0, self.n_temperatures, dtype=np.float32)
+            if self.n_temperatures > 1
+            else np.ones(1)
+        )
+
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+        """Return the state of a training that begins at ``rbm``; see Trainer."""
+        cold = parts.random_chains(self.n_chains, rbm.n_visible, seed)
+        source = Source(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
+        return parts.start(self, rbm, data, seed, source)
+
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates."""
+        source: Source = state.source
+        betas = self.betas
+
+        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+            energies = np.empty(source.v.shape[:2])
+            for rung, beta in enumerate(betas):
+                source.v[rung], h = tempered_sweep(theta, source.v[rung], beta, state.rng)
+                energies[rung] = energy(theta, source.v[rung], h)
+            self.swap(source, energies, betas, first=state.update % 2)
+            cold = source.v[0]
+            return parts.statistics(cold, parts.mean_hidden(theta, cold))
+
+        for _ in parts.updates(state, n, negative):
+            pass
+        rate = source.taken / source.tried if source.tried else float("nan")
+        return parts.progress(state, swap_rate=rate)
+
+    def swap(self, source: Source, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
+        """Swap neighbours i, j = i + 1 with probability min(1, exp((beta_i - beta_j)(E_i - E_j)))."""
+        for i in range(first, len(betas) - 1, 2):
+            gain = (betas[i] - betas[i + 1]) * (energies[i] - energies[i + 1])
+            taken = np.log1p(-source.generator.random(len(gain))) < gain
+            source.v[i, taken], source.v[i + 1, taken] = source.v[i + 1, taken], source.v[i, taken]
+            source.tried += len(taken)
+            source.taken += int(taken.sum())
