@@ -8,6 +8,7 @@ from rbmviz.models import list_models, load_model
 from rbmviz.rbm import RBM, Model, Statistics, save_model
 from rbmviz.samplers import Samples, list_samplers, make_sampler, sample, stream
 from rbmviz.trainers import list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers.pop_cd import pop_weights
 
 __all__ = [
     "RBM",
@@ -26,6 +27,7 @@ __all__ = [
     "make_sampler",
     "make_trainer",
     "metrics",
+    "pop_weights",
     "sample",
     "save_model",
     "stream",

@@ -240,6 +240,18 @@ def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):
     )
 
 
+def test_weights(capsys):
+    words = ["weights", "--model", "bas_pcd", "--dataset", "bas", "--k", 2, "--seed", 3]
+    result = run(capsys, *words, "--batch", 40, "--proposal", "joint")
+    rbm, rows = load_model("bas_pcd").rbm, rbmviz.load_dataset("bas").train
+    chosen = rows[rbmviz.rng.generator(3, "data").integers(32, size=40)]
+    want = rbmviz.pop_weights(rbm, chosen, 2, 3, proposal="joint")
+    assert result["log_weights"] == want.log_weights.tolist()
+    assert (result["ess"], result["max_weight"]) == (want.ess, want.max_weight)
+    assert result["log_z"] == rbmviz.metrics.log_z(rbm)
+    assert "1 to 1000" in refused(capsys, "weights", "--model", "bas_pcd", "--dataset", "bas", "--k", 0)
+
+
 def test_data(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
@@ -260,7 +272,7 @@ def test_warmup(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "sample", "score", "train", "data", "log-z", "log-likelihood", "warmup"]
+    "command", ["list", "sample", "score", "train", "data", "log-z", "log-likelihood", "weights", "warmup"]
 )
 def test_help_has_an_example(command, capsys):
     with pytest.raises(SystemExit) as caught:

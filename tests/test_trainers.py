@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from rbmviz import RBM, BadInput, load_dataset, make_trainer, rng, train, trained_model
+from rbmviz import RBM, BadInput, load_dataset, make_trainer, pop_weights, rng, train, trained_model
 from rbmviz.knobs import knobs_of
-from rbmviz.metrics import exact_gradient, log_likelihood, model_statistics
+from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.registry import trainers
 from rbmviz.trainers import initial_rbm, list_trainers, parts
 from rbmviz.trainers.herding import climb
@@ -129,6 +129,71 @@ def test_every_rung_has_its_own_law(start, bits):
         want = model_statistics(RBM(beta * start.W, beta * start.b, beta * start.c)).b
         assert (np.abs(means[rung] - want) / error[rung]).max() < 5
     assert np.abs(means[0] - means[2]).max() > 0.02
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("proposal", ["visible", "joint", "mixture"])
+def test_the_mean_weight_is_z(start, proposal, k):
+    """For any start, any k and every proposal (population CD, eq. 5); groups of 7 do not divide the batch."""
+    v0 = np.tile(np.array([1, 0, 1, 1, 0, 0], np.uint8), (40_001, 1))
+    found = pop_weights(start, v0, k, seed=1, proposal=proposal, mixture=7)
+    ratio = np.exp(found.log_weights - log_z(start))
+    blocks = ratio[:40_000].reshape(400, 100).mean(axis=1)
+    assert abs(blocks.mean() - 1) < 5 * blocks.std() / np.sqrt(400)
+    assert blocks.std() > 0
+    assert found.log_z_estimate == pytest.approx(np.log(ratio.mean()) + log_z(start))
+    assert 1 <= found.ess <= 40_001
+    assert found.weights.sum() == pytest.approx(1)
+
+
+def test_weights_are_the_ratios_written_out(start):
+    v0 = np.random.default_rng(0).integers(0, 2, (9, 6), dtype=np.uint8)
+    found = pop_weights(start, v0, 1, seed=2)
+    # h is not returned: it is the one of 16 that gives the weight.
+    for v, log_weight in zip(found.v, found.log_weights, strict=True):
+        hs = np.array(list(np.ndindex(2, 2, 2, 2)))
+        p = start.mean_visible(hs)
+        log_q = np.log(np.where(v == 1, p, 1 - p)).sum(axis=1)
+        assert np.abs(-start.free_energy(v) - log_q - log_weight).min() < 1e-5
+    leave = found.leave_one_out()
+    w = np.exp(found.log_weights)
+    want = [8 / 9 * w[i] / (w.sum() - w[i]) for i in range(9)]
+    np.testing.assert_allclose(leave, want, rtol=1e-9)
+
+
+def test_equal_weights_are_cd(bits):
+    """Where visible and hidden units are independent all weights are equal, and pop-CD-k is CD-k."""
+    flat = RBM(np.zeros((6, 4)), np.linspace(-1, 1, 6), np.zeros(4))
+    knobs = {"k": 2, "batch_size": 20, "learning_rate": 0.1}
+    steps = []
+    for name in ("cd", "pop_cd"):
+        trainer = make_trainer(name, **knobs)
+        steps.append(trainer.step(trainer.init(flat, bits, 5), 1))
+    np.testing.assert_allclose(steps[0].rbm.W, steps[1].rbm.W, atol=1e-6)
+    assert steps[1].stats["ess"] == pytest.approx(20)
+
+
+def test_pop_cd_takes_most_of_the_bias_away(start, bits):
+    """At the same cost as CD-1, with every proposal (population CD, table 1)."""
+    strong, many = RBM(3 * start.W, start.b, start.c), np.tile(bits, (20, 1))
+    want = exact_gradient(strong, many).W
+
+    def bias(name, **knobs):
+        trainer = make_trainer(name, batch_size=1200, learning_rate=1e-6, schedule="constant", **knobs)
+        state = trainer.init(strong, many, 3)
+        state.theta = parts.Parameters(*(x.astype(np.float64) for x in state.theta))
+        trainer.step(state, 200)  # so small a rate leaves the parameters where they are
+        return np.linalg.norm((state.theta.W - strong.W) / (200 * 1e-6) - want)
+
+    of_cd = bias("cd")
+    assert all(bias("pop_cd", proposal=proposal) < of_cd / 5 for proposal in ("visible", "joint", "mixture"))
+
+
+def test_bad_populations(start):
+    with pytest.raises(BadInput, match=r"\(n, 6\)"):
+        pop_weights(start, np.zeros((3, 5), np.uint8))
+    with pytest.raises(BadInput, match=r"visible \| joint \| mixture"):
+        pop_weights(start, np.zeros((3, 6), np.uint8), proposal="hidden")
 
 
 def test_exact_follows_the_gradient(start, bits):

@@ -1,0 +1,53 @@
+"""``rbmviz weights``: the importance weights of pop-CD."""
+
+import argparse
+from typing import Any
+
+from rbmviz import metrics, rng
+from rbmviz.cli import add_command
+from rbmviz.datasets import load_dataset
+from rbmviz.errors import BadInput
+from rbmviz.models import load_model
+from rbmviz.trainers.pop_cd import PROPOSALS, pop_weights
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    example = "rbmviz weights --model bas_pcd --dataset bas --k 1 --batch 32"
+    about = "Importance weights of pop-CD for a random batch of training examples."
+    command = add_command(commands, "weights", about, example, run, text)
+    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--dataset", required=True, help="a name or a file")
+    command.add_argument("--k", type=int, default=1, help="Gibbs sweeps (default 1)")
+    command.add_argument("--batch", type=int, default=100, help="examples, drawn at random (default 100)")
+    command.add_argument("--proposal", choices=PROPOSALS, default="visible", help="default visible")
+    command.add_argument("--mixture", type=int, default=10, help="hidden states in a mixture (default 10)")
+    command.add_argument("--seed", type=int, default=0, help="default 0")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the log weights and what they say; the exact log Z, too, where it can be enumerated quickly."""
+    if args.batch < 1 or args.seed < 0:
+        raise BadInput("weights: --batch must be at least 1 and --seed not negative.")
+    rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
+    chosen = rng.generator(args.seed, "data").integers(len(dataset.train), size=args.batch)
+    found = pop_weights(
+        rbm, dataset.train[chosen], args.k, args.seed, proposal=args.proposal, mixture=args.mixture
+    )
+    exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= 16 else None
+    return {
+        "log_weights": found.log_weights.tolist(),
+        "ess": found.ess,
+        "max_weight": found.max_weight,
+        "log_z_estimate": found.log_z_estimate,
+        "log_z": exact,
+    }
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    exact = "" if result["log_z"] is None else f" (exact {result['log_z']:.4f})"
+    return (
+        f"{len(result['log_weights']):,} weights: ESS {result['ess']:.2f}, "
+        f"largest {result['max_weight']:.3f}, log Z estimate {result['log_z_estimate']:.4f}{exact}"
+    )

@@ -1,0 +1,163 @@
+"""Population contrastive divergence: the samples of CD, importance-weighted towards the model's law."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.errors import BadInput
+from rbmviz.kernels.random import bernoulli_rows
+from rbmviz.knobs import knob
+from rbmviz.rbm import RBM, softplus
+from rbmviz.registry import trainer
+from rbmviz.trainers import Progress, make_trainer, parts
+
+PROPOSALS = ("visible", "joint", "mixture")
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Weighted samples.
+
+    Parameters
+    ----------
+    v : float32 (n, n_visible), values 0 and 1
+    log_weights : float64 (n,)
+        Unnormalised; the mean of the weights estimates Z without bias, for any k and proposal.
+    """
+
+    v: np.ndarray
+    log_weights: np.ndarray
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Normalised weights, float64 (n,), sum 1."""
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return weights / weights.sum()
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size, 1 / sum of the squared normalised weights: between 1 and n."""
+        return float(1 / (self.weights**2).sum())
+
+    @property
+    def max_weight(self) -> float:
+        """Largest normalised weight."""
+        return float(self.weights.max())
+
+    @property
+    def log_z_estimate(self) -> float:
+        """Logarithm of the mean weight."""
+        return float(np.logaddexp.reduce(self.log_weights) - np.log(len(self.log_weights)))
+
+    def leave_one_out(self) -> np.ndarray:
+        """Return (n - 1) / n w_i / sum_{j != i} w_j (eq. 9), float64 (n,); they need not sum to 1."""
+        weights, n = self.weights, len(self.log_weights)
+        # Summed, not 1 - w_i: where one weight is nearly all, the difference would have no digits left.
+        others = np.array([np.delete(weights, i).sum() for i in range(n)])
+        return (n - 1) / n * weights / others
+
+
+def log_bernoulli(x: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Return log of the product of Bernoulli(sigmoid(a)) at the bits x, float64, over the last axis."""
+    a = a.astype(np.float64)
+    return (x * a - softplus(a)).sum(axis=-1)
+
+
+def populate(
+    theta: parts.Parameters, v0: np.ndarray, k: int, proposal: str, mixture: int, state: np.ndarray
+) -> Population:
+    """Draw one weighted sample from each row of v0, float32 (n, n_visible).
+
+    k - 1 Gibbs sweeps from v0 give v', then h ~ p(h|v') and v ~ p(v|h) as in CD-k. Weights
+    (population CD, sections 3 and 3.4):
+    visible: p~(v) / p(v|h); joint: p~(h) / p(h|v');
+    mixture: p~(v) / mean_j p(v|h_j) over the hidden states of a group of ``mixture`` consecutive rows, each
+    of which gives one v (the last group may be smaller).
+    """
+    W, b, c = theta
+    for _ in range(k - 1):
+        v0 = parts.sweep(theta, v0, state)
+    up = v0 @ W
+    h = np.empty_like(up)
+    bernoulli_rows(state, up.copy(), c, np.empty_like(up), h)
+    down = h @ W.T
+    v = np.empty_like(down)
+    bernoulli_rows(state, down.copy(), b, np.empty_like(down), v)
+    down += b
+    if proposal == "joint":
+        log_p = h.astype(np.float64) @ c + softplus(down.astype(np.float64)).sum(axis=1)
+        return Population(v, log_p - log_bernoulli(h, up + c))
+    log_p = v.astype(np.float64) @ b + softplus((v @ W + c).astype(np.float64)).sum(axis=1)
+    if proposal == "visible":
+        return Population(v, log_p - log_bernoulli(v, down))
+    log_q = np.empty(len(v))
+    for at in range(0, len(v), mixture):
+        group = slice(at, at + mixture)
+        a = down[group].astype(np.float64)
+        each = v[group].astype(np.float64) @ a.T - softplus(a).sum(axis=1)
+        log_q[group] = np.logaddexp.reduce(each, axis=1) - np.log(len(a))
+    return Population(v, log_p - log_q)
+
+
+def pop_weights(
+    rbm: RBM, v0: np.ndarray, k: int = 1, seed: rng.Seed = 0, *, proposal: str = "visible", mixture: int = 10
+) -> Population:
+    """Return the weighted samples of pop-CD-k from the rows of v0, uint8 (n, n_visible); see ``populate``."""
+    if v0.ndim != 2 or v0.shape[1] != rbm.n_visible or not len(v0):
+        raise BadInput(f"The starts have shape {v0.shape}; the model asks for (n, {rbm.n_visible}), n > 0.")
+    make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
+    theta = parts.Parameters(rbm.W, rbm.b, rbm.c)
+    state = rng.kernel_state(seed, "chain")
+    return populate(theta, v0.astype(np.float32), k, proposal, mixture, state)
+
+
+@trainer("pop_cd", label="pop-CD", paper="Krause, Fischer, Igel (2018), sections 3 and 3.4, eq. 8 and 9")
+class PopCD:
+    """CD-k whose samples are weighted by importance; all weights equal would be CD-k."""
+
+    proposal: str = knob(
+        "visible",
+        label="Proposal",
+        choices=PROPOSALS,
+        help="What the weights compare the model with: p(v|h), p(h|v), or a mixture of several p(v|h).",
+    )
+    mixture: int = knob(
+        10,
+        1,
+        1000,
+        label="Hidden states in the mixture",
+        scale="log",
+        help="Only for the mixture proposal: more of them even the weights out, at a cost that grows alike.",
+    )
+    leave_one_out: bool = knob(
+        False,
+        label="Leave one out",
+        help="Normalise each weight by the others: the direction loses its bias, and the length runs wild.",
+    )
+    k: int = parts.k()
+    learning_rate: float = parts.learning_rate()
+    schedule: str = parts.schedule()
+    iterations: int = parts.iterations()
+    momentum: float = parts.momentum()
+    weight_decay: float = parts.weight_decay()
+    batch_size: int = parts.batch_size()
+
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+        """Return the state of a training that begins at ``rbm``; see Trainer."""
+        return parts.start(self, rbm, data, seed)
+
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates; ``ess`` and ``max_weight`` are those of the last mini-batch."""
+
+        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+            found = populate(theta, data, self.k, self.proposal, self.mixture, state.rng)
+            state.source = found
+            weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
+            h = parts.mean_hidden(theta, found.v)
+            return parts.Parameters((found.v * weights[:, None]).T @ h, weights @ found.v, weights @ h)
+
+        for _ in parts.updates(state, n, negative):
+            pass
+        found = state.source
+        return parts.progress(state, ess=found.ess, max_weight=found.max_weight)
