@@ -1,6 +1,7 @@
 """See Markov chains mix: samplers and trainers of restricted Boltzmann machines."""
 
 from rbmviz import metrics
+from rbmviz.coupling import couple
 from rbmviz.datasets import Dataset, list_datasets, load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import list_metrics
@@ -17,6 +18,7 @@ __all__ = [
     "Model",
     "Samples",
     "Statistics",
+    "couple",
     "list_datasets",
     "list_metrics",
     "list_models",

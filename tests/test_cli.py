@@ -240,6 +240,18 @@ def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):
     )
 
 
+def test_couple(capsys, model_file):
+    result = run(capsys, "couple", "--model", model_file, "--replications", 200, "--lag", 2, "--seed", 1)
+    assert len(result["tau"]) == 200
+    assert min(result["tau"]) > 2
+    assert result["share_le_10"] == np.mean(np.array(result["tau"]) <= 10)
+    assert result["tv_bound"][0][1] >= result["tv_bound"][-1][1]
+    result = run(capsys, "couple", "--random", "20x7:0.5", "--replications", 30, "--max-sweeps", 3)
+    assert result["truncated"] > 0
+    assert "500x100:0.1" in refused(capsys, "couple", "--random", "20x7")
+    assert "not allowed with" in refused(capsys, "couple", "--random", "2x2:1", "--model", model_file)
+
+
 def test_weights(capsys):
     words = ["weights", "--model", "bas_pcd", "--dataset", "bas", "--k", 2, "--seed", 3]
     result = run(capsys, *words, "--batch", 40, "--proposal", "joint")
@@ -271,9 +283,10 @@ def test_warmup(capsys):
     assert run(capsys, "warmup")["seconds"] > 0
 
 
-@pytest.mark.parametrize(
-    "command", ["list", "sample", "score", "train", "data", "log-z", "log-likelihood", "weights", "warmup"]
-)
+COMMANDS = "list sample score train data log-z log-likelihood couple weights warmup".split()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(command, capsys):
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])

@@ -1,0 +1,75 @@
+"""``rbmviz couple``: meeting times of coupled chains."""
+
+import argparse
+import re
+from typing import Any
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.cli import add_command, say
+from rbmviz.coupling import ALGORITHMS, couple
+from rbmviz.errors import BadInput
+from rbmviz.models import load_model
+from rbmviz.rbm import RBM
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    example = "rbmviz couple --random 500x100:0.1 --algorithm rbm --replications 1000 --max-sweeps 1000"
+    about = "Meeting times of coupled Gibbs chains, started at random bits, and what they bound."
+    command = add_command(commands, "couple", about, example, run, text)
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("--model", help="a pretrained name, or a file")
+    source.add_argument("--random", metavar="MxN:SD", help="a random model: all parameters N(0, SD^2)")
+    command.add_argument("--algorithm", choices=ALGORITHMS, default="rbm", help="default rbm (algorithm 3)")
+    command.add_argument("--replications", type=int, default=1000, help="pairs (default 1000)")
+    command.add_argument("--max-sweeps", type=int, default=1000, help="cut off there (default 1000)")
+    command.add_argument("--lag", type=int, default=1, help="sweeps ahead (default 1)")
+    command.add_argument("--seed", type=int, default=0, help="default 0")
+
+
+def _random_model(text: str, seed: int) -> RBM:
+    found = re.fullmatch(r"(\d+)x(\d+):([0-9.eE+-]+)", text)
+    try:
+        m, n, sd = int(found[1]), int(found[2]), float(found[3])  # type: ignore[index]
+    except (TypeError, ValueError):
+        raise BadInput(f"couple: --random '{text}' is not of the form 500x100:0.1.") from None
+    g = rng.generator(seed, "model")
+    return RBM(g.normal(0, sd, (m, n)), g.normal(0, sd, m), g.normal(0, sd, n))
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the meeting times and their summary."""
+    if args.replications < 1 or args.seed < 0:
+        raise BadInput("couple: --replications must be at least 1 and --seed not negative.")
+    rbm = load_model(args.model).rbm if args.model else _random_model(args.random, args.seed)
+    v0 = rng.generator(args.seed, "starts").integers(0, 2, (args.replications, rbm.n_visible), dtype=np.uint8)
+    pairs = couple(rbm, v0, args.algorithm, args.max_sweeps, args.lag, args.seed)
+    truncated = int(pairs.truncated.sum())
+    if truncated:
+        say(f"{truncated:,} of {args.replications:,} pairs had not met after {args.max_sweeps:,} sweeps.")
+    times = np.unique(np.rint(np.geomspace(1, args.max_sweeps, 50)).astype(int))
+    bound = pairs.tv_bound(times)
+    return {
+        "tau": pairs.tau.tolist(),
+        "quantiles": {str(q): float(np.quantile(pairs.tau, q)) for q in QUANTILES},
+        "share_le_10": float((pairs.tau <= 10).mean()),
+        "truncated": truncated,
+        "rejected_mean": float(pairs.rejected.mean()),
+        "tv_bound": [[int(t), float(x)] for t, x in zip(times, bound, strict=True)],
+        "algorithm": args.algorithm,
+        "lag": args.lag,
+    }
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    quantiles = ", ".join(f"{float(q):.0%} {tau:,.0f}" for q, tau in result["quantiles"].items())
+    return (
+        f"{len(result['tau']):,} pairs, algorithm {result['algorithm']}: "
+        f"tau <= 10 for {result['share_le_10']:.1%}, quantiles {quantiles}; "
+        f"{result['rejected_mean']:.2f} proposals rejected a pair, {result['truncated']:,} truncated"
+    )

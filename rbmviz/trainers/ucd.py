@@ -1,0 +1,88 @@
+"""Unbiased contrastive divergence: coupled chains run until they meet, and the bias of CD cancels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.coupling import ALGORITHMS, pair_states, run_pairs
+from rbmviz.knobs import knob
+from rbmviz.rbm import RBM
+from rbmviz.registry import trainer
+from rbmviz.trainers import Progress, parts
+
+
+@dataclass
+class Source:
+    """Random states of the pairs, where they start, and what the last update saw."""
+
+    states: np.ndarray
+    data: np.ndarray
+    starts: np.random.Generator
+    tau: np.ndarray
+    counts: np.ndarray
+
+
+@trainer("ucd", label="UCD", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
+class UCD:
+    """Negative statistics from pairs of coupled chains: f(xi_k) and corrections until the pair meets.
+
+    Each pair starts at a training example of its own. The estimate is unbiased as long as no pair is
+    truncated at t_max; the share that is, is reported.
+    """
+
+    algorithm: str = knob(
+        "rbm",
+        label="Coupling",
+        choices=ALGORITHMS,
+        live=False,
+        help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 may not.",
+    )
+    t_max: int = knob(
+        1000,
+        2,
+        1_000_000,
+        label="Most sweeps",
+        scale="log",
+        help="Pairs that have not met by then are cut off, which biases the update: watch their share.",
+    )
+    k: int = parts.k()
+    learning_rate: float = parts.learning_rate(0.1)
+    schedule: str = parts.schedule()
+    iterations: int = parts.iterations()
+    momentum: float = parts.momentum()
+    weight_decay: float = parts.weight_decay()
+    batch_size: int = parts.batch_size()
+    n_chains: int = parts.n_chains()
+
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+        """Return the state of a training that begins at ``rbm``; see Trainer."""
+        nothing = np.zeros(0, np.int64)
+        source = Source(
+            pair_states(self.n_chains, seed), data, rng.generator(seed, "starts"), nothing, nothing[:, None]
+        )
+        return parts.start(self, rbm, data, seed, source)
+
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates; the statistics are those of the last one."""
+        source: Source = state.source
+
+        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+            v0 = source.data[source.starts.integers(len(source.data), size=self.n_chains)]
+            sums = tuple(np.zeros((1, *x.shape)) for x in theta)
+            source.tau, source.counts = run_pairs(
+                RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums
+            )
+            return parts.Parameters(*((x[0] / self.n_chains).astype(np.float32) for x in sums))
+
+        for _ in parts.updates(state, n, negative):
+            pass
+        tau, counts = source.tau, source.counts
+        return parts.progress(
+            state,
+            tau_mean=float(tau.mean()),
+            tau_median=float(np.median(tau)),
+            tau_max=float(tau.max()),
+            rejected_mean=float(counts[:, 0].mean()),
+            truncated=float(counts[:, 1].mean()),
+        )

@@ -1,0 +1,150 @@
+"""Coupled chains: each is an exact Gibbs chain, they meet, and their estimate has no bias."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import rbmviz.coupling
+from rbmviz import RBM, BadInput, couple, rng
+from rbmviz.coupling import ALGORITHMS
+from rbmviz.kernels import coupling as kernels
+from rbmviz.metrics import model_statistics, probabilities
+
+
+def small(m: int, n: int) -> RBM:
+    g = np.random.default_rng(m)
+    return RBM(g.normal(0, 0.8, (m, n)), g.normal(0, 0.4, m), g.normal(0, 0.4, n))
+
+
+def starts(m: int, pairs: int) -> np.ndarray:
+    """Starts at a few fixed "data" rows, far from the model's law."""
+    rows = np.random.default_rng(1).integers(0, 2, (3, m), dtype=np.uint8)
+    return np.tile(rows, (pairs // 3 + 1, 1))[:pairs]
+
+
+def worst(rbm: RBM, pairs) -> float:
+    """Largest deviation of the mean estimate from the truth, in standard errors over pairs."""
+    model = model_statistics(rbm)
+    found = []
+    for estimate, want in zip(pairs.estimate, (model.W, model.b, model.c), strict=True):
+        error = estimate.std(axis=0) / np.sqrt(len(estimate))
+        found.append((np.abs(estimate.mean(axis=0) - want) / error).max())
+    return max(found)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("size", [(5, 3), (4, 7), (10, 8)])
+def test_the_estimate_is_unbiased(size, algorithm, k):
+    rbm = small(*size)
+    pairs = couple(rbm, starts(size[0], 40_000), algorithm, max_sweeps=100_000, k=k, seed=k)
+    assert not pairs.truncated.any()
+    assert pairs.stopped == 0
+    assert worst(rbm, pairs) < 5
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_capped_residual_loop_is_biased(algorithm, monkeypatch):
+    """Negative control: so is CD-1, and the test above tells."""
+    rbm = small(5, 3)
+    monkeypatch.setattr(rbmviz.coupling, "MOST_PROPOSALS", 1)
+    pairs = couple(rbm, starts(5, 40_000), algorithm, max_sweeps=100_000)
+    assert pairs.stopped > 0
+    assert worst(rbm, pairs) > 7
+
+
+def test_truncated_pairs_are_counted_and_biased():
+    rbm = small(10, 8)
+    pairs = couple(rbm, starts(10, 50_000), max_sweeps=2)
+    assert pairs.truncated.mean() > 0.2
+    assert (pairs.tau[pairs.truncated] == 2).all()
+    assert worst(rbm, pairs) > 7
+
+
+@pytest.mark.parametrize("common", [True, False])
+def test_both_marginals_are_exact(common):
+    """From two fixed hidden states: v ~ p(v|h) and v' ~ p(v|h'), and they are equal as often as can be."""
+    rbm, n = small(5, 3), 60_000
+    h, h2 = np.array([1, 0, 1], np.uint8), np.array([0, 1, 1], np.uint8)
+    state = rng.kernel_state(3, "couple")
+    work = [
+        np.empty(5, np.float32),
+        np.empty(5, np.float32),
+        np.empty(3, np.float32),
+        np.empty(7, np.float32),
+    ]
+    code, counts, met = 1 << np.arange(5), np.zeros((2, 32)), 0
+    hidden = np.zeros(2)
+    for _ in range(n):
+        v, v2, g, g2 = np.empty(5, np.uint8), np.empty(5, np.uint8), h.copy(), h2.copy()
+        met += kernels.coupled_sweep(
+            rbm.W, np.ascontiguousarray(rbm.W.T), rbm.b, rbm.c,
+            v, g, v2, g2, *work, np.empty(5, np.uint8), state, common, 10**6,
+        )[0]  # fmt: skip
+        counts[0, v @ code] += 1
+        counts[1, v2 @ code] += 1
+        hidden += (g[0], g2[0])
+    bits = (np.arange(32)[:, None] >> np.arange(5)) & 1
+    laws = []
+    for i, state_h in enumerate((h, h2)):
+        p = rbm.mean_visible(state_h)
+        law = np.prod(np.where(bits == 1, p, 1 - p), axis=1)
+        laws.append(law)
+        assert chi2.sf(((counts[i] - n * law) ** 2 / (n * law)).sum(), 31) > 1e-3
+        want = law @ rbm.mean_hidden(bits)[:, 0]
+        assert abs(hidden[i] / n - want) < 5 * 0.5 / np.sqrt(n)
+    assert chi2.sf(((counts[0] - n * laws[1]) ** 2 / (n * laws[1])).sum(), 31) < 1e-6  # the test can tell
+    overlap = np.minimum(*laws).sum()
+    assert abs(met / n - overlap) < 5 * 0.5 / np.sqrt(n)
+
+
+def test_sharing_randomness_makes_them_meet_sooner():
+    """Paper UCD, appendix A.2: 65.4 % of tau <= 10 with algorithm 3, a long tail with algorithm 1."""
+    g = np.random.default_rng(0)
+    rbm = RBM(g.normal(0, 0.1, (500, 100)), g.normal(0, 0.1, 500), g.normal(0, 0.1, 100))
+    v0 = g.integers(0, 2, (400, 500), dtype=np.uint8)
+    shared = couple(rbm, v0, "rbm")
+    assert 0.5 < (shared.tau <= 10).mean() < 0.8
+    assert not shared.truncated.any()
+    general = couple(rbm, v0[:40], "general", max_sweeps=300)
+    assert (general.tau <= 10).mean() < 0.1
+    assert general.truncated.any()
+
+
+@pytest.mark.parametrize("lag", [1, 3])
+def test_the_bound_lies_above_total_variation(lag):
+    rbm = small(5, 3)
+    v0 = np.tile(np.ones(5, np.uint8), (20_000, 1))
+    pairs = couple(rbm, v0, lag=lag, seed=5)
+    assert pairs.tau.min() > lag
+    law, v = probabilities(rbm), np.zeros(32)
+    bits = (np.arange(32)[:, None] >> np.arange(4, -1, -1)) & 1
+    v[31] = 1
+    hs = np.array(list(np.ndindex(2, 2, 2)))
+    up, down = rbm.mean_hidden(bits), rbm.mean_visible(hs)
+    to_h = np.prod(np.where(hs[None] == 1, up[:, None], 1 - up[:, None]), axis=2)
+    to_v = np.prod(np.where(bits[None] == 1, down[:, None], 1 - down[:, None]), axis=2)
+    times = np.arange(8)
+    bound = pairs.tv_bound(times)
+    for t in times:
+        # h_0 is drawn from p(h|v_0), so the joint chain after t sweeps is as far as its v is before the h.
+        tv = 0.5 * np.abs(v - law).sum()
+        assert bound[t] >= tv - 5 * 0.5 / np.sqrt(20_000)
+        v = v @ to_h @ to_v
+    assert bound[-1] < bound[0]
+
+
+def test_seeds_and_bad_input():
+    rbm, v0 = small(5, 3), starts(5, 50)
+    a, b, other = (couple(rbm, v0, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(a.tau, b.tau)
+    assert (a.tau != other.tau).any()
+    np.testing.assert_array_equal(couple(rbm, v0[:20], seed=1).tau, a.tau[:20])
+    with pytest.raises(BadInput, match=r"\(n, 5\)"):
+        couple(rbm, v0[:, :4])
+    with pytest.raises(BadInput, match="rbm, general"):
+        couple(rbm, v0, "maximal")
+    with pytest.raises(BadInput, match="above lag"):
+        couple(rbm, v0, lag=5, max_sweeps=5)
+    with pytest.raises(BadInput, match="for lag 1"):
+        _ = couple(rbm, v0, lag=2).estimate
