@@ -227,6 +227,17 @@ def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
     assert "16 visible units, the data 64" in message
 
 
+def test_a_training_that_diverges_leaves_the_last_finite_model(capsys, tmp_path):
+    message = refused(
+        capsys, "train", "--dataset", "bas", "--trainer", "cd", "--n-hidden", 7, "--iterations", 1000,
+        "--learning-rate", 10, "--weight-decay", 1, "--out", tmp_path / "b.safetensors",
+    )  # fmt: skip
+    model = load_model(tmp_path / "b.safetensors")
+    assert model.meta["updates"] > 0
+    assert f"({model.meta['updates']:,} updates) is kept" in message
+    assert model.meta["knobs"]["iterations"] == 1000
+
+
 def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):
     result = run(capsys, "log-z", "--model", model_file)
     assert result["log_z"] == rbmviz.metrics.log_z(model.rbm)

@@ -26,6 +26,7 @@ def test_a_model_is_whole_and_documented(name):
     assert 0.01 < model.rates.b.mean() < 0.99
     for key in ("dataset", "binarisation", "trainer", "knobs", "seed", "updates", "scores", "command"):
         assert model.meta[key] is not None
+    assert model.meta["knobs"]["iterations"] == model.meta["updates"]
     row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
     assert model.meta["dataset"] in row
     assert f"{model.meta['updates']:,}" in row

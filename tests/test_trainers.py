@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rbmviz import RBM, BadInput, load_dataset, make_trainer, pop_weights, rng, train, trained_model
 from rbmviz.knobs import knobs_of
@@ -269,12 +270,27 @@ def test_sweeps_have_the_models_transition(start):
 
 
 def test_divergence_is_said(bits):
-    steps = train(bits, make_trainer("pcd", learning_rate=10.0), n_hidden=8, iterations=100_000, every=1)
-    state = make_trainer("pcd").init(initial_rbm(bits, 3, 0), bits, 0)
-    state.theta.W[0, 0] = np.nan
-    with pytest.raises(BadInput, match="diverged before update 1"):
-        make_trainer("pcd").step(state, 1)
-    next(steps)
+    """A decay of 10 times W an update multiplies W by -9; the last progress is the last finite model."""
+    seen = []
+    steps = train(bits, make_trainer("cd", learning_rate=10.0, weight_decay=1.0), n_hidden=8, every=1)
+    with pytest.raises(BadInput, match="diverged before update") as told:
+        seen.extend(progress for progress in steps)
+    assert 10 < len(seen) < 100
+    assert f"update {len(seen) + 1}:" in str(told.value)
+    assert seen[-1].update == len(seen)
+    assert np.isfinite(seen[-1].rbm.W).all()
+
+
+def test_blas_threads_change_nothing():
+    """Sums over 500 hidden units come out in another order on several threads, if they are let."""
+    data = np.random.default_rng(0).integers(0, 2, (200, 784), dtype=np.uint8)
+    trainer, found = make_trainer("fpcd", iterations=5), []
+    for threads in (1, 4):
+        with threadpool_limits(limits=threads, user_api="blas"):
+            found.append(trainer.step(trainer.init(initial_rbm(data, 500, 0), data, 0), 5).rbm)
+            blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        assert set(blas) == {threads}  # what the caller had is put back
+    assert same(*found)
 
 
 def test_bad_input(bits):
@@ -294,4 +310,6 @@ def test_a_trained_model_knows_where_it_comes_from():
     model = trained_model(data, trainer, last, 3, note="x")
     assert model.meta["dataset"] == model.meta["scored_on"] == "bas"
     assert (model.meta["seed"], model.meta["updates"], model.meta["note"]) == (3, 20, "x")
+    assert model.meta["knobs"]["iterations"] == 20
+    assert model.meta["knobs"]["learning_rate"] == 0.05
     np.testing.assert_array_equal(model.rates.W, last.rbm.rates(data.train).W)

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave --n-hidden {n_hidden} out.")
     exact = min(dataset.n_visible, n_hidden) <= ENUMERABLE
     rows: list[dict[str, float]] = []
-    last, interrupted = None, False
+    last, interrupted, diverged = None, False, None
     steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start)
     bar = tqdm(total=args.iterations, unit="update", file=sys.stderr, disable=None)
     # One thread: sums come out in one order, so that a command rebuilds a model bit for bit.
@@ -103,6 +103,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 bar.update(last.update - bar.n)
         except KeyboardInterrupt:
             interrupted = True
+        except BadInput as error:
+            if last is None:
+                raise
+            diverged = error
     if last is None:
         raise KeyboardInterrupt
     command = " ".join(
@@ -116,7 +120,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if exact:
         likelihood = rows[-1]["log_likelihood"]
         model = Model(model.rbm, model.rates, {**model.meta, "scores": {"log_likelihood": likelihood}})
-    if args.score and not interrupted:
+    if args.score and not interrupted and not diverged:
         say("Scoring 10,000 samples of each sampler.")
         found = scores(model, dataset)
         found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
@@ -128,6 +132,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         writer.writeheader()
         writer.writerows(rows)
         write_whole(args.history, content.getvalue().encode())
+    if diverged:
+        raise BadInput(f"{diverged} The last finite model ({last.update:,} updates) is kept in '{out}'.")
     result: dict[str, Any] = {
         "out": str(out),
         "updates": last.update,

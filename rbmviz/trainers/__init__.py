@@ -34,12 +34,15 @@ class Progress:
         adds.
     seconds : float
         Time spent in updates so far.
+    iterations : int
+        Updates that the schedule was laid out for.
     """
 
     update: int
     rbm: RBM
     stats: dict[str, float]
     seconds: float
+    iterations: int
 
 
 class Trainer(Protocol):
@@ -124,7 +127,7 @@ def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: 
         "source": dataset.source,
         "image_shape": list(dataset.image_shape) if dataset.image_shape else None,
         "trainer": trainer.name,
-        "knobs": values_of(trainer),
+        "knobs": values_of(trainer) | {"iterations": progress.iterations},
         "seed": seed,
         "updates": progress.update,
         **more,

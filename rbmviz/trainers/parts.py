@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from rbmviz import rng
 from rbmviz.errors import BadInput
@@ -17,6 +18,13 @@ from rbmviz.kernels.random import bernoulli_rows, mean_rows
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.trainers import Progress
+
+_BLAS = ThreadpoolController()
+
+
+def _quiet() -> np.errstate:
+    # Parameters that run away are refused by ``progress``, in one sentence.
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 class Parameters(NamedTuple):
@@ -164,24 +172,27 @@ def updates(
     """Do n updates; yield each gradient before it is applied."""
     begin = time.perf_counter()
     theta = state.theta
-    for _ in range(n):
-        data = state.batches.next()
-        # The negative statistics first: a trainer's chains move before the data are looked at.
-        model = negative(theta, data)
-        gradient = difference(statistics(data, mean_hidden(theta, data)), model)
-        state.gradient_norm = norm(gradient)
-        yield gradient
-        state.rule.apply(theta, gradient, state.update)
-        state.update += 1
+    # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
+    with _BLAS.limit(limits=1, user_api="blas"), _quiet():
+        for _ in range(n):
+            data = state.batches.next()
+            # The negative statistics first: a trainer's chains move before the data are looked at.
+            model = negative(theta, data)
+            gradient = difference(statistics(data, mean_hidden(theta, data)), model)
+            state.gradient_norm = norm(gradient)
+            yield gradient
+            state.rule.apply(theta, gradient, state.update)
+            state.update += 1
     state.seconds += time.perf_counter() - begin
 
 
 def progress(state: State, **stats: float) -> Progress:
     """Return where a training stands; refuse parameters that are no longer finite."""
-    if not all(np.isfinite(x.sum()) for x in state.theta):
+    if not all(np.isfinite(x).all() for x in state.theta):
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps_fast).")
-    common = {"gradient_norm": state.gradient_norm, "weight_norm": float(np.linalg.norm(state.theta.W))}
-    return Progress(state.update, RBM(*state.theta), common | stats, state.seconds)
+    with _quiet():
+        common = {"gradient_norm": state.gradient_norm, "weight_norm": float(np.linalg.norm(state.theta.W))}
+    return Progress(state.update, RBM(*state.theta), common | stats, state.seconds, state.rule.iterations)
 
 
 # Knobs that trainers have in common; a dataclass field belongs to one class, hence functions.
