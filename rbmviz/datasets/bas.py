@@ -3,27 +3,29 @@
 import numpy as np
 
 from rbmviz.datasets import Dataset
+from rbmviz.datasets.binarise import full_name
 from rbmviz.errors import BadInput
 from rbmviz.registry import dataset
 
 
 @dataset("bas")
-def bas(size: int = 4) -> Dataset:
+def bas(size: int | str = 4) -> Dataset:
     """Bars and Stripes size x size (default 4): 2^size patterns of whole rows, 2^size of whole columns.
 
     All-0 and all-1 are in both families and appear twice: 32 rows for size 4, 30 of them distinct (Fischer
     and Igel; paper UCD prints 36). Nothing can be held out of a complete list: validation and test are
     the training part itself.
     """
-    if size != int(size) or not 2 <= size <= 12:
-        raise BadInput(f"bas: size = {size} is outside 2 to 12.")
+    if str(size) not in map(str, range(2, 13)):
+        raise BadInput(f"bas: size = {size} is not a whole number from 2 to 12.")
+    size = int(size)
     lines = (np.arange(2**size)[:, None] >> np.arange(size - 1, -1, -1) & 1).astype(np.uint8)
     stripes = np.repeat(lines[:, :, None], size, axis=2).reshape(-1, size * size)
     bars = np.repeat(lines[:, None, :], size, axis=1).reshape(-1, size * size)
     rows = np.concatenate([stripes, bars])
     labels = np.repeat([0, 1], 2**size)
     return Dataset(
-        name="bas",
+        name=full_name("bas", str(size), default="4"),
         train=rows,
         validation=rows,
         test=rows,

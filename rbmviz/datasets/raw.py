@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,13 +33,43 @@ class Source:
     hosts : web folders that hold all files, tried in turn
     files : file name -> "md5:..." as published, or None where no checksum was ever published
     decode : file contents by name -> arrays
+    shapes : array name -> the shape it has
     content : sha256 of the decoded content (see ``content_digest``), for files without a checksum
     """
 
     hosts: tuple[str, ...]
     files: Mapping[str, str | None]
     decode: Callable[[dict[str, bytes]], Arrays]
+    shapes: Mapping[str, tuple[int, ...]]
     content: str | None = None
+
+
+def read_npz(path: str | Path) -> Arrays:
+    """Return the arrays of an .npz file; a ValueError says in one line why it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it is no .npz file, or not a whole one")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                return {name: array for name, array in archive.items() if isinstance(array, np.ndarray)}
+    except Exception as error:  # a damaged archive fails in many ways: zip, zlib, header, memory
+        raise ValueError((str(error) or type(error).__name__).splitlines()[0]) from None
+
+
+def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
+    return {"x_train": (train, *image), "y_train": (train,), "x_test": (test, *image), "y_test": (test,)}
+
+
+def _check(source: Source, arrays: Arrays) -> None:
+    """Raise ValueError where the arrays are not what is published."""
+    for name, shape in source.shapes.items():
+        if name not in arrays:
+            raise ValueError(f"it has no array {name}")
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
+        if name.startswith("x") and arrays[name].dtype != np.uint8:
+            raise ValueError(f"{name} is {arrays[name].dtype}, not uint8")
 
 
 def content_digest(arrays: Arrays) -> str:
@@ -88,16 +119,23 @@ def _usps(files: dict[str, bytes]) -> Arrays:
 
 
 def _letters(files: dict[str, bytes]) -> Arrays:
-    """Read letter.data: id, letter, next id, word, position, fold, 128 pixels by rows; fold 0 is the test."""
+    """Read letter.data: id, letter, next id, word, position, fold, 128 pixels by rows; fold 0 is the test.
+
+    Words are numbered from 0 within each part, in their order.
+    """
     fields = [line.split() for line in gzip.decompress(files["letter.data.gz"]).decode().splitlines()]
     fold = np.array([row[5] for row in fields], np.uint8)
     columns: Arrays = {
         "x": 255 * np.array([row[6:134] for row in fields], np.uint8).reshape(-1, 16, 8),
         "y": np.array([ord(row[1]) - ord("a") for row in fields], np.uint8),
-        "word": np.array([row[3] for row in fields], np.uint16),
     }
-    parts = {"train": fold != 0, "test": fold == 0}
-    return {f"{name}_{part}": x[rows] for name, x in columns.items() for part, rows in parts.items()}
+    last = np.array([row[2] == "-1" for row in fields])
+    word = np.cumsum(last) - last
+    arrays: Arrays = {}
+    for part, rows in (("train", fold != 0), ("test", fold == 0)):
+        arrays |= {f"{name}_{part}": x[rows] for name, x in columns.items()}
+        arrays[f"word_{part}"] = np.unique(word[rows], return_inverse=True)[1].astype(np.uint16)
+    return arrays
 
 
 def _newsgroups(files: dict[str, bytes]) -> Arrays:
@@ -125,6 +163,7 @@ SOURCES = {
             "t10k-labels-idx1-ubyte.gz": "md5:ec29112dd5afa0611ce80d1b7f02629c",
         },
         _mnist,
+        _parts(60_000, 10_000, 28, 28),
     ),
     "fashion_mnist": Source(
         (
@@ -138,6 +177,7 @@ SOURCES = {
             "t10k-labels-idx1-ubyte.gz": "md5:bb300cfdad3c16e7a12a480ee83cd310",
         },
         _mnist,
+        _parts(60_000, 10_000, 28, 28),
     ),
     "usps": Source(
         ("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/",),
@@ -146,17 +186,20 @@ SOURCES = {
             "usps.t.bz2": "md5:8ea070ee2aca1ac39742fdd1ef5ed118",
         },
         _usps,
+        _parts(7291, 2007, 16, 16),
     ),
     "letters": Source(
         ("https://ai.stanford.edu/~btaskar/ocr/",),
         {"letter.data.gz": None},
         _letters,
+        _parts(47_535, 4617, 16, 8) | {"word_train": (47_535,)},
         content="15e721f1f23bb7b160f75840433cfae6180c65fd0d275cda5b9063a20c2a9830",
     ),
     "newsgroups": Source(
         ("https://cs.nyu.edu/~roweis/data/", "http://www.cs.toronto.edu/~roweis/data/"),
         {"20news_w100.mat": None},
         _newsgroups,
+        {"x": (16_242, 100), "y": (16_242,), "words": (100,), "groups": (4,)},
         content="e431d852ee63bb0357ab8379c11bf523815617b14867a6f605acdfdd16f6b2a3",
     ),
 }
@@ -186,10 +229,13 @@ def arrays(name: str) -> Arrays:
             f"RBMVIZ_DATA_DIR name a folder that holds {name}.npz."
         )
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return dict(archive)
-    except (OSError, ValueError, EOFError) as error:
-        raise BadInput(f"'{path}' cannot be read ({error}): delete it and get it again.") from None
+        found = read_npz(path)
+        _check(SOURCES[name], found)
+    except ValueError as error:
+        raise BadInput(
+            f"'{path}' does not hold the data of '{name}' ({error}): delete it and get it again."
+        ) from None
+    return found
 
 
 def fetch(name: str) -> Path:
@@ -223,6 +269,7 @@ def fetch(name: str) -> Path:
         )
     try:
         decoded = source.decode(contents)
+        _check(source, decoded)
         if source.content is not None and content_digest(decoded) != source.content:
             raise ValueError("its content is not what was published")
     except Exception as error:
@@ -231,10 +278,15 @@ def fetch(name: str) -> Path:
         raise BadInput(
             f"The download of '{name}' is damaged ({error}): it was deleted, get it again."
         ) from None
-    target.parent.mkdir(parents=True, exist_ok=True)
     packed = io.BytesIO()
     np.savez_compressed(packed, **decoded)  # type: ignore[arg-type]
-    write_whole(target, packed.getvalue())
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, packed.getvalue())
+    except OSError as error:
+        raise BadInput(
+            f"'{target}' cannot be written ({error}): make room, or let RBMVIZ_CACHE_DIR name another folder."
+        ) from None
     for file in source.files:
         (downloads / file).unlink(missing_ok=True)
     return target
