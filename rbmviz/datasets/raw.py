@@ -238,6 +238,14 @@ def arrays(name: str) -> Arrays:
     return found
 
 
+def _why(error: Exception) -> str:
+    """Say in a few words why a download failed; the libraries' own texts are paragraphs."""
+    if hasattr(error, "response"):  # of requests: the server's answer, None where there was no whole one
+        answer = error.response
+        return "the connection failed" if answer is None else f"{answer.status_code} {answer.reason}"
+    return " ".join(str(error).partition(": expected")[0].split())
+
+
 def fetch(name: str) -> Path:
     """Download a data set into the cache folder, check it, and return the path of its NAME.npz.
 
@@ -251,6 +259,10 @@ def fetch(name: str) -> Path:
     if target.is_file():
         return target
     source, mirror = SOURCES[name], os.environ.get("RBMVIZ_DATA_MIRROR")
+    if mirror and not mirror.startswith(("http://", "https://")):
+        raise BadInput(
+            f"RBMVIZ_DATA_MIRROR = '{mirror}' is no web address: begin it with http:// or https://."
+        )
     hosts = (f"{mirror.rstrip('/')}/{name}/",) if mirror else source.hosts
     downloads = cache_dir() / "downloads" / name
     contents, failures = {}, []
@@ -261,11 +273,12 @@ def fetch(name: str) -> Path:
                 contents[file] = Path(path).read_bytes()
             break
         except (OSError, ValueError) as error:  # unreachable, refused, or another checksum
-            failures.append(f"{host}: {' '.join(str(error).split())[:150]}")
+            failures.append(f"{host}{file}: {_why(error)}")
             contents.clear()
     if not contents:
         raise BadInput(
-            f"The data of '{name}' could not be downloaded ({'; '.join(failures)}): try again later."
+            f"The data of '{name}' could not be downloaded ({'; '.join(failures)}): "
+            "try again later, or from another network."
         )
     try:
         decoded = source.decode(contents)
