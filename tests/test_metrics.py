@@ -1,5 +1,6 @@
 """ISL, coverage and exact values against sums written out."""
 
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, Statistics
-from rbmviz.kernels import hamming
+from rbmviz.kernels import enumerate, hamming
 from rbmviz.metrics import (
     ISL,
     Coverage,
@@ -16,6 +17,7 @@ from rbmviz.metrics import (
     isl,
     log_likelihood,
     log_z,
+    model_statistics,
     probabilities,
     reference,
 )
@@ -69,10 +71,10 @@ def test_far_samples_do_not_underflow():
 
 
 def test_long_runs_get_wider_counters(monkeypatch):
-    samples, test = bits(1, 300), bits(2, 9)
-    want = isl(samples, test, beta=0.9)
+    samples, test, validation = bits(1, 300), bits(2, 9), bits(3, 7)
+    want = isl(samples, test, validation, beta=0.9)
     monkeypatch.setattr(sys.modules[ISL.__module__], "NARROW", 100)
-    metric = ISL(test, counts=()).update(samples[:60])
+    metric = ISL(test, validation, counts=()).update(samples[:60])
     assert metric._histograms.dtype == np.uint32
     assert metric.update(samples[60:]).value(0.9) == want
     assert metric._histograms.dtype == np.int64
@@ -102,6 +104,28 @@ def test_beta_is_chosen_on_the_validation_part_only():
     assert blunt.isl < ISL(near, near, counts=()).update(samples).value().isl
 
 
+def test_a_score_says_how_it_does_on_the_validation_part():
+    samples, test, validation = bits(1, 50), bits(2, 9), bits(3, 7)
+    score = isl(samples, test, validation)
+    assert score.validation == pytest.approx(naive_isl(samples, validation, score.beta), rel=1e-12)
+    assert np.isnan(isl(samples, test, beta=0.9).validation)
+    grid = ISL(test, validation, counts=()).update(samples)
+    assert score.validation == max(grid.value(beta).validation for beta in grid.betas)
+
+
+@pytest.mark.parametrize("kernel", ["binary", "mean"])
+def test_the_grid_may_come_in_any_order(kernel):
+    samples, test, validation = bits(1, 50), bits(2, 9), bits(3, 7)
+    mixed, rising = (
+        ISL(test, validation, kernel=kernel, betas=betas).update(samples)
+        for betas in ([0.95, 0.6, 0.8], [0.6, 0.8, 0.95])
+    )
+    assert mixed.value() == rising.value()
+    for beta in (0.6, 0.8, 0.95):
+        assert mixed.value(beta).isl == pytest.approx(naive_isl(samples, test, beta), rel=1e-5)
+        assert mixed.curve(beta) == rising.curve(beta)
+
+
 def test_standard_error_is_that_of_the_mean_over_test_points():
     samples, test = bits(1, 50), bits(2, 9)
     single = [isl(samples, test[i : i + 1], beta=0.9).isl for i in range(9)]
@@ -125,6 +149,26 @@ def test_isl_refuses_bad_input():
         ISL(bits(1, 3)).update(2 * bits(2, 3))
     with pytest.raises(BadInput, match="empty"):
         ISL(bits(1, 0))
+    for beta in (0.5, 1.0, 1.5, np.nan):
+        with pytest.raises(BadInput, match="between 1/2 and 1"):
+            ISL(bits(1, 3)).update(bits(2, 3)).value(beta)
+    with pytest.raises(BadInput, match="there must be one"):
+        ISL(bits(1, 3), betas=[])
+    for wrong in (1.5, -0.1, np.nan):
+        with pytest.raises(BadInput, match="means from 0 to 1"):
+            ISL(bits(1, 3), kernel="mean").update(np.full((2, 70), wrong))
+
+
+def test_refused_samples_leave_no_trace():
+    samples = bits(1, 20)
+    samples[15] = 2
+    metric = ISL(bits(2, 9), counts=(5,))
+    with pytest.raises(BadInput, match="0 and 1"):
+        metric.update(samples)
+    assert metric.n == 0
+    assert metric.update(samples[:10]).value(0.9) == pytest.approx(
+        isl(samples[:10], bits(2, 9), beta=0.9), nan_ok=True
+    )
 
 
 def labelled(**parts) -> SimpleNamespace:
@@ -146,6 +190,8 @@ def test_coverage_is_the_nearest_example_by_brute_force():
     np.testing.assert_array_equal(coverage.nearest(samples), (index, distance))
     np.testing.assert_array_equal(np.concatenate(cut), labels[index])
     np.testing.assert_array_equal(coverage.occupancy, np.bincount(labels[index], minlength=3))
+    np.testing.assert_allclose(coverage.shares, np.bincount(labels[index], minlength=3) / 300)
+    np.testing.assert_allclose(coverage.data_shares, [(labels == c).mean() for c in range(3)])
     assert coverage.switches == (np.diff(labels[index]) != 0).sum()
     assert coverage.threshold == np.percentile(brute(held_out)[1], 99)
     assert coverage.spurious == (distance > coverage.threshold).mean()
@@ -160,9 +206,43 @@ def test_coverage_of_fewer_examples_and_of_data_without_labels():
     assert few.update(train[1:4]).size == 0
     assert np.isnan(few.spurious)
     assert few.switches == 0
+    assert few.shares.size == few.data_shares.size == 0
+
+
+def test_data_shares_are_those_of_the_whole_training_part():
+    train, labels = bits(1, 8), np.array([0, 1, 0, 1, 0, 1, 2, 2])
+    data = labelled(train=train, train_labels=labels, validation=train[:0], test=train[:0])
+    few = Coverage(data, 2)
+    np.testing.assert_array_equal(few.data_shares, [3 / 8, 3 / 8, 2 / 8])
+    assert np.isnan(few.shares).all()
+    few.update(train[[0, 4, 4, 0]])
+    np.testing.assert_array_equal(few.shares, [1, 0, 0])
+
+
+def test_coverage_refuses_bad_input():
+    train = bits(1, 8)
+    data = labelled(train=train, train_labels=None, validation=train[:0], test=train[:0])
+    with pytest.raises(BadInput, match="at least one"):
+        Coverage(data, 0)
+    for wrong in (2 * bits(2, 3), bits(2, 3).astype(float)):
+        with pytest.raises(BadInput, match="0 and 1"):
+            Coverage(data).update(wrong)
+    with pytest.raises(BadInput, match=r"\(n, 70\)"):
+        Coverage(data).update(bits(2, 3, 71))
 
 
 # Exact values
+
+
+def test_log_weights_are_the_sums_however_units_are_grouped():
+    g = np.random.default_rng(3)
+    activation, bias = g.normal(0, 2, 11), g.normal(0, 1, 5)
+    low_sum = g.normal(0, 2, (5, 11))
+    want = bias + np.log1p(np.exp(activation + low_sum)).sum(axis=1)
+    for group in (1, 3, 11, 64):
+        out = np.empty(5)
+        enumerate.log_weights(bias, np.exp(activation), np.exp(low_sum.T.copy()), group, out)
+        np.testing.assert_allclose(out, want, rtol=1e-13)
 
 
 @pytest.fixture(params=[(5, 3), (4, 7)], ids=["wide", "tall"])
@@ -207,9 +287,61 @@ def test_exact_gradient_is_the_slope_of_the_likelihood(small):
     assert np.abs(gradient.W).max() > 0.01
 
 
+def test_more_units_than_the_inner_table_holds(monkeypatch):
+    """Units without weights add to log Z one by one, a weight joins a pair."""
+    monkeypatch.setattr(sys.modules[log_z.__module__], "LOW_UNITS", 4)
+    g = np.random.default_rng(2)
+    W, b, c = np.zeros((13, 14)), g.normal(0, 1, 13), g.normal(0, 1, 14)
+    W[1, 4], W[12, 9] = 1.5, -2.0  # the slowest bits, and the fastest one
+    rbm = RBM(W, b, c)
+    want = 0.0
+    for i, j in ((1, 4), (12, 9)):
+        terms = [b[i] * v + c[j] * h + W[i, j] * v * h for v in (0, 1) for h in (0, 1)]
+        want += np.logaddexp.reduce(terms)
+    want += np.logaddexp(0, np.delete(b, [1, 12])).sum() + np.logaddexp(0, np.delete(c, [4, 9])).sum()
+    assert log_z(rbm) == pytest.approx(want, rel=1e-6)  # the parameters are float32
+    h_mean = model_statistics(rbm).c
+    alone = np.delete(np.arange(14), [4, 9])
+    np.testing.assert_allclose(h_mean[alone], naive.sigmoid(c[alone]), rtol=1e-5)
+    terms = np.exp([0, b[12], c[9], b[12] + c[9] - 2.0])
+    assert h_mean[9] == pytest.approx(terms[2:].sum() / terms.sum(), rel=1e-5)
+
+
+def test_the_likelihood_refuses_rows_that_do_not_fit(small):
+    for shape in ((0, small.n_visible), (2, small.n_visible + 1), (small.n_visible,)):
+        with pytest.raises(BadInput, match="asks for"):
+            log_likelihood(small, np.zeros(shape, np.uint8))
+
+
 def test_what_is_too_large_is_refused():
     rbm = RBM(np.zeros((26, 30)), np.zeros(26), np.zeros(30))
     with pytest.raises(BadInput, match=r"26 units.*AIS"):
         log_z(rbm)
     with pytest.raises(BadInput, match="at most 20"):
         probabilities(rbm)
+
+
+def test_each_kernel_compiles_once():
+    """Live use in a fresh process: no kernel may meet a second signature (wide counters aside)."""
+    code = """
+from types import SimpleNamespace
+import numpy as np
+from rbmviz import RBM
+from rbmviz.kernels import enumerate, hamming
+from rbmviz.metrics import ISL, Coverage, log_z, model_statistics
+for width, n in ((20, 1), (70, 300)):
+    rows = np.random.default_rng(0).integers(0, 2, (n, width), dtype=np.uint8)
+    frozen = rows.copy()
+    frozen.flags.writeable = False
+    for x in (rows, frozen, rows[::-1], np.asfortranarray(rows)):
+        ISL(x, x).update(x).value()
+        ISL(x).update(x).value(0.9)
+        Coverage(SimpleNamespace(train=x, train_labels=None, validation=x, test=x)).update(x)
+for m, n in ((9, 4), (4, 9), (13, 12)):
+    rbm = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
+    log_z(rbm)
+    model_statistics(rbm)
+for kernel in (hamming.count_distances, hamming.nearest, hamming.log_mixtures, enumerate.log_weights):
+    assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

@@ -48,12 +48,16 @@ class Coverage:
         Samples so far; class changes between consecutive ones.
     occupancy : int64 (classes,)
         Samples of each class.
+    data_shares : float64 (classes,)
+        Share of each class in the whole training part.
     """
 
     def __init__(self, dataset: Labelled, max_examples: int | None = None) -> None:
         total = len(dataset.train)
         if not total:
             raise BadInput("Coverage: the training part is empty; there is nothing to compare with.")
+        if max_examples is not None and max_examples < 1:
+            raise BadInput(f"Coverage: max_examples = {max_examples}; compare with at least one.")
         chosen = np.arange(total)
         if max_examples is not None and total > max_examples:
             chosen = np.arange(max_examples) * total // max_examples
@@ -65,7 +69,10 @@ class Coverage:
         self.threshold = (
             float(np.percentile(self.nearest(held_out)[1], PERCENTILE)) if len(held_out) else np.nan
         )
-        self.occupancy = np.zeros(0 if self._labels is None else len(dataset.classes), np.int64)
+        self.data_shares = np.zeros(0)
+        if dataset.train_labels is not None:
+            self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
+        self.occupancy = np.zeros(len(self.data_shares), np.int64)
         self.n = self.switches = self._far = 0
         self._last = -1
 
@@ -73,6 +80,8 @@ class Coverage:
         """Return the nearest example (its place among those compared with) and its distance, int64 (n,)."""
         if v.ndim != 2 or v.shape[1] != self._width:
             raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
+        if v.dtype != np.uint8 or (v.size and v.max() > 1):
+            raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
         index, distance = np.zeros(len(v), np.int64), np.zeros(len(v), np.int64)
         for at, block in zip(range(0, len(v), hamming.BLOCK), hamming.blocks(v), strict=True):
             part = slice(at, at + block.shape[1])
@@ -92,6 +101,11 @@ class Coverage:
         self._last = int(classes[-1])
         self.occupancy += np.bincount(classes, minlength=len(self.occupancy))
         return classes
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Share of the samples in each class, float64 (classes,); NaN before the first sample."""
+        return self.occupancy / self.n if self.n else np.full(len(self.occupancy), np.nan)
 
     @property
     def spurious(self) -> float:

@@ -11,6 +11,12 @@ MOST_PROBABILITIES = 20
 LOG_RANGE = 700.0
 """exp of at most this is a finite float64."""
 
+GROUP = 64
+"""Most units that share one logarithm; more gain nothing."""
+
+LOW_UNITS = 10
+"""Most units of the inner table, whose rows then stay in the cache."""
+
 
 def _states(n: int) -> np.ndarray:
     """Return all states of n units, float64 (2^n, n); the first unit is the slowest bit."""
@@ -29,15 +35,20 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.ascontiguousarray(W), own, other
 
 
+def _high_units(n: int) -> int:
+    """Return how many of n units the outer table takes."""
+    return max(n // 2, n - LOW_UNITS)
+
+
 def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # type: ignore[no-untyped-def]
     """Yield (first state, log p~ of consecutive states of the enumerated layer)."""
-    n_high = len(own) // 2
+    n_high = _high_units(len(own))
     high, low = _states(n_high), _states(len(own) - n_high)
     low_sum, low_bias = low @ W[n_high:], low @ own[n_high:]
     largest = (np.abs(W).sum(axis=0) + np.abs(other)).max()
-    group = min(int(LOG_RANGE / largest), 16) if largest > 0 else 16
+    group = min(int(LOG_RANGE / largest), GROUP) if largest > 0 else GROUP
     if group:
-        low_factor, out = np.exp(low_sum), np.empty(len(low))
+        low_factor, out = np.exp(np.ascontiguousarray(low_sum.T)), np.empty(len(low))
     for i, state in enumerate(high):
         activation, bias = other + state @ W[:n_high], low_bias + state @ own[:n_high]
         if group:
@@ -57,6 +68,8 @@ def log_z(rbm: RBM) -> float:
 
 def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
     """Return the exact mean log-likelihood of rows v (n, n_visible), in nats a row."""
+    if v.ndim != 2 or v.shape[1] != rbm.n_visible or len(v) == 0:
+        raise BadInput(f"The data have shape {v.shape}; the model asks for (n, {rbm.n_visible}), n > 0.")
     return float(-rbm.free_energy(v).mean()) - log_z(rbm)
 
 
@@ -73,7 +86,7 @@ def probabilities(rbm: RBM) -> np.ndarray:
 def model_statistics(rbm: RBM) -> Statistics:
     """Return the exact <v h'>, <v>, <h> under the model, summed over all states of the smaller layer."""
     W, own, other = _smaller(rbm)
-    n_high, normaliser = len(own) // 2, log_z(rbm)
+    n_high, normaliser = _high_units(len(own)), log_z(rbm)
     low = _states(len(own) - n_high)
     mean_W, mean_own, mean_other = np.zeros_like(W), np.zeros_like(own), np.zeros_like(other)
     for first, logs in _log_weight_blocks(W, own, other):

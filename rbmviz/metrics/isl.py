@@ -26,21 +26,45 @@ ROWS = 256
 
 
 class Score(NamedTuple):
-    """An ISL: mean nats a test point, kernel beta, samples, standard error over the test points."""
+    """An ISL: mean nats a test point, kernel beta, samples, standard error over the test points.
+
+    ``validation`` is the mean over the validation points, NaN without any.
+    """
 
     isl: float
     beta: float
     n: int
     std_error: float
+    validation: float
 
 
 class Point(NamedTuple):
-    """ISL at one number of samples for every beta of the grid."""
+    """ISL at one number of samples for several betas, arrays float64 (betas,)."""
 
     n: int
+    betas: np.ndarray
     test: np.ndarray
     std_error: np.ndarray
     validation: np.ndarray
+
+    def score(self, beta: float | None) -> Score:
+        """Return the score for beta, or for the beta that is best on the validation part."""
+        if beta is not None:
+            found = np.flatnonzero(np.isclose(self.betas, beta))
+            if not len(found):
+                raise BadInput(f"ISL: beta = {beta} is not on the grid; name it in betas.")
+            b = int(found[0])
+        elif np.isnan(self.validation).any():
+            raise BadInput("ISL: there is no validation part to choose beta on; give one, or a beta.")
+        else:
+            b = int(self.validation.argmax())
+        isl, error, validation = (float(x[b]) for x in (self.test, self.std_error, self.validation))
+        return Score(isl, float(self.betas[b]), self.n, error, validation)
+
+
+def _check_betas(betas: np.ndarray) -> None:
+    if not (len(betas) and ((betas > 0.5) & (betas < 1)).all()):
+        raise BadInput("ISL: every beta must lie between 1/2 and 1, and there must be one.")
 
 
 def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
@@ -69,7 +93,7 @@ class ISL:
         kernel parameter lambda + (1 - 2 lambda) p with lambda = 1 - beta; a matrix product for each beta,
         hundreds of times slower.
     betas : floats in (1/2, 1), optional
-        The grid that validation chooses from.
+        The grid that validation chooses from, in any order.
     counts : whole numbers, optional
         Numbers of samples at which ``curve`` has a point, however updates are cut.
     """
@@ -93,8 +117,7 @@ class ISL:
             raise BadInput(f"ISL: kernel = '{kernel}' is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = np.array(default if betas is None else betas, dtype=np.float64)
-        if not ((self.betas > 0.5) & (self.betas < 1)).all():
-            raise BadInput("ISL: every beta must lie between 1/2 and 1.")
+        _check_betas(self.betas)
         self.n = 0
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counts = COUNTS if counts is None else np.unique(np.array(counts, dtype=np.int64))
@@ -112,6 +135,10 @@ class ISL:
         samples = np.asarray(samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
             raise BadInput(f"ISL: the samples have shape {samples.shape}; it must be (m, {self._width}).")
+        if self._kernel == "binary":
+            _bits("samples", samples)
+        elif samples.size and not (samples.min() >= 0 and samples.max() <= 1):
+            raise BadInput("ISL: the samples of the mean kernel must be means from 0 to 1.")
         at = 0
         while at < len(samples):
             later = self._counts[np.searchsorted(self._counts, self.n, side="right") :]
@@ -120,17 +147,14 @@ class ISL:
             self.n += end - at
             at = end
             if len(later) and self.n == later[0]:
-                logs = self._log_densities(self.betas)
-                test = logs[: self._n_test]
-                error = test.std(axis=0) / math.sqrt(self._n_test)
-                self._points.append(Point(self.n, test.mean(axis=0), error, self._validation(logs)))
+                self._points.append(self._point(self.betas))
         return self
 
     def _add(self, samples: np.ndarray) -> None:
         if self._kernel == "binary":
             if self.n + len(samples) >= NARROW and self._histograms.dtype == np.uint32:
                 self._histograms = self._histograms.astype(np.int64)
-            for block in hamming.blocks(_bits("samples", samples)):
+            for block in hamming.blocks(samples):
                 hamming.count_distances(self._packed, block, self._histograms)
             return
         for at in range(0, len(samples), ROWS):
@@ -144,27 +168,24 @@ class ISL:
                 self._sums[:, b] = most + np.log(total)
 
     def _log_densities(self, betas: np.ndarray) -> np.ndarray:
-        """Return log P of every test and validation point for each beta, float64 (points, betas)."""
+        """Return log P of every test and validation point, float64 (points, betas); mean kernel: the grid."""
         if self._kernel == "mean":
-            return self._sums[:, np.searchsorted(self.betas, betas)] - math.log(self.n)
+            return self._sums - math.log(self.n)
         out = np.empty((len(self._packed), len(betas)))
         hamming.log_mixtures(self._histograms, np.log(betas) - np.log1p(-betas), out)
         return out + self._width * np.log(betas) - math.log(self.n)
 
-    def _validation(self, logs: np.ndarray) -> np.ndarray:
-        rows = logs[self._n_test :]
-        return rows.mean(axis=0) if len(rows) else np.full(logs.shape[1], np.nan)
-
-    def _best(self, validation: np.ndarray, beta: float | None) -> int:
-        """Return the grid index of beta, or of the best beta on the validation part."""
-        if beta is not None:
-            found = np.flatnonzero(np.isclose(self.betas, beta))
-            if not len(found):
-                raise BadInput(f"ISL: beta = {beta} is not on the grid; name it in betas.")
-            return int(found[0])
-        if np.isnan(validation).any():
-            raise BadInput("ISL: there is no validation part to choose beta on; give one, or a beta.")
-        return int(validation.argmax())
+    def _point(self, betas: np.ndarray) -> Point:
+        """Return the ISL of all samples so far for each beta."""
+        logs = self._log_densities(betas)
+        test, validation = logs[: self._n_test], logs[self._n_test :]
+        return Point(
+            self.n,
+            betas,
+            test.mean(axis=0),
+            test.std(axis=0) / math.sqrt(self._n_test),
+            validation.mean(axis=0) if len(validation) else np.full(len(betas), np.nan),
+        )
 
     def value(self, beta: float | None = None) -> Score:
         """Return the ISL of all samples so far, for the beta best on the validation part, or for yours.
@@ -173,28 +194,25 @@ class ISL:
         ------
         BadInput
             Before the first sample; where beta is None and there is no validation part; for the mean
-            kernel, where beta is not on the grid.
+            kernel, where beta is not on the grid; for the binary one, where it is not between 1/2 and 1.
         """
         if self.n == 0:
             raise BadInput("ISL: there are no samples yet.")
-        betas = self.betas
-        if beta is not None and self._kernel == "binary":
-            betas, b = np.array([beta], dtype=np.float64), 0
-            logs = self._log_densities(betas)
-        else:
-            logs = self._log_densities(betas)
-            b = self._best(self._validation(logs), beta)
-        test = logs[: self._n_test, b]
-        error = float(test.std() / math.sqrt(self._n_test))
-        return Score(float(test.mean()), float(betas[b]), self.n, error)
+        if beta is None or self._kernel == "mean":
+            return self._point(self.betas).score(beta)
+        betas = np.array([beta], dtype=np.float64)
+        _check_betas(betas)
+        return self._point(betas).score(beta)
 
     def curve(self, beta: float | None = None) -> list[Score]:
-        """Return one score for each count passed, beta chosen on the validation part at each, or yours."""
-        chosen = [(point, self._best(point.validation, beta)) for point in self._points]
-        return [
-            Score(float(point.test[b]), float(self.betas[b]), point.n, float(point.std_error[b]))
-            for point, b in chosen
-        ]
+        """Return one score for each count passed, beta chosen on the validation part at each, or yours.
+
+        Raises
+        ------
+        BadInput
+            Where beta is not on the grid, or None without a validation part.
+        """
+        return [point.score(beta) for point in self._points]
 
 
 def isl(
