@@ -97,14 +97,15 @@ def main() -> None:
         race.change(setting)
     with left:
         transport(race)
-    if own_name != model_name:
-        st.caption(
-            f"All panels sample your file `{own_name}`: remove it in Settings to go back to {model_name}."
-        )
-    elif look := st.session_state.get("story"):
-        st.caption(look)
-    if reason:
-        st.info(reason, icon=":material/info:")
+    # Always there, empty or not: were the panels to move to another place of the page, they would be
+    # built again, and blink.
+    with st.container():
+        if own_name != model_name:
+            st.caption(f"All panels sample your file `{own_name}`; without it they sample {model_name}.")
+        elif look := st.session_state.get("story"):
+            st.caption(look)
+        if reason:
+            st.info(reason, icon=":material/info:")
     panels(race, token, present)
     charts(race, setting.dataset)
     if not present:
