@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -121,20 +123,27 @@ def test_knobs_turned_in_mid_run_are_exact(wide):
 
 
 @pytest.mark.slow
-def test_a_long_run_does_not_lose_its_fast_weights(wide):
-    """100,000 samples at alpha = 1: pull R and push M grow apart without bound unless they are folded."""
-    sampler = make_sampler("rates_fpcd", eps=0.1)
+@pytest.mark.parametrize("name", ["rates_fpcd", "rates_herding"])
+def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
+    """100,000 samples at alpha = 1: theta_F is the sum of all of them, kept in float64 by the oracle.
+
+    The chain is followed, not drawn again: pull R and push M grow apart without bound unless they are
+    folded, and every rounding stays.
+    """
+    sampler = make_sampler(name, eps=0.1)
     state = sampler.init(wide, 1)
-    drift = sampler.step(state, 100_000).info["drift"]
+    oracle = naive.FastWeights(wide, rng.kernel_state(1, "chain"), state.v)
+    worst = 0.0
+    for _ in range(100_000):
+        drift = sampler.step(state, 1).info["drift"][0]
+        oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
+        worst = max(worst, abs(drift / oracle.push(0.1, 1.0) - 1))
+    assert worst < 1e-3
     pull, push = state.clock.scale
-    F = [
-        pull * state.up.rates.rows[:, :37] + push * state.up.fast.rows[:, :37].astype(float),
-        pull * state.up.rates.bias[:37] + push * state.up.fast.bias[:37].astype(float),
-        pull * state.down.rates.bias[:70] + push * state.down.fast.bias[:70].astype(float),
-    ]
-    assert drift[-1] == pytest.approx(np.sqrt(sum((f**2).sum() for f in F)), rel=1e-3)
-    np.testing.assert_allclose(state.up.fast.rows[:, :37], state.down.fast.rows[:, :70].T, atol=1e-3)
-    assert drift[-1000:].mean() == pytest.approx(drift[50_000:51_000].mean(), rel=0.5)
+    for direction, want in ((state.up, oracle.F[0]), (state.down, oracle.F[0].T)):
+        n = want.shape[1]
+        got = pull * direction.rates.rows[:, :n] + push * direction.fast.rows[:, :n].astype(float)
+        np.testing.assert_allclose(got, want, atol=0.02)  # its largest entries are above 1
 
 
 # Laws
@@ -230,7 +239,9 @@ def test_shapes_and_kinds(name, wide):
     assert (samples.v.dtype, samples.p.dtype) == (np.uint8, np.float32)
     assert set(np.unique(samples.v)) <= {0, 1}
     assert ((samples.p >= 0) & (samples.p <= 1)).all()
-    assert samples.info["sweeps"].shape == (25,)
+    assert np.issubdtype(samples.info["sweeps"].dtype, np.integer)
+    assert ("drift" in samples.info) != samplers[name].exact_chain
+    assert samples.info.get("drift", np.zeros(0)).dtype == np.float64
     assert all(trace.shape == (25,) for trace in samples.info.values())
     assert sample(wide, make_sampler(name), 0).v.shape == (0, 70)
 
@@ -253,10 +264,12 @@ def test_bad_input(name, wide, model):
     with pytest.raises(dataclasses.FrozenInstanceError):
         cls().k = 3
     for knob in knobs_of(cls).values():
-        with pytest.raises(BadInput, match=knob.name):
+        outside = f"{knob.name} = .* is outside {re.escape(knob.range_text)}"
+        with pytest.raises(BadInput, match=outside):
             make_sampler(name, **{knob.name: "hot" if knob.choices else knob.hi * 1.5})
-    with pytest.raises(BadInput, match="70 values"):
-        make_sampler(name).init(wide, 0, np.zeros(71, np.uint8))
+    for start in (np.zeros(71, np.uint8), np.full(70, 2)):
+        with pytest.raises(BadInput, match="70 values"):
+            make_sampler(name).init(wide, 0, start)
     with pytest.raises(BadInput, match="whole number"):
         sample(wide, make_sampler(name), -1)
     if cls.needs_rates:
@@ -278,13 +291,18 @@ def test_unknown_names_get_the_nearest():
         make_sampler("rates_fpcd", alhpa=0.5)
 
 
-def test_each_kernel_compiles_once():
-    """Everything a page can do to the samplers, in a fresh process: no kernel may meet a second signature."""
+@pytest.mark.slow
+def test_each_kernel_compiles_once(tmp_path):
+    """Everything a page can do to the samplers, in a fresh process: no kernel may meet a second signature.
+
+    With an empty cache, for a kernel that comes from the cache hides the helpers it was compiled from: a
+    literal argument (``helper(x, True)``) makes one more of each.
+    """
     code = """
 import dataclasses
 import numpy as np
 from rbmviz import RBM, Model
-from rbmviz.kernels import fast_weights, gibbs
+from rbmviz.kernels import fast_weights, gibbs, random
 from rbmviz.knobs import knobs_of
 from rbmviz.samplers import list_samplers, make_sampler
 for m, n in ((20, 9), (33, 17)):
@@ -296,7 +314,11 @@ for m, n in ((20, 9), (33, 17)):
         for knob in knobs_of(sampler).values():
             for value in knob.choices or (knob.lo, knob.hi, 1):
                 dataclasses.replace(sampler, **{knob.name: value}).step(state, 1)
-for kernel in (gibbs.gibbs, fast_weights.driven_gibbs, fast_weights.herding):
-    assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
+for module in (random, gibbs, fast_weights):
+    for kernel in vars(module).values():
+        if hasattr(kernel, "signatures"):
+            batch = kernel.__name__ in ("bernoulli_rows", "mean_rows")  # of the trainers
+            assert len(kernel.signatures) == (not batch), (kernel, kernel.signatures)
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    alone = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300, env=alone)

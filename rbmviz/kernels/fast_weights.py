@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import kernel
-from rbmviz.kernels.gibbs import REFRESH, Affine, Flips, find_flips, follow
+from rbmviz.kernels.gibbs import REFRESH, Affine, Flips, copy_bits, find_flips, follow, rebuild
 from rbmviz.kernels.random import bernoulli, sigmoid
 
 f32 = np.float32
@@ -56,33 +56,31 @@ def make_clock(rates: tuple[np.ndarray, ...]) -> Clock:
 
 
 @kernel
-def follow_all(direction, x, driven, rebuild):
-    """Bring the maps of a direction to the input x; those of the rates only where they are in use."""
+def follow_all(direction, x, clock):
+    """Bring the maps of a direction to the input x; those of the rates only where they are not all 0."""
+    afresh = clock.counts[0] % REFRESH == 0
     find_flips(direction.flips, x)
-    follow(direction.theta, direction.flips, rebuild)
-    follow(direction.fast, direction.flips, rebuild)
-    if driven:
-        follow(direction.rates, direction.flips, rebuild)
+    follow(direction.theta, direction.flips, afresh)
+    follow(direction.fast, direction.flips, afresh)
+    if clock.moment[2] > 0.0:
+        follow(direction.rates, direction.flips, afresh)
 
 
 @kernel
-def activation(direction, scale, driven, out):
+def activation(direction, scale, out):
     """Write the pre-activations under theta + theta_F."""
     pull, push = f32(scale[0]), f32(scale[1])
     theta, rates, fast = direction.theta.value, direction.rates.value, direction.fast.value
-    if driven:
-        for i in range(out.shape[0]):
-            out[i] = theta[i] + (pull * rates[i] + push * fast[i])
-    else:
-        for i in range(out.shape[0]):
-            out[i] = theta[i] + push * fast[i]
+    for i in range(out.shape[0]):
+        out[i] = theta[i] + (pull * rates[i] + push * fast[i])
 
 
 @kernel
-def sigmoid_all(x):
-    """Turn pre-activations into means, in place."""
-    for i in range(x.shape[0]):
-        x[i] = sigmoid(x[i])
+def means(direction, scale, out):
+    """Write the means of the units under theta + theta_F."""
+    activation(direction, scale, out)
+    for i in range(out.shape[0]):
+        out[i] = sigmoid(out[i])
 
 
 @kernel
@@ -97,22 +95,18 @@ def write_out(fast, rates, pull, push):
 
 
 @kernel
-def inner(a, b):
-    """Sum of the products of two maps' rows, in float64."""
-    total = 0.0
-    for r in range(a.rows.shape[0]):
-        x, y = a.rows[r], b.rows[r]
-        for j in range(x.shape[0]):
-            total += np.float64(x[j]) * np.float64(y[j])
-    return total
-
-
-@kernel
 def dot(x, y):
-    """Sum of products of two vectors, in float64."""
+    """Sum of products in float64 over the length of y; sixteen running sums, so that it vectorises."""
+    sums = np.zeros(16)
+    n = y.shape[0]
+    for start in range(0, n - 15, 16):
+        for i in range(16):
+            sums[i] += np.float64(x[start + i]) * np.float64(y[start + i])
     total = 0.0
-    for i in range(x.shape[0]):
+    for i in range(n - n % 16, n):
         total += np.float64(x[i]) * np.float64(y[i])
+    for i in range(16):
+        total += sums[i]
     return total
 
 
@@ -124,11 +118,12 @@ def fold(up, down, clock):
     write_out(down.fast, down.rates, pull, push)
     clock.scale[0] = 0.0
     clock.scale[1] = 1.0
-    follow(up.fast, up.flips, True)
-    follow(down.fast, down.flips, True)
-    F, R, F_down, R_down = up.fast, up.rates, down.fast, down.rates
-    clock.moment[0] = inner(F, F) + dot(F.bias, F.bias) + dot(F_down.bias, F_down.bias)
-    clock.moment[1] = inner(F, R) + dot(F.bias, R.bias) + dot(F_down.bias, R_down.bias)
+    rebuild(up.fast, up.flips)
+    rebuild(down.fast, down.flips)
+    F_W, F_b, F_c = up.fast.rows.reshape(-1), down.fast.bias, up.fast.bias
+    R_W, R_b, R_c = up.rates.rows.reshape(-1), down.rates.bias, up.rates.bias
+    clock.moment[0] = dot(F_W, F_W) + dot(F_b, F_b) + dot(F_c, F_c)
+    clock.moment[1] = dot(F_W, R_W) + dot(F_b, R_b) + dot(F_c, R_c)
 
 
 @kernel
@@ -156,31 +151,24 @@ def add_outer(fast, index, n, weight, y, step):
 
 
 @kernel
-def step_moments(up, down, visible, hidden, n_active, clock, eps, driven):
+def step_moments(up, down, visible, hidden, clock, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s).
 
-    <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand.
+    <M, s> and <R, s> are sums over the pre-activations at v, which are at hand.
     """
     pull, push = clock.scale[0], clock.scale[1]
-    F_s = push * (
-        dot(up.fast.value[: hidden.shape[0]], hidden) + dot(down.fast.bias[: visible.shape[0]], visible)
-    )
-    size = dot(hidden, hidden)
-    gain = n_active * size + n_active + size
-    F_R, R_R = 0.0, 0.0
-    if driven:
-        R_s = dot(up.rates.value[: hidden.shape[0]], hidden) + dot(
-            down.rates.bias[: visible.shape[0]], visible
-        )
-        F_s += pull * R_s
-        F_R, R_R = clock.moment[1], clock.moment[2]
-        gain += R_R - 2.0 * R_s
-        clock.moment[1] += eps * (R_R - R_s)
-    clock.moment[0] += 2.0 * eps * (F_R - F_s) + eps * eps * gain
+    n_active, size = up.flips.counts[2], dot(hidden, hidden)
+    M_s = dot(up.fast.value, hidden) + dot(down.fast.bias, visible)
+    R_s = dot(up.rates.value, hidden) + dot(down.rates.bias, visible)
+    F_s = pull * R_s + push * M_s
+    s_s = n_active * size + n_active + size
+    F_R, R_R = clock.moment[1], clock.moment[2]
+    clock.moment[0] += 2.0 * eps * (F_R - F_s) + eps * eps * (R_R - 2.0 * R_s + s_s)
+    clock.moment[1] += eps * (R_R - R_s)
 
 
 @kernel
-def penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha, driven):
+def penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha):
     """Advance theta_F by one emitted sample, theta_F <- alpha theta_F + eps (R - s), and return its norm.
 
     visible, hidden float32: the v and h of the statistics; hidden_rows[:n_rows]: where hidden is not 0.
@@ -189,9 +177,8 @@ def penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha, 
     decay(up, down, clock, alpha)
     if eps > 0.0:
         n_active = up.flips.counts[2]
-        step_moments(up, down, visible, hidden, n_active, clock, eps, driven)
-        if driven:
-            clock.scale[0] += eps
+        step_moments(up, down, visible, hidden, clock, eps)
+        clock.scale[0] += eps
         step = f32(-eps / clock.scale[1])
         add_outer(up.fast, up.flips.active, n_active, visible, hidden, step)
         add_outer(down.fast, hidden_rows, n_rows, hidden, visible, step)
@@ -216,8 +203,8 @@ def as_float(bits, out):
 
 
 @kernel
-def driven_gibbs(up, down, v, h, clock, rng, eps, alpha, driven, mean_field, k, out_v, out_p, out_drift):
-    """Emit out_v.shape[0] samples of rates-FPCD (``driven`` by the rates) or sample penalization (not).
+def driven_gibbs(up, down, v, h, clock, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
+    """Emit out_v.shape[0] samples of rates-FPCD, or of sample penalization where the rates are 0.
 
     Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or
     with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
@@ -228,26 +215,22 @@ def driven_gibbs(up, down, v, h, clock, rng, eps, alpha, driven, mean_field, k, 
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
-            rebuild = clock.counts[0] % REFRESH == 0
-            activation(up, clock.scale, driven, hidden)
-            sigmoid_all(hidden)
+            means(up, clock.scale, hidden)
             bernoulli(rng, hidden, h)
-            follow_all(down, h, driven, rebuild)
-            activation(down, clock.scale, driven, mean_v)
-            sigmoid_all(mean_v)
+            follow_all(down, h, clock)
+            means(down, clock.scale, mean_v)
             bernoulli(rng, mean_v, v)
-            follow_all(up, v, driven, rebuild)
+            follow_all(up, v, clock)
             clock.counts[0] += 1
-        out_v[t] = v
+        copy_bits(v, out_v[t])
         as_float(v, visible)
         hidden_rows, n_rows = down.flips.active, down.flips.counts[2]
         if mean_field:
-            activation(up, clock.scale, driven, hidden)
-            sigmoid_all(hidden)
+            means(up, clock.scale, hidden)
             hidden_rows, n_rows = all_rows, h.shape[0]
         else:
             as_float(h, hidden)
-        out_drift[t] = penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha, driven)
+        out_drift[t] = penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha)
 
 
 @kernel
@@ -275,16 +258,15 @@ def herding(up, down, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, ou
     for t in range(out_v.shape[0]):
         sweeps, changed = 0, True
         while changed and sweeps < max_sweeps:
-            rebuild = clock.counts[0] % REFRESH == 0
             maximise(up, clock, h)
-            follow_all(down, h, True, rebuild)
+            follow_all(down, h, clock)
             changed = maximise(down, clock, v)
-            follow_all(up, v, True, rebuild)
+            follow_all(up, v, clock)
             clock.counts[0] += 1
             sweeps += 1
-        out_v[t] = v
+        copy_bits(v, out_v[t])
         out_sweeps[t] = sweeps
         as_float(v, visible)
         as_float(h, hidden)
         rows, n_rows = down.flips.active, down.flips.counts[2]
-        out_drift[t] = penalise(up, down, visible, hidden, rows, n_rows, clock, eps, alpha, True)
+        out_drift[t] = penalise(up, down, visible, hidden, rows, n_rows, clock, eps, alpha)

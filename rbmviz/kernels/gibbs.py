@@ -68,6 +68,13 @@ def make_flips(n: int) -> Flips:
 
 
 @kernel
+def copy_bits(x, out):
+    """Write x into out, uint8 both; ``out[:] = x`` takes numba seconds to compile."""
+    for i in range(x.shape[0]):
+        out[i] = x[i]
+
+
+@kernel
 def find_flips(flips, x):
     """List the units of x (uint8) that turned on, turned off and are active, and remember x as seen."""
     on, off, active, seen = flips.on, flips.off, flips.active, flips.seen
@@ -104,15 +111,22 @@ def add_rows(value, rows, index, n, sign):
 
 
 @kernel
-def follow(affine, flips, rebuild):
+def rebuild(affine, flips):
+    """Compute ``affine.value`` from the active rows alone."""
+    for j in range(affine.value.shape[0]):
+        affine.value[j] = affine.bias[j]
+    add_rows(affine.value, affine.rows, flips.active, flips.counts[2], f32(1.0))
+
+
+@kernel
+def follow(affine, flips, afresh):
     """Bring ``affine.value`` to the input that find_flips has just seen, by the fewest rows."""
     n_on, n_off, n_active = flips.counts[0], flips.counts[1], flips.counts[2]
-    first, n_first = flips.on, n_on
-    if rebuild or n_active <= n_on + n_off:
-        affine.value[:] = affine.bias
-        first, n_first, n_off = flips.active, n_active, 0
-    add_rows(affine.value, affine.rows, first, n_first, f32(1.0))
-    add_rows(affine.value, affine.rows, flips.off, n_off, f32(-1.0))
+    if afresh or n_active <= n_on + n_off:
+        rebuild(affine, flips)
+    else:
+        add_rows(affine.value, affine.rows, flips.on, n_on, f32(1.0))
+        add_rows(affine.value, affine.rows, flips.off, n_off, f32(-1.0))
 
 
 @kernel
@@ -126,16 +140,16 @@ def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, 
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
-            rebuild = clock[0] % REFRESH == 0
+            afresh = clock[0] % REFRESH == 0
             for j in range(h.shape[0]):
                 mean_h[j] = sigmoid(inverse_temperature * up.value[j])
             bernoulli(rng, mean_h, h)
             find_flips(h_flips, h)
-            follow(down, h_flips, rebuild)
+            follow(down, h_flips, afresh)
             for i in range(v.shape[0]):
                 mean_v[i] = sigmoid(inverse_temperature * down.value[i])
             bernoulli(rng, mean_v, v)
             find_flips(v_flips, v)
-            follow(up, v_flips, rebuild)
+            follow(up, v_flips, afresh)
             clock[0] += 1
-        out_v[t] = v
+        copy_bits(v, out_v[t])

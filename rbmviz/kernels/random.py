@@ -17,8 +17,8 @@ f32, i32, u32 = np.float32, np.int32, np.uint32
 
 @kernel
 def rotate_left(x, k):
-    """Rotate the 32 bits of x to the left by k."""
-    return u32(u32(x << u32(k)) | u32(x >> u32(32 - k)))
+    """Rotate the 32 bits of x to the left by k, uint32 both."""
+    return u32(u32(x << k) | u32(x >> u32(u32(32) - k)))
 
 
 @kernel
@@ -27,14 +27,14 @@ def random_bits(state, out):
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     for lane in range(out.shape[0]):
         a, b, c, d = s0[lane], s1[lane], s2[lane], s3[lane]
-        out[lane] = u32(rotate_left(u32(a + d), 7) + a)
+        out[lane] = u32(rotate_left(u32(a + d), u32(7)) + a)
         t = u32(b << u32(9))
         c = u32(c ^ a)
         d = u32(d ^ b)
         s1[lane] = u32(b ^ c)
         s0[lane] = u32(a ^ d)
         s2[lane] = u32(c ^ t)
-        s3[lane] = rotate_left(d, 11)
+        s3[lane] = rotate_left(d, u32(11))
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import fast_weights as kernels
-from rbmviz.kernels.gibbs import find_flips, follow, make_affine, make_flips
+from rbmviz.kernels.gibbs import find_flips, make_affine, make_flips, rebuild
 from rbmviz.rbm import Model, Statistics
 from rbmviz.samplers import starting_state
 
@@ -49,7 +49,7 @@ def start_chain(model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.n
     )
     find_flips(up.flips, v)
     for affine in (up.theta, up.rates, up.fast):
-        follow(affine, up.flips, True)
+        rebuild(affine, up.flips)
     return Chain(v, h, up, down, kernels.make_clock(R), rng.kernel_state(seed, "chain"))
 
 

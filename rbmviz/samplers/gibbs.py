@@ -67,7 +67,7 @@ class Gibbs:
             clock=np.zeros(1, np.int64),
         )
         kernels.find_flips(chain.v_flips, v)
-        kernels.follow(chain.up, chain.v_flips, True)
+        kernels.rebuild(chain.up, chain.v_flips)
         return chain
 
     def step(self, state: Chain, n: int) -> Samples:

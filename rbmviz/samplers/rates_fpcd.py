@@ -74,7 +74,6 @@ class RatesFPCD:
             state.rng,
             self.eps,
             self.alpha,
-            True,
             self.statistics == "mean",
             self.k,
             v,

@@ -73,7 +73,6 @@ class SamplePenalization:
             self.eps,
             self.alpha,
             False,
-            False,
             self.k,
             v,
             p,
