@@ -13,7 +13,7 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain
 
 
-@sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4: FPCD sampling with fixed rates")
+@sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates")
 class RatesFPCD:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F + eps (R - s) after each sample.
 

@@ -13,7 +13,11 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain
 
 
-@sampler("rates_herding", label="rates-herding", paper="rates-FPCD, section 4: herding with fixed rates")
+@sampler(
+    "rates_herding",
+    label="rates-herding",
+    paper="rates-FPCD, section 4, algorithm 2: herding with fixed rates",
+)
 class RatesHerding:
     """Climb to a mode of theta + theta_F, emit it, theta_F <- alpha theta_F + eps (R - s).
 
