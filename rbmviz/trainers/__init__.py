@@ -6,7 +6,7 @@ advances it by n updates in place and returns where it stands; how steps are cut
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -17,6 +17,19 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import trainers
+
+STATS = {
+    "gradient_norm": "Gradient norm",
+    "weight_norm": "Weight norm",
+    "reconstruction": "Reconstruction error (share of a bit)",
+    "free_energy_gap": "Free energy, data - model (nats)",
+}
+"""Labels of the statistics that every trainer gives; a trainer's ``inner`` has those of its own.
+
+gradient_norm is that of the last update, weight_norm that of W. reconstruction is the mean of
+|v - E[v|E[h|v]]| over the last mini-batch, free_energy_gap its mean free energy minus that of the last
+update's samples from the model (NaN where a trainer has none): near 0 where the model looks like the data.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +43,13 @@ class Progress:
     rbm : RBM
         The model now.
     stats : dict of float
-        ``gradient_norm`` (last update, nats per unit of parameter), ``weight_norm``, and what the trainer
-        adds.
+        ``STATS`` and what the trainer adds, by name; NaN where there is nothing to tell yet.
     seconds : float
         Time spent in updates so far.
     iterations : int
         Updates that the schedule was laid out for.
+    inner_samples : dict of arrays (n,)
+        Quantities of which the last update has many, by label: stopping times (UCD), log weights (pop-CD).
     """
 
     update: int
@@ -43,17 +57,29 @@ class Progress:
     stats: dict[str, float]
     seconds: float
     iterations: int
+    inner_samples: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class Trainer(Protocol):
-    """What every trainer offers."""
+    """What every trainer offers.
+
+    ``inner`` names the statistics of its own that are worth a curve, in order, with their labels. Knobs that
+    are ``live`` may change between two steps (``dataclasses.replace``) and act from the next update on.
+    """
 
     name: ClassVar[str]
     label: ClassVar[str]
     paper: ClassVar[str]
+    inner: ClassVar[dict[str, str]]
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> Any:
         """Return the state of a training that begins at ``rbm`` on the rows of data, uint8 (n, n_visible)."""
+
+    def negative(self, state: Any, theta: Any, data: np.ndarray) -> Any:
+        """Return the negative statistics of one update, ``parts.Parameters``, and move the chains.
+
+        theta are the state's parameters, data the mini-batch, float32 (n, n_visible).
+        """
 
     def step(self, state: Any, n: int) -> Progress:
         """Advance the state by n updates, in place."""

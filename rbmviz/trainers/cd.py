@@ -1,5 +1,7 @@
 """Contrastive divergence: the negative chains start at the mini-batch itself. The skeleton to copy."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from rbmviz import rng
@@ -11,6 +13,8 @@ from rbmviz.trainers import Progress, parts
 @trainer("cd", label="CD-k", paper="Hinton (2002); population CD, section 2")
 class CD:
     """Negative statistics from k Gibbs sweeps that start at the mini-batch."""
+
+    inner: ClassVar[dict[str, str]] = {}
 
     k: int = parts.k()
     learning_rate: float = parts.learning_rate()
@@ -24,15 +28,15 @@ class CD:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return parts.start(self, rbm, data, seed)
 
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
+        v = data
+        for _ in range(self.k):
+            v = parts.sweep(theta, v, state.rng)
+        state.samples = v
+        return parts.statistics(v, parts.mean_hidden(theta, v))
+
     def step(self, state: parts.State, n: int) -> Progress:
         """Advance by n updates."""
-
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            v = data
-            for _ in range(self.k):
-                v = parts.sweep(theta, v, state.rng)
-            return parts.statistics(v, parts.mean_hidden(theta, v))
-
-        for _ in parts.updates(state, n, negative):
-            pass
-        return parts.progress(state)
+        parts.advance(self, state, n)
+        return parts.progress(self, state)

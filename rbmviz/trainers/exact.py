@@ -1,5 +1,7 @@
 """The exact gradient, by enumeration: the yardstick of every other trainer, for small models."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from rbmviz import rng
@@ -13,6 +15,8 @@ from rbmviz.trainers import Progress, parts
 class Exact:
     """Negative statistics summed over all states of the smaller layer (at most 25 units; quick up to 16)."""
 
+    inner: ClassVar[dict[str, str]] = {}
+
     learning_rate: float = parts.learning_rate()
     schedule: str = parts.schedule()
     iterations: int = parts.iterations()
@@ -24,13 +28,12 @@ class Exact:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return parts.start(self, rbm, data, seed)
 
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
+        model = model_statistics(RBM(*theta))
+        return parts.Parameters(model.W, model.b, model.c)
+
     def step(self, state: parts.State, n: int) -> Progress:
         """Advance by n updates."""
-
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            model = model_statistics(RBM(*theta))
-            return parts.Parameters(model.W, model.b, model.c)
-
-        for _ in parts.updates(state, n, negative):
-            pass
-        return parts.progress(state)
+        parts.advance(self, state, n)
+        return parts.progress(self, state)

@@ -1,6 +1,7 @@
 """Fast persistent contrastive divergence: the chains see fast weights that push them on."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class FPCD:
     g is the gradient of the slow update; with eps_fast = 0 this is PCD, bit for bit.
     """
 
+    inner: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
+
     k: int = parts.k()
     learning_rate: float = parts.learning_rate(0.01)
     schedule: str = parts.schedule("linear")
@@ -43,19 +46,21 @@ class FPCD:
         state.source = Source(chains, parts.zeros_like(state.theta))
         return state
 
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
+        source: Source = state.source
+        together = parts.plus(theta, source.fast)
+        for _ in range(self.k):
+            source.chains = parts.sweep(together, source.chains, state.rng)
+        state.samples = source.chains
+        return parts.statistics(source.chains, parts.mean_hidden(together, source.chains))
+
     def step(self, state: parts.State, n: int) -> Progress:
         """Advance by n updates."""
-        source: Source = state.source
         alpha, eps_fast = np.float32(self.alpha), np.float32(self.eps_fast)
-
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            together = parts.plus(theta, source.fast)
-            for _ in range(self.k):
-                source.chains = parts.sweep(together, source.chains, state.rng)
-            return parts.statistics(source.chains, parts.mean_hidden(together, source.chains))
-
-        for gradient in parts.updates(state, n, negative):
-            for fast, g in zip(source.fast, gradient, strict=True):
+        fast_weights = state.source.fast
+        for gradient in parts.updates(self, state, n):
+            for fast, g in zip(fast_weights, gradient, strict=True):
                 fast *= alpha
                 fast += eps_fast * g
-        return parts.progress(state, fast_norm=parts.norm(source.fast))
+        return parts.progress(self, state, fast_norm=parts.norm(fast_weights))

@@ -1,6 +1,7 @@
 """Herding as a trainer: chains climb to modes, each mode is pushed down, and nothing converges."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,10 +14,12 @@ from rbmviz.trainers import Progress, parts
 
 @dataclass
 class Source:
-    """Persistent chains, the time average of their statistics, and the sweeps of the last climb."""
+    """Persistent chains, the time average of their statistics, <v> of the data, and what the climbs took."""
 
     chains: np.ndarray
     mean: parts.Parameters
+    target: np.ndarray
+    climbs: int = 0
     sweeps: int = 0
 
 
@@ -38,6 +41,11 @@ class Herding:
     data's; ``moment_error`` reports how far it still is.
     """
 
+    inner: ClassVar[dict[str, str]] = {
+        "sweeps": "Sweeps of the climb",
+        "moment_error": "Error of the mean of v, averaged over time",
+    }
+
     max_sweeps: int = knob(
         50,
         1,
@@ -58,22 +66,24 @@ class Herding:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
         state = parts.start(self, rbm, data, seed)
-        state.source = Source(chains, parts.zeros_like(state.theta))
+        state.source = Source(chains, parts.zeros_like(state.theta), data.mean(axis=0))
         return state
 
-    def step(self, state: parts.State, n: int) -> Progress:
-        """Advance by n updates."""
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
+        source.chains, h, source.sweeps = climb(theta, source.chains, self.max_sweeps)
+        state.samples = source.chains
+        found = parts.statistics(source.chains, h)
+        source.climbs += 1
+        share = np.float32(1 / source.climbs)
+        for mean, x in zip(source.mean, found, strict=True):
+            mean += share * (x - mean)
+        return found
 
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            source.chains, h, source.sweeps = climb(theta, source.chains, self.max_sweeps)
-            found = parts.statistics(source.chains, h)
-            share = np.float32(1 / (state.update + 1))
-            for mean, x in zip(source.mean, found, strict=True):
-                mean += share * (x - mean)
-            return found
-
-        for _ in parts.updates(state, n, negative):
-            pass
-        error = float(np.abs(source.mean.b - state.batches.mean).mean())
-        return parts.progress(state, sweeps=float(source.sweeps), moment_error=error)
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates; ``sweeps`` are those of the last climb."""
+        source: Source = state.source
+        parts.advance(self, state, n)
+        error = float(np.abs(source.mean.b - source.target).mean())
+        return parts.progress(self, state, sweeps=float(source.sweeps), moment_error=error)

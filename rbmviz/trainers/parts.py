@@ -1,12 +1,14 @@
 """What trainers are composed of: mini-batches, Gibbs sweeps on a batch of chains, the update rule, knobs.
 
-A trainer says where its negative statistics come from, a function of (theta, data); ``updates`` does the
-rest: positive statistics, the difference, the rule.
+A trainer says where its negative statistics come from, ``negative(state, theta, data)``; ``updates`` does
+the rest: positive statistics, the difference, the rule. Both read the trainer's knobs at every update, so
+that a trainer replaced between two steps acts from the next update on.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +22,6 @@ from rbmviz.rbm import RBM
 from rbmviz.trainers import Progress
 
 _BLAS = ThreadpoolController()
-
-
-def _quiet() -> np.errstate:
-    # Parameters that run away are refused by ``progress``, in one sentence.
-    return np.errstate(over="ignore", invalid="ignore")
 
 
 class Parameters(NamedTuple):
@@ -48,20 +45,18 @@ def zeros_like(a: Parameters) -> Parameters:
 class Batches:
     """Mini-batches of whole epochs: a fresh permutation of the data each, stream "data"."""
 
-    def __init__(self, data: np.ndarray, size: int, seed: rng.Seed) -> None:
-        if data.ndim != 2 or not len(data):
-            raise BadInput(f"The training data have shape {data.shape}; they must be (n, n_visible), n > 0.")
-        self._data, self._size = data, min(size, len(data))
-        self.mean = data.mean(axis=0)
+    def __init__(self, data: np.ndarray, seed: rng.Seed) -> None:
+        self.data = data
         self._generator = rng.generator(seed, "data")
         self._order = np.zeros(0, np.int64)
 
-    def next(self) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible)."""
-        while len(self._order) < self._size:
-            self._order = np.concatenate([self._order, self._generator.permutation(len(self._data))])
-        batch, self._order = self._order[: self._size], self._order[self._size :]
-        return self._data[batch].astype(np.float32)
+    def next(self, size: int) -> np.ndarray:
+        """Return the next mini-batch, float32 (size, n_visible); all the data at most."""
+        size = min(size, len(self.data))
+        while len(self._order) < size:
+            self._order = np.concatenate([self._order, self._generator.permutation(len(self.data))])
+        batch, self._order = self._order[:size], self._order[size:]
+        return self.data[batch].astype(np.float32)
 
 
 def mean_hidden(theta: Parameters, v: np.ndarray) -> np.ndarray:
@@ -93,48 +88,6 @@ def difference(positive: Parameters, negative: Parameters) -> Parameters:
     return positive
 
 
-@dataclass
-class Rule:
-    """theta <- theta + rate(t) (g - weight_decay W) with momentum, in place.
-
-    Schedules: "constant", "linear" (to zero at ``iterations``), "inverse_sqrt" (rate / sqrt(1 + t)).
-    """
-
-    learning_rate: float
-    schedule: str
-    iterations: int
-    momentum: float
-    weight_decay: float
-    velocity: Parameters | None = field(default=None)
-
-    def rate(self, t: int) -> float:
-        """Return the learning rate of update t (from 0)."""
-        if self.schedule == "linear":
-            return self.learning_rate * max(1 - t / self.iterations, 0.0)
-        return self.learning_rate / ((1 + t) ** 0.5 if self.schedule == "inverse_sqrt" else 1.0)
-
-    def apply(self, theta: Parameters, gradient: Parameters, t: int) -> None:
-        """Advance theta by one update."""
-        rate = np.float32(self.rate(t))
-        if self.weight_decay:
-            gradient.W[:] -= np.float32(self.weight_decay) * theta.W
-        if self.momentum:
-            self.velocity = self.velocity or zeros_like(theta)
-            for velocity, g in zip(self.velocity, gradient, strict=True):
-                velocity *= np.float32(self.momentum)
-                velocity += g
-            gradient = self.velocity
-        for x, g in zip(theta, gradient, strict=True):
-            x += rate * g
-
-
-def rule_of(trainer: Any) -> Rule:
-    """Return the update rule that a trainer's knobs ask for."""
-    return Rule(
-        trainer.learning_rate, trainer.schedule, trainer.iterations, trainer.momentum, trainer.weight_decay
-    )
-
-
 def norm(theta: Parameters) -> float:
     """Return the Euclidean norm over all parameters."""
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
@@ -142,23 +95,30 @@ def norm(theta: Parameters) -> float:
 
 @dataclass
 class State:
-    """One training: parameters, mini-batches, rule, random stream, and the trainer's own ``source``."""
+    """One training: parameters, mini-batches, random stream, and the trainer's own ``source``.
+
+    batch, samples : what the statistics of the last update came from, float32 rows of 0 and 1, or None
+        (before the first update; samples also where a trainer draws none from the model).
+    """
 
     theta: Parameters
     batches: Batches
-    rule: Rule
     rng: np.ndarray
     source: Any
+    velocity: Parameters | None = None
     update: int = 0
     seconds: float = 0.0
-    gradient_norm: float = 0.0
+    gradient_norm: float = float("nan")
+    batch: np.ndarray | None = None
+    samples: np.ndarray | None = None
 
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> State:
     """Return the state of a training that begins at ``rbm``."""
+    if data.ndim != 2 or not len(data):
+        raise BadInput(f"The training data have shape {data.shape}; they must be (n, n_visible), n > 0.")
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
-    batches = Batches(data, trainer.batch_size, seed)
-    return State(theta, batches, rule_of(trainer), rng.kernel_state(seed, "chain"), source)
+    return State(theta, Batches(data, seed), rng.kernel_state(seed, "chain"), source)
 
 
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
@@ -166,33 +126,119 @@ def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
     return rng.generator(seed, "chains").integers(0, 2, (n, n_visible)).astype(np.float32)
 
 
-def updates(
-    state: State, n: int, negative: Callable[[Parameters, np.ndarray], Parameters]
-) -> Iterator[Parameters]:
+def rate(trainer: Any, t: int) -> float:
+    """Return the learning rate of update t (from 0).
+
+    Schedules: "constant", "linear" (to zero at ``iterations``), "inverse_sqrt" (rate / sqrt(1 + t)).
+    """
+    if trainer.schedule == "linear":
+        return trainer.learning_rate * max(1 - t / trainer.iterations, 0.0)
+    return trainer.learning_rate / ((1 + t) ** 0.5 if trainer.schedule == "inverse_sqrt" else 1.0)
+
+
+def apply(trainer: Any, state: State, gradient: Parameters) -> None:
+    """Do theta <- theta + rate(t) (g - weight_decay W), with momentum, in place."""
+    if trainer.weight_decay:
+        gradient.W[:] -= np.float32(trainer.weight_decay) * state.theta.W
+    if trainer.momentum:
+        state.velocity = state.velocity or zeros_like(state.theta)
+        for velocity, g in zip(state.velocity, gradient, strict=True):
+            velocity *= np.float32(trainer.momentum)
+            velocity += g
+        gradient = state.velocity
+    else:
+        state.velocity = None
+    now = np.float32(rate(trainer, state.update))
+    for x, g in zip(state.theta, gradient, strict=True):
+        x += now * g
+    state.update += 1
+
+
+def _gradient(trainer: Any, state: State, data: np.ndarray) -> Parameters:
+    # The negative statistics first: a trainer's chains move before the data are looked at.
+    negative = trainer.negative(state, state.theta, data)
+    state.batch = data
+    return difference(statistics(data, mean_hidden(state.theta, data)), negative)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
+    # Parameters that run away are refused by ``progress``, in one sentence.
+    with _BLAS.limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
+        yield
+
+
+def gradient(trainer: Any, state: State, data: np.ndarray | None = None) -> Parameters:
+    """Return one estimate of the gradient at the state's parameters, positive - negative statistics.
+
+    No update is made: the parameters stay, the chains and random streams of the state move on as they do in
+    an update, so that calling it again gives another estimate.
+
+    Parameters
+    ----------
+    data : rows of 0 and 1 (n, n_visible), optional
+        The rows to take for the mini-batch; else the next one is drawn.
+    """
+    batch = state.batches.next(trainer.batch_size) if data is None else data.astype(np.float32)
+    with _alone():
+        return _gradient(trainer, state, batch)
+
+
+def updates(trainer: Any, state: State, n: int) -> Iterator[Parameters]:
     """Do n updates; yield each gradient before it is applied."""
     begin = time.perf_counter()
-    theta = state.theta
-    # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
-    with _BLAS.limit(limits=1, user_api="blas"), _quiet():
-        for _ in range(n):
-            data = state.batches.next()
-            # The negative statistics first: a trainer's chains move before the data are looked at.
-            model = negative(theta, data)
-            gradient = difference(statistics(data, mean_hidden(theta, data)), model)
-            state.gradient_norm = norm(gradient)
-            yield gradient
-            state.rule.apply(theta, gradient, state.update)
-            state.update += 1
+    with _alone():
+        for left in reversed(range(n)):
+            found = _gradient(trainer, state, state.batches.next(trainer.batch_size))
+            if not left:
+                state.gradient_norm = norm(found)
+            yield found
+            apply(trainer, state, found)
     state.seconds += time.perf_counter() - begin
 
 
-def progress(state: State, **stats: float) -> Progress:
-    """Return where a training stands; refuse parameters that are no longer finite."""
-    if not all(np.isfinite(x).all() for x in state.theta):
+def advance(trainer: Any, state: State, n: int) -> None:
+    """Do n updates."""
+    for _ in updates(trainer, state, n):
+        pass
+
+
+def free_energy(theta: Parameters, v: np.ndarray, x: np.ndarray) -> float:
+    """Return the mean of F(v) over the rows, from x = v W + c, in float32."""
+    softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
+    return float(-(v @ theta.b + softplus.sum(axis=1)).mean())
+
+
+def progress(
+    trainer: Any, state: State, samples: Mapping[str, np.ndarray] | None = None, **stats: float
+) -> Progress:
+    """Return where a training stands: the statistics of every trainer, and its own ``samples`` and ``stats``.
+
+    Refuses parameters that are no longer finite.
+    """
+    theta, nan = state.theta, float("nan")
+    if not all(np.isfinite(x).all() for x in theta):
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps_fast).")
-    with _quiet():
-        common = {"gradient_norm": state.gradient_norm, "weight_norm": float(np.linalg.norm(state.theta.W))}
-    return Progress(state.update, RBM(*state.theta), common | stats, state.seconds, state.rule.iterations)
+    reconstruction = gap = nan
+    with _alone():
+        if (v := state.batch) is not None:
+            x = v @ theta.W
+            h = np.empty_like(x)
+            mean_rows(x, theta.c, h)
+            y = h @ theta.W.T
+            mean_rows(y, theta.b, y)
+            reconstruction = float(np.abs(v - y).mean())
+            if (u := state.samples) is not None:
+                gap = free_energy(theta, v, x + theta.c) - free_energy(theta, u, u @ theta.W + theta.c)
+        common = {
+            "gradient_norm": state.gradient_norm,
+            "weight_norm": float(np.linalg.norm(theta.W)),
+            "reconstruction": reconstruction,
+            "free_energy_gap": gap,
+        }
+    inner = {} if samples is None or state.batch is None else dict(samples)
+    return Progress(state.update, RBM(*theta), common | stats, state.seconds, trainer.iterations, inner)
 
 
 # Knobs that trainers have in common; a dataclass field belongs to one class, hence functions.
@@ -207,33 +253,31 @@ def learning_rate(default: float = 0.05) -> Any:
 def schedule(default: str = "constant") -> Any:
     """Knob: how the learning rate falls."""
     text = "A falling rate averages the noise of the updates away: look at the end of the curve."
-    return knob(
-        default, label="Schedule", choices=("constant", "linear", "inverse_sqrt"), live=False, help=text
-    )
+    return knob(default, label="Schedule", choices=("constant", "linear", "inverse_sqrt"), help=text)
 
 
 def iterations() -> Any:
     """Knob: length of the linear schedule."""
     text = "Updates until the linear schedule reaches zero; later updates change nothing."
-    return knob(1000, 1, 10_000_000, label="Iterations", scale="log", live=False, help=text)
+    return knob(1000, 1, 10_000_000, label="Iterations", scale="log", help=text)
 
 
 def momentum() -> Any:
     """Knob: momentum."""
     text = "Share of the last step that is taken again: faster along valleys, wilder where it is noisy."
-    return knob(0.0, 0.0, 0.99, label="Momentum", live=False, help=text)
+    return knob(0.0, 0.0, 0.99, label="Momentum", help=text)
 
 
 def weight_decay() -> Any:
     """Knob: decay of W."""
     text = "Pull of W to zero: keeps chains mixing, and blurs what the model knows."
-    return knob(0.0, 1e-7, 1.0, label="Weight decay", scale="log", zero=True, live=False, help=text)
+    return knob(0.0, 1e-7, 1.0, label="Weight decay", scale="log", zero=True, help=text)
 
 
 def batch_size() -> Any:
     """Knob: examples an update."""
     text = "Training examples in one update: fewer are noisier and cheaper."
-    return knob(100, 1, 10_000, label="Batch size", scale="log", live=False, help=text)
+    return knob(100, 1, 10_000, label="Batch size", scale="log", help=text)
 
 
 def n_chains() -> Any:
@@ -245,7 +289,7 @@ def n_chains() -> Any:
 def k() -> Any:
     """Knob: sweeps an update."""
     text = "Gibbs sweeps an update: more sweeps, less bias, and as much more time."
-    return knob(1, 1, 1000, label="Sweeps per update", scale="log", live=True, help=text)
+    return knob(1, 1, 1000, label="Sweeps per update", scale="log", help=text)
 
 
 def eps_fast() -> Any:

@@ -1,5 +1,7 @@
 """Persistent contrastive divergence (stochastic maximum likelihood): the chains are never started anew."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from rbmviz import rng
@@ -11,6 +13,8 @@ from rbmviz.trainers import Progress, parts
 @trainer("pcd", label="PCD", paper="Tieleman (2008); rates-FPCD, section 2 (SML)")
 class PCD:
     """Negative statistics from persistent chains, k sweeps an update, begun at fair random bits."""
+
+    inner: ClassVar[dict[str, str]] = {}
 
     k: int = parts.k()
     learning_rate: float = parts.learning_rate(0.01)
@@ -26,14 +30,14 @@ class PCD:
         chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
         return parts.start(self, rbm, data, seed, chains)
 
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
+        for _ in range(self.k):
+            state.source = parts.sweep(theta, state.source, state.rng)
+        state.samples = state.source
+        return parts.statistics(state.source, parts.mean_hidden(theta, state.source))
+
     def step(self, state: parts.State, n: int) -> Progress:
         """Advance by n updates."""
-
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            for _ in range(self.k):
-                state.source = parts.sweep(theta, state.source, state.rng)
-            return parts.statistics(state.source, parts.mean_hidden(theta, state.source))
-
-        for _ in parts.updates(state, n, negative):
-            pass
-        return parts.progress(state)
+        parts.advance(self, state, n)
+        return parts.progress(self, state)

@@ -1,6 +1,7 @@
 """Population contrastive divergence: the samples of CD, importance-weighted towards the model's law."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -116,6 +117,11 @@ def pop_weights(
 class PopCD:
     """CD-k whose samples are weighted by importance; all weights equal would be CD-k."""
 
+    inner: ClassVar[dict[str, str]] = {
+        "ess": "Effective sample size",
+        "max_weight": "Largest weight (share)",
+    }
+
     proposal: str = knob(
         "visible",
         label="Proposal",
@@ -145,19 +151,20 @@ class PopCD:
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
-        return parts.start(self, rbm, data, seed)
+        nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
+        return parts.start(self, rbm, data, seed, nothing)
+
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
+        found = populate(theta, data, self.k, self.proposal, self.mixture, state.rng)
+        state.source, state.samples = found, found.v
+        weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
+        h = parts.mean_hidden(theta, found.v)
+        return parts.Parameters((found.v * weights[:, None]).T @ h, weights @ found.v, weights @ h)
 
     def step(self, state: parts.State, n: int) -> Progress:
-        """Advance by n updates; ``ess`` and ``max_weight`` are those of the last mini-batch."""
-
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            found = populate(theta, data, self.k, self.proposal, self.mixture, state.rng)
-            state.source = found
-            weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
-            h = parts.mean_hidden(theta, found.v)
-            return parts.Parameters((found.v * weights[:, None]).T @ h, weights @ found.v, weights @ h)
-
-        for _ in parts.updates(state, n, negative):
-            pass
-        found = state.source
-        return parts.progress(state, ess=found.ess, max_weight=found.max_weight)
+        """Advance by n updates; the weights are those of the last mini-batch."""
+        parts.advance(self, state, n)
+        found: Population = state.source
+        samples = {"Log weights (nats)": found.log_weights}
+        return parts.progress(self, state, samples, ess=found.ess, max_weight=found.max_weight)

@@ -1,6 +1,7 @@
 """Parallel tempering: persistent chains on a ladder of temperatures that swap states."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class Source:
 
     v: np.ndarray
     generator: np.random.Generator
+    swaps: int = 0
     tried: int = 0
     taken: int = 0
 
@@ -46,6 +48,8 @@ class PT:
     An update is one sweep at every temperature, then swaps of neighbours (even and odd pairs in turn) by the
     Metropolis rule. With one temperature this is PCD with k = 1, bit for bit.
     """
+
+    inner: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
 
     n_temperatures: int = knob(
         10,
@@ -79,24 +83,25 @@ class PT:
         source = Source(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return parts.start(self, rbm, data, seed, source)
 
-    def step(self, state: parts.State, n: int) -> Progress:
-        """Advance by n updates."""
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
         betas = self.betas
+        energies = np.empty(source.v.shape[:2])
+        for rung, beta in enumerate(betas):
+            source.v[rung], h = tempered_sweep(theta, source.v[rung], beta, state.rng)
+            energies[rung] = energy(theta, source.v[rung], h)
+        self.swap(source, energies, betas, first=source.swaps % 2)
+        source.swaps += 1
+        state.samples = cold = source.v[0]
+        return parts.statistics(cold, parts.mean_hidden(theta, cold))
 
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            energies = np.empty(source.v.shape[:2])
-            for rung, beta in enumerate(betas):
-                source.v[rung], h = tempered_sweep(theta, source.v[rung], beta, state.rng)
-                energies[rung] = energy(theta, source.v[rung], h)
-            self.swap(source, energies, betas, first=state.update % 2)
-            cold = source.v[0]
-            return parts.statistics(cold, parts.mean_hidden(theta, cold))
-
-        for _ in parts.updates(state, n, negative):
-            pass
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates; ``swap_rate`` counts from the start."""
+        source: Source = state.source
+        parts.advance(self, state, n)
         rate = source.taken / source.tried if source.tried else float("nan")
-        return parts.progress(state, swap_rate=rate)
+        return parts.progress(self, state, swap_rate=rate)
 
     def swap(self, source: Source, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
         """Swap neighbours i, j = i + 1 with probability min(1, exp((beta_i - beta_j)(E_i - E_j)))."""

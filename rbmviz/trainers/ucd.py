@@ -1,6 +1,7 @@
 """Unbiased contrastive divergence: coupled chains run until they meet, and the bias of CD cancels."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,10 +15,9 @@ from rbmviz.trainers import Progress, parts
 
 @dataclass
 class Source:
-    """Random states of the pairs, where they start, and what the last update saw."""
+    """Random states of the pairs, the stream of their starts, and what the last update saw."""
 
     states: np.ndarray
-    data: np.ndarray
     starts: np.random.Generator
     tau: np.ndarray
     counts: np.ndarray
@@ -33,11 +33,18 @@ class UCD:
     wild that the likelihood is lost; with t_max = 100 it holds, hence the default.
     """
 
+    inner: ClassVar[dict[str, str]] = {
+        "tau_mean": "Mean stopping time (sweeps)",
+        "tau_median": "Median stopping time (sweeps)",
+        "tau_max": "Longest stopping time (sweeps)",
+        "rejected_mean": "Refused proposals per pair",
+        "truncated": "Pairs cut off (share)",
+    }
+
     algorithm: str = knob(
         "rbm",
         label="Coupling",
         choices=ALGORITHMS,
-        live=False,
         help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 may not.",
     )
     t_max: int = knob(
@@ -59,29 +66,29 @@ class UCD:
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
-        nothing = np.zeros(0, np.int64)
-        source = Source(
-            pair_states(self.n_chains, seed), data, rng.generator(seed, "starts"), nothing, nothing[:, None]
-        )
+        tau, counts = np.full(self.n_chains, np.nan), np.full((self.n_chains, 3), np.nan)
+        source = Source(pair_states(self.n_chains, seed), rng.generator(seed, "starts"), tau, counts)
         return parts.start(self, rbm, data, seed, source)
 
-    def step(self, state: parts.State, n: int) -> Progress:
-        """Advance by n updates; the statistics are those of the last one."""
+    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+        """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
+        n = len(source.states)
+        v0 = state.batches.data[source.starts.integers(len(state.batches.data), size=n)]
+        sums = tuple(np.zeros((1, *x.shape)) for x in theta)
+        source.tau, source.counts = run_pairs(
+            RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums
+        )
+        return parts.Parameters(*((x[0] / n).astype(np.float32) for x in sums))
 
-        def negative(theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
-            v0 = source.data[source.starts.integers(len(source.data), size=self.n_chains)]
-            sums = tuple(np.zeros((1, *x.shape)) for x in theta)
-            source.tau, source.counts = run_pairs(
-                RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums
-            )
-            return parts.Parameters(*((x[0] / self.n_chains).astype(np.float32) for x in sums))
-
-        for _ in parts.updates(state, n, negative):
-            pass
-        tau, counts = source.tau, source.counts
+    def step(self, state: parts.State, n: int) -> Progress:
+        """Advance by n updates; the pairs are those of the last one."""
+        parts.advance(self, state, n)
+        tau, counts = state.source.tau, state.source.counts
         return parts.progress(
+            self,
             state,
+            {"Stopping times (sweeps)": tau},
             tau_mean=float(tau.mean()),
             tau_median=float(np.median(tau)),
             tau_max=float(tau.max()),
