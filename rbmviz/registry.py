@@ -14,6 +14,7 @@ from rbmviz.errors import unknown
 from rbmviz.knobs import check_all, check_names, knob
 
 C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Table:
@@ -87,17 +88,14 @@ def trainer(name: str, *, label: str, paper: str) -> Callable[[C], C]:
     return _algorithm(trainers, name, label, paper)
 
 
-def metric(name: str) -> Callable[[C], C]:
-    """Register a metric class."""
+def metric(name: str) -> Callable[[F], F]:
+    """Register a metric: a streaming class, or a function."""
 
-    def register(cls: C) -> C:
-        metrics.add(name, cls)
-        return cls
+    def register(entry: F) -> F:
+        metrics.add(name, entry)
+        return entry
 
     return register
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def dataset(name: str) -> Callable[[F], F]:

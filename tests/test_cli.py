@@ -251,6 +251,44 @@ def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):
     )
 
 
+def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
+    words = ["--model", "bas_pcd", "--method", "ais", "--chains", 40, "--temperatures", 200, "--seed", 1]
+    result = run(capsys, "log-z", *words)
+    model = load_model("bas_pcd")
+    want = rbmviz.metrics.ais_log_z(model, n_chains=40, betas=200, seed=1)
+    assert (result["log_z"], result["std_error"], result["ess"]) == (want.log_z, want.std_error, want.ess)
+    assert (result["method"], result["n_chains"], result["n_temperatures"]) == ("ais", 40, 200)
+    assert result["warning"] == ""
+    mean = run(capsys, "log-likelihood", *words, "--dataset", "bas")
+    rows = rbmviz.load_dataset("bas").train
+    assert mean["train"] == pytest.approx(-model.rbm.free_energy(rows).mean() - want.log_z)
+    assert mean["std_error"] == want.std_error
+    assert main([*map(str, ["log-z", *words]), "--temperatures", "3"]) == 0
+    captured = capsys.readouterr()
+    assert "chains carry the weight" in captured.err
+    assert "+-" in captured.out
+    assert "at least 2 chains" in refused(capsys, "log-z", *words, "--chains", 1)
+    assert "at least 2 temperatures" in refused(capsys, "log-z", *words, "--temperatures", 1)
+
+
+def test_a_model_too_large_to_enumerate_names_the_cost_and_the_way_out(capsys, tmp_path):
+    rbm = rbmviz.RBM(np.zeros((64, 30)), np.zeros(64), np.zeros(30))
+    path = tmp_path / "m.safetensors"
+    save_model(rbmviz.Model(rbm), path)
+    message = refused(capsys, "log-z", "--model", path, "--method", "exact")
+    assert "30 units, which makes 2^30 = 1.07e+09 states and would take about 51 seconds" in message
+    assert f"'rbmviz log-z --model {path} --method ais'" in message
+    words = ["log-likelihood", "--model", path, "--dataset", "digits"]
+    command = refused(capsys, *words).split("'")[1].split()[1:]
+    assert command[: len(words)] == [str(word) for word in words]
+    # Without weights the base is the model: every weight is Z.
+    found = run(capsys, *command, "--temperatures", 3)
+    assert found["log_z"] == pytest.approx(94 * np.log(2), abs=1e-9)
+    assert found["std_error"] < 1e-9
+    assert found["log_likelihood"] == pytest.approx(-64 * np.log(2))
+    assert "more than a hundred millennia" in refused(capsys, "log-z", "--model", "mnist_fpcd")
+
+
 def test_couple(capsys, model_file):
     result = run(capsys, "couple", "--model", model_file, "--replications", 200, "--lag", 2, "--seed", 1)
     assert len(result["tau"]) == 200

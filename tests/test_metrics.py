@@ -327,8 +327,8 @@ def test_each_kernel_compiles_once():
 from types import SimpleNamespace
 import numpy as np
 from rbmviz import RBM
-from rbmviz.kernels import enumerate, hamming
-from rbmviz.metrics import ISL, Coverage, log_z, model_statistics
+from rbmviz.kernels import annealing, enumerate, hamming
+from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z, model_statistics
 for width, n in ((20, 1), (70, 300)):
     rows = np.random.default_rng(0).integers(0, 2, (n, width), dtype=np.uint8)
     frozen = rows.copy()
@@ -341,7 +341,10 @@ for m, n in ((9, 4), (4, 9), (13, 12)):
     rbm = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
     log_z(rbm)
     model_statistics(rbm)
-for kernel in (hamming.count_distances, hamming.nearest, hamming.log_mixtures, enumerate.log_weights):
+    ais_log_z(rbm, n_chains=2, betas=3)
+    ais_log_z(rbm, rows[:, :m], n_chains=2, betas=np.array([0, 1]))
+kernels = hamming.count_distances, hamming.nearest, hamming.log_mixtures
+for kernel in (*kernels, enumerate.log_weights, annealing.add_log_ratio):
     assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

@@ -1,47 +1,111 @@
-"""``rbmviz log-z`` and ``rbmviz log-likelihood``: the truth about small models."""
+"""``rbmviz log-z`` and ``rbmviz log-likelihood``: exact for small models, estimated by AIS for large ones."""
 
 import argparse
+import sys
 from typing import Any
 
+import numpy as np
+from tqdm import tqdm
+
 from rbmviz import metrics
-from rbmviz.cli import add_command
+from rbmviz.cli import add_command, say
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
+from rbmviz.metrics.ais import CHAINS, TEMPERATURES
 from rbmviz.models import load_model
+from rbmviz.rbm import Model
+
+PARTS = ("train", "validation", "test")
 
 
 def add(commands: Any) -> None:
     """Add the two commands."""
-    about = "log Z of a model, by enumerating its smaller layer (at most 25 units)."
-    command = add_command(commands, "log-z", about, "rbmviz log-z --model bas_pcd", run, text)
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
-    command.add_argument("--method", choices=("exact",), default="exact", help="default exact")
-    about = "Exact mean log-likelihood of a data set's parts under a small model, in nats."
+    about = "log Z of a model, by enumerating its smaller layer (at most 25 units) or estimated by AIS."
+    example = "rbmviz log-z --model mnist_fpcd --method ais --chains 512 --temperatures 10000"
+    command = add_command(commands, "log-z", about, example, run, text)
+    _add_method(command)
+    about = "Mean log-likelihood of a data set's parts under a model, in nats: exact, or estimated by AIS."
     example = "rbmviz log-likelihood --model bas_pcd --dataset bas"
     command = add_command(commands, "log-likelihood", about, example, run, text)
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    _add_method(command)
     command.add_argument("--dataset", required=True, help="a name or a file")
+
+
+def _add_method(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--method", choices=("exact", "ais"), default="exact", help="default exact")
+    command.add_argument("--chains", type=int, default=CHAINS, help=f"of AIS (default {CHAINS})")
+    command.add_argument(
+        "--temperatures", type=int, default=TEMPERATURES, help=f"of AIS (default {TEMPERATURES})"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of AIS (default 0)")
+
+
+def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
+    """Return log Z, its error, and what AIS has to say about itself."""
+    if args.method == "exact":
+        if refusal := metrics.too_large(model.rbm):
+            rest = f" --dataset {args.dataset}" if args.command == "log-likelihood" else ""
+            same = f"rbmviz {args.command} --model {args.model}{rest} --method ais"
+            raise BadInput(f"{refusal}; estimate it by annealed importance sampling: '{same}'.")
+        return {"log_z": metrics.log_z(model.rbm), "std_error": 0.0, "method": "exact"}
+    if args.seed < 0:
+        raise BadInput(f"{args.command}: --seed {args.seed} must not be negative.")
+    done: list[np.ndarray] = []
+    interrupted = False
+    blocks = metrics.ais_blocks(model, n_chains=args.chains, betas=args.temperatures, seed=args.seed)
+    with tqdm(total=args.chains, unit="chain", file=sys.stderr, disable=None) as bar:
+        try:
+            for log_weights in blocks:
+                done.append(log_weights)
+                bar.update(len(log_weights))
+        except KeyboardInterrupt:
+            if sum(map(len, done)) < 2:
+                raise
+            interrupted = True
+    found = metrics.Annealed(np.concatenate(done), args.temperatures)
+    result = {
+        "log_z": found.log_z,
+        "std_error": found.std_error,
+        "method": "ais",
+        "ess": found.ess,
+        "n_chains": found.n_chains,
+        "n_temperatures": found.n_temperatures,
+        "warning": found.warning,
+    }
+    if interrupted:
+        result["interrupted"] = True
+        say(f"Interrupted: an estimate from the {found.n_chains:,} chains that were done.")
+    if found.warning:
+        say(found.warning)
+    return result
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return log Z, or the likelihood of the test part (and the others)."""
-    rbm = load_model(args.model).rbm
+    model = load_model(args.model)
     if args.command == "log-z":
-        return {"log_z": metrics.log_z(rbm), "std_error": 0.0, "method": "exact"}
+        return _log_z(model, args)
     dataset = load_dataset(args.dataset)
-    if dataset.n_visible != rbm.n_visible:
-        raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {rbm.n_visible}.")
-    log_z = metrics.log_z(rbm)
+    if dataset.n_visible != model.rbm.n_visible:
+        raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
+    found = _log_z(model, args)
+    parts = {part: getattr(dataset, part) for part in PARTS}
     means = {
-        part: float(-rbm.free_energy(getattr(dataset, part)).mean()) - log_z
-        for part in ("train", "validation", "test")
+        part: -float(model.rbm.free_energy(v).mean()) - found["log_z"] if len(v) else None
+        for part, v in parts.items()
     }
-    return {"log_likelihood": means["test"], **means, "log_z": log_z}
+    return {"log_likelihood": means["test"], **means, **found}
 
 
 def text(result: dict[str, Any]) -> str:
     """Say it for people."""
+    error = "" if result["method"] == "exact" else f" +- {result['std_error']:.2g}"
+    how = result["method"]
+    if how == "ais":
+        chains, temperatures = result["n_chains"], result["n_temperatures"]
+        how += f", {chains:,} chains x {temperatures:,} temperatures, ESS {result['ess']:.1f}"
     if "log_likelihood" not in result:
-        return f"log Z = {result['log_z']:.10g} ({result['method']})"
-    parts = ", ".join(f"{part} {result[part]:.6g}" for part in ("train", "validation", "test"))
-    return f"mean log-likelihood in nats: {parts}"
+        return f"log Z = {result['log_z']:.10g}{error} ({how})"
+    parts = ", ".join(f"{part} {result[part]:.6g}" for part in PARTS if result[part] is not None)
+    return f"mean log-likelihood in nats: {parts}{error and f', all{error}'} ({how})"

@@ -1,7 +1,15 @@
 """Metrics: one file each; streaming ones have ``update`` and ``value``, and none of them plots."""
 
+from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
 from rbmviz.metrics.coverage import Coverage
-from rbmviz.metrics.exact import exact_gradient, log_likelihood, log_z, model_statistics, probabilities
+from rbmviz.metrics.exact import (
+    exact_gradient,
+    log_likelihood,
+    log_z,
+    model_statistics,
+    probabilities,
+    too_large,
+)
 from rbmviz.metrics.isl import ISL, Kernel, isl, reference
 from rbmviz.registry import metrics
 
@@ -13,8 +21,11 @@ def list_metrics() -> list[str]:
 
 __all__ = [
     "ISL",
+    "Annealed",
     "Coverage",
     "Kernel",
+    "ais_blocks",
+    "ais_log_z",
     "exact_gradient",
     "isl",
     "list_metrics",
@@ -23,4 +34,5 @@ __all__ = [
     "model_statistics",
     "probabilities",
     "reference",
+    "too_large",
 ]

@@ -5,6 +5,7 @@ import numpy as np
 from rbmviz.errors import BadInput
 from rbmviz.kernels.enumerate import log_weights
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
+from rbmviz.registry import metric
 
 MOST_UNITS = 25
 MOST_PROBABILITIES = 20
@@ -17,10 +18,30 @@ GROUP = 64
 LOW_UNITS = 10
 """Most units of the inner table, whose rows then stay in the cache."""
 
+DURATIONS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "years": 31.6e6, "millennia": 31.6e9}
+"""Names of times, in seconds."""
+
 
 def _states(n: int) -> np.ndarray:
     """Return all states of n units, float64 (2^n, n); the first unit is the slowest bit."""
     return (np.arange(2**n)[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(np.float64)
+
+
+def too_large(rbm: RBM) -> str:
+    """Return what enumerating this model would cost, where that is refused; else an empty text."""
+    units, others = sorted((rbm.n_visible, rbm.n_hidden))
+    if units <= MOST_UNITS:
+        return ""
+    # Measured on one core: so long a state, and so much more for each unit of the other layer.
+    seconds = 2.0**units * (34e-9 + 0.21e-9 * others)
+    took = next(
+        (f"about {seconds / unit:.2g} {name}" for name, unit in DURATIONS.items() if seconds < 99 * unit),
+        "more than a hundred millennia",
+    )
+    return (
+        f"This model is too large to enumerate: its smaller layer has {units} units, which makes 2^{units} = "
+        f"{2.0**units:.3g} states and would take {took}; at most {MOST_UNITS} units can be done"
+    )
 
 
 def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,8 +50,8 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     W, own, other = (W, b, c) if rbm.n_visible <= rbm.n_hidden else (W.T, c, b)
     if len(own) > MOST_UNITS:
         raise BadInput(
-            f"This model is too large to enumerate: its smaller layer has {len(own)} units, at most "
-            f"{MOST_UNITS} can be done; only an estimate is possible, by annealed importance sampling (AIS)."
+            f"{too_large(rbm)}; estimate log Z by annealed importance sampling (AIS): metrics.ais_log_z, or "
+            "'rbmviz log-z --method ais'."
         )
     return np.ascontiguousarray(W), own, other
 
@@ -58,6 +79,7 @@ def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # ty
             yield i * len(low), bias + softplus(activation + low_sum).sum(axis=1)
 
 
+@metric("log_z")
 def log_z(rbm: RBM) -> float:
     """Return log Z by enumerating the smaller layer (at most 25 units), in nats, float64 throughout."""
     total = -np.inf
@@ -66,6 +88,7 @@ def log_z(rbm: RBM) -> float:
     return float(total)
 
 
+@metric("log_likelihood")
 def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
     """Return the exact mean log-likelihood of rows v (n, n_visible), in nats a row."""
     if v.ndim != 2 or v.shape[1] != rbm.n_visible or len(v) == 0:
@@ -101,6 +124,7 @@ def model_statistics(rbm: RBM) -> Statistics:
     return Statistics(mean_W.T, mean_other, mean_own)
 
 
+@metric("exact_gradient")
 def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
     """Return the exact gradient of the mean log-likelihood of rows v: <s>_data - <s>_model."""
     data, model = rbm.rates(v), model_statistics(rbm)

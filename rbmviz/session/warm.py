@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import ISL, Coverage
+from rbmviz.metrics import ISL, Coverage, ais_log_z
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import list_samplers, make_sampler, sample
 
@@ -25,4 +25,5 @@ def warm_up() -> float:
     Coverage(
         Dataset("toy", rows, rows, rows, "", "", train_labels=np.arange(4), classes=tuple("abcd"))
     ).update(v)
+    ais_log_z(rbm, n_chains=2, betas=3)
     return time.perf_counter() - begin

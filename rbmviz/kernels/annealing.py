@@ -1,0 +1,36 @@
+"""How the log-probability of a batch changes from one inverse temperature to the next."""
+
+import numpy as np
+
+from rbmviz.kernels._jit import kernel
+from rbmviz.kernels.random import sigmoid
+
+f32, f64 = np.float32, np.float64
+
+GROUP = 512
+"""Factors in [1/2, 1] that share one logarithm: their product stays above 2^-1022."""
+
+
+@kernel
+def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
+    """Add sum_j softplus(cold x_rj + bias_cold_j) - softplus(warm x_rj + bias_warm_j) to out[r].
+
+    x float32 (rows, n), cold and warm float64, biases and out float64. softplus(a) is
+    max(a, 0) - log sigmoid(|a|): the first part in float64, the second as one logarithm of a product.
+    """
+    n = x.shape[1]
+    cold_mean, warm_mean = np.empty(n, np.float32), np.empty(n, np.float32)
+    for r in range(x.shape[0]):
+        total = 0.0
+        for j in range(n):
+            a, z = cold * f64(x[r, j]) + bias_cold[j], warm * f64(x[r, j]) + bias_warm[j]
+            cold_mean[j] = sigmoid(f32(abs(a)))
+            warm_mean[j] = sigmoid(f32(abs(z)))
+            total += max(a, 0.0) - max(z, 0.0)
+        for first in range(0, n, GROUP):
+            cold_product, warm_product = 1.0, 1.0
+            for j in range(first, min(first + GROUP, n)):
+                cold_product *= f64(cold_mean[j])
+                warm_product *= f64(warm_mean[j])
+            total += np.log(warm_product / cold_product)
+        out[r] += total

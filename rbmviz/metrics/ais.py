@@ -1,0 +1,222 @@
+"""Annealed importance sampling: an estimate of log Z for models too large to enumerate."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from rbmviz import rng
+from rbmviz.errors import BadInput
+from rbmviz.kernels.annealing import add_log_ratio
+from rbmviz.kernels.random import bernoulli_rows
+from rbmviz.rbm import RBM, Model, softplus
+from rbmviz.registry import metric
+
+CHAINS = 128
+TEMPERATURES = 1000
+
+BLOCK = 32
+"""Chains of one matrix product and one random stream: a result does not depend on the number of threads."""
+
+LEAST_ESS = 10.0
+"""Below this the standard error itself is guesswork."""
+
+
+@dataclass(frozen=True, eq=False)
+class Annealed:
+    """What the chains of an annealed importance sampling say about log Z.
+
+    Parameters
+    ----------
+    log_weights : float64 (n_chains,)
+        Log of the importance weights, log Z of the base included: the mean of the weights estimates Z
+        without bias, log Z is therefore more often too low than too high.
+    n_temperatures : int
+        Inverse temperatures from the base (0) to the model (1), both counted.
+    """
+
+    log_weights: np.ndarray
+    n_temperatures: int
+
+    @property
+    def n_chains(self) -> int:
+        """Number of weights."""
+        return len(self.log_weights)
+
+    @property
+    def log_z(self) -> float:
+        """Logarithm of the mean weight, in nats."""
+        return float(np.logaddexp.reduce(self.log_weights) - np.log(self.n_chains))
+
+    @property
+    def ess(self) -> float:
+        """Effective number of weights, 1 / sum of the squared normalised weights: between 1 and n_chains."""
+        return float(
+            np.exp(-np.logaddexp.reduce(2 * (self.log_weights - self.log_z - np.log(self.n_chains))))
+        )
+
+    @property
+    def std_error(self) -> float:
+        """Standard error of log Z, in nats: that of the mean weight over the mean weight (delta method)."""
+        weights = np.exp(self.log_weights - self.log_z)
+        return float(weights.std(ddof=1) / np.sqrt(self.n_chains))
+
+    @property
+    def warning(self) -> str:
+        """One sentence where few chains carry all the weight, else empty."""
+        if self.ess >= LEAST_ESS:
+            return ""
+        return (
+            f"Only {self.ess:.1f} of {self.n_chains} chains carry the weight: log Z is probably too low and "
+            f"its error too small; use more temperatures (now {self.n_temperatures:,}) or more chains."
+        )
+
+
+def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
+    if np.ndim(betas) == 0:
+        if betas < 2:
+            raise BadInput(
+                f"AIS needs at least 2 temperatures, the base's and the model's; betas is {betas}."
+            )
+        return np.linspace(0, 1, int(betas))
+    betas = np.asarray(betas, dtype=np.float64)
+    if (
+        betas.ndim != 1
+        or len(betas) < 2
+        or betas[0] != 0
+        or betas[-1] != 1
+        or not (np.diff(betas) >= 0).all()
+    ):
+        raise BadInput("The betas of AIS must rise from 0 to 1, both included.")
+    return betas
+
+
+def _base(model: RBM | Model, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
+    """Return the RBM and the visible biases of the base, float64 (n_visible,)."""
+    rbm, rates = (model.rbm, model.rates) if isinstance(model, Model) else (model, None)
+    if data is not None:
+        if data.ndim != 2 or data.shape[1] != rbm.n_visible or not len(data):
+            raise BadInput(
+                f"The data have shape {data.shape}; the model asks for (n, {rbm.n_visible}), n > 0."
+            )
+        mean = data.mean(axis=0, dtype=np.float64)
+    elif rates is not None:
+        mean = rates.b.astype(np.float64)
+    else:
+        return rbm, rbm.b.astype(np.float64)
+    mean = np.clip(mean, 0.001, 0.999)
+    return rbm, np.log(mean / (1 - mean))
+
+
+def _anneal(
+    rbm: RBM,
+    base: np.ndarray,
+    betas: np.ndarray,
+    seed: rng.Seed,
+    stop: threading.Event,
+    block: tuple[int, int],
+) -> np.ndarray:
+    """Return the log weights of one block (number, chains), float64 (chains,), without the base's log Z."""
+    index, chains = block
+    state = rng.kernel_state(seed, "ais", index)
+    down = np.ascontiguousarray(rbm.W.T)
+    bias, tilt, c = base.astype(np.float32), (rbm.b - base).astype(np.float32), rbm.c.astype(np.float64)
+    v, h = np.empty((chains, rbm.n_visible), np.float32), np.empty((chains, rbm.n_hidden), np.float32)
+    y, x = np.zeros_like(v), np.empty_like(h)
+    log_weights = np.zeros(chains)
+    bernoulli_rows(state, y, bias, y, v)
+    for warm, cold in pairwise(betas):
+        if stop.is_set():
+            break
+        np.matmul(v, rbm.W, out=x)
+        log_weights += (cold - warm) * (v @ tilt)
+        add_log_ratio(x, cold, cold * c, warm, warm * c, log_weights)
+        if cold < 1:
+            x *= np.float32(cold)
+            bernoulli_rows(state, x, (cold * c).astype(np.float32), x, h)
+            np.matmul(h, down, out=y)
+            y *= np.float32(cold)
+            bernoulli_rows(state, y, bias + np.float32(cold) * tilt, y, v)
+    return log_weights
+
+
+def ais_blocks(
+    model: RBM | Model,
+    data: np.ndarray | None = None,
+    *,
+    n_chains: int = CHAINS,
+    betas: int | np.ndarray = TEMPERATURES,
+    seed: rng.Seed = 0,
+) -> Iterator[np.ndarray]:
+    """Yield the log weights of ``ais_log_z`` block by block, float64 (at most 32,), for a progress bar.
+
+    Blocks run side by side, one a core; whoever stops listening stops them.
+    """
+    rbm, base = _base(model, data)
+    betas = _inverse_temperatures(betas)
+    if n_chains < 2:
+        raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
+    sizes = [min(BLOCK, n_chains - at) for at in range(0, n_chains, BLOCK)]
+    base_log_z = softplus(base).sum() + rbm.n_hidden * np.log(2)
+    stop = threading.Event()
+    run = partial(_anneal, rbm, base, betas, rng.seed_sequence(seed), stop)
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            for log_weights in pool.map(run, enumerate(sizes)):
+                yield base_log_z + log_weights
+        finally:
+            stop.set()
+
+
+@metric("ais_log_z")
+def ais_log_z(
+    model: RBM | Model,
+    data: np.ndarray | None = None,
+    *,
+    n_chains: int = CHAINS,
+    betas: int | np.ndarray = TEMPERATURES,
+    seed: rng.Seed = 0,
+) -> Annealed:
+    """Estimate log Z by annealed importance sampling (Neal, 2001; Salakhutdinov and Murray, 2008).
+
+    Chains start at a base model without weights, whose Z is known, and are cooled to the model: at inverse
+    temperature beta the weights are beta W, the hidden biases beta c, the visible ones (1 - beta) times
+    the base's plus beta b. At each step the log weight grows by log p~_beta(v), hidden units summed out,
+    at the new beta less at the old one; one Gibbs sweep at the new beta follows.
+
+    Parameters
+    ----------
+    model : RBM or Model
+    data : uint8 (n, n_visible), optional
+        Training data: the base has the visible means of ``data``, clipped to [0.001, 0.999]; without data
+        those of the model's rates; without rates the base has the model's own visible biases. The choice
+        changes the error, not what is estimated.
+    n_chains : int
+        Independent chains, at least 2 (default 128). Paper population CD, section 4.1: 512.
+    betas : int or float64 (n,)
+        Number of evenly spaced inverse temperatures (default 1000; the paper has 50,000), or the inverse
+        temperatures, rising from 0 to 1. The time grows with chains times temperatures.
+    seed : int, SeedSequence or Generator
+        The same seed gives the same weights on any number of threads.
+
+    Returns
+    -------
+    Annealed
+        ``log_z``, ``std_error``, ``ess``, ``log_weights``, ``warning``. The error is estimated from the
+        weights that were seen: where no chain found a mode of the model, no weight tells. Ten times as many
+        temperatures should give the same log Z.
+
+    Raises
+    ------
+    BadInput
+        Where shapes or numbers do not fit.
+    """
+    n_temperatures = len(_inverse_temperatures(betas))
+    blocks = ais_blocks(model, data, n_chains=n_chains, betas=betas, seed=seed)
+    return Annealed(np.concatenate(list(blocks)), n_temperatures)
