@@ -195,6 +195,29 @@ def test_score(capsys, tmp_path):
     assert "There is no sample file" in refused(capsys, "score", tmp_path / "t.npz", "--dataset", "bas")
 
 
+def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
+    path = tmp_path / "s.npz"
+    run(capsys, "sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", 2000, "--out", path)
+    result = run(capsys, "score", path)
+    with np.load(path) as file:
+        v = file["v"]
+    energy, activity = load_model("bas_pcd").rbm.free_energy(v), v.sum(axis=1)
+    assert result["ess_free_energy"] == rbmviz.metrics.chain_diagnostics(energy).ess
+    assert result["ess_activity"] == rbmviz.metrics.chain_diagnostics(activity).ess
+    assert result["ess_activity"] != result["ess_free_energy"]
+    np.savez(tmp_path / "v.npz", v=v)
+    plain = ["score", tmp_path / "v.npz", "--dataset", "bas"]
+    assert "ess_activity" not in run(capsys, *plain)
+    assert run(capsys, *plain, "--model", "bas_pcd")["ess_free_energy"] == result["ess_free_energy"]
+    assert "16 units and the model 256" in refused(capsys, *plain, "--model", "usps_cd1")
+    np.savez(tmp_path / "v.npz", v=v, meta=json.dumps({"model": "gone.npz"}))
+    gone = run(capsys, *plain)
+    assert gone["ess_activity"] == result["ess_activity"]
+    assert "ess_free_energy" not in gone
+    np.savez(tmp_path / "v.npz", v=np.repeat(v[:1], 20, 0))
+    assert run(capsys, *plain, "--model", "bas_pcd")["ess_free_energy"] is None
+
+
 def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
     result = run(
         capsys, "train", "--dataset", "bas", "--trainer", "pcd", "--n-hidden", 7, "--iterations", 300,

@@ -11,7 +11,9 @@ import numpy as np
 from rbmviz.cli import add_command, say
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
-from rbmviz.metrics import ISL, reference
+from rbmviz.metrics import ISL, chain_diagnostics, reference
+from rbmviz.metrics.chains import LEAST_DRAWS
+from rbmviz.models import load_model
 
 
 def add(commands: Any) -> None:
@@ -25,6 +27,9 @@ def add(commands: Any) -> None:
         "file", metavar="F.npz", help="a file of 'rbmviz sample', or any .npz with an array v"
     )
     command.add_argument("--dataset", help="a name or a file; default: the data that the file's model names")
+    command.add_argument(
+        "--model", help="whose free energy tells how far the chain has come; default: the one the file names"
+    )
     command.add_argument("--kernel", choices=("binary", "mean"), default="binary", help="default binary")
     command.add_argument("--curve", action="store_true", help="ISL at log-spaced numbers of samples, too")
 
@@ -39,6 +44,25 @@ def _read(path: Path) -> dict[str, np.ndarray]:
         raise BadInput(f"'{path}' is not a readable sample file ({error}); give an .npz with v.") from None
 
 
+def _worth(args: argparse.Namespace, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the effective number of samples as two functions of the chain see it: two may disagree."""
+    name, v = args.model or meta.get("model"), arrays.get("v")
+    if name is None or v is None or len(v) < LEAST_DRAWS:
+        return {}
+    functions = {"ess_activity": v.sum(axis=1)}
+    try:
+        rbm = load_model(name).rbm
+        if v.shape[1] != rbm.n_visible:
+            raise BadInput(f"'{args.file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
+        functions["ess_free_energy"] = rbm.free_energy(v)
+    except BadInput as error:
+        if args.model:
+            raise
+        say(f"No effective sample size of the free energy: {error}")
+    found = {key: chain_diagnostics(values).ess for key, values in functions.items()}
+    return {key: None if np.isnan(ess) else ess for key, ess in found.items()}
+
+
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the score, the training set's own, and the curve where it is asked for."""
     arrays = _read(Path(args.file))
@@ -48,10 +72,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     x = arrays[array]
     if x.ndim != 2 or not len(x):
         raise BadInput(f"'{args.file}': {array} has shape {x.shape}; it must be (n, n_visible), n > 0.")
-    name = args.dataset
-    if name is None and "meta" in arrays:
-        meta = json.loads(str(arrays["meta"])).get("model_meta", {})
-        name = meta.get("scored_on") or meta.get("dataset")
+    meta = json.loads(str(arrays["meta"])) if "meta" in arrays else {}
+    of_model = meta.get("model_meta", {})
+    name = args.dataset or of_model.get("scored_on") or of_model.get("dataset")
     if name is None:
         raise BadInput(f"'{args.file}' does not say what data to score against: give --dataset.")
     dataset = load_dataset(name)
@@ -59,6 +82,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput(
             f"'{args.file}' has {x.shape[1]} units and {dataset.name} {dataset.n_visible}: choose other data."
         )
+    worth = _worth(args, arrays, meta)
     metric = ISL(dataset.test, dataset.validation, kernel=args.kernel, counts=None if args.curve else ())
     score = metric.update(x).value()
     say("Scoring the training set for comparison.")
@@ -72,6 +96,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "dataset": dataset.name,
         "reference": own.isl,
         "reference_n": own.n,
+        **worth,
     }
     if args.curve:
         result["curve"] = [[point.n, point.isl] for point in metric.curve()]
@@ -85,5 +110,12 @@ def text(result: dict[str, Any]) -> str:
         f"({result['n']:,} samples, {result['kernel']} kernel, beta {result['beta']:.3f})",
         f"its training part as samples: {result['reference']:.2f} ({result['reference_n']:,} examples)",
     ]
+    worth = [
+        f"{result[key]:,.0f} by {key.removeprefix('ess_').replace('_', ' ')}"
+        for key in ("ess_activity", "ess_free_energy")
+        if result.get(key)
+    ]
+    if worth:
+        lines.append(f"independent samples, if the chain has seen every mode: {', '.join(worth)}")
     lines += [f"{n:>10,} {isl:10.2f}" for n, isl in result.get("curve", [])]
     return "\n".join(lines)

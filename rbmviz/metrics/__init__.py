@@ -1,6 +1,7 @@
 """Metrics: one file each; streaming ones have ``update`` and ``value``, and none of them plots."""
 
 from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
+from rbmviz.metrics.chains import Diagnostics, chain_diagnostics
 from rbmviz.metrics.coverage import Coverage
 from rbmviz.metrics.exact import (
     exact_gradient,
@@ -23,9 +24,11 @@ __all__ = [
     "ISL",
     "Annealed",
     "Coverage",
+    "Diagnostics",
     "Kernel",
     "ais_blocks",
     "ais_log_z",
+    "chain_diagnostics",
     "exact_gradient",
     "isl",
     "list_metrics",
