@@ -9,6 +9,7 @@ from rbmviz.models import list_models, load_model
 from rbmviz.rbm import RBM, Model, Statistics, save_model
 from rbmviz.samplers import Samples, list_samplers, make_sampler, sample, stream
 from rbmviz.trainers import list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 from rbmviz.trainers.pop_cd import pop_weights
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "list_models",
     "list_samplers",
     "list_trainers",
+    "load_checkpoint",
     "load_dataset",
     "load_model",
     "make_sampler",
@@ -31,6 +33,7 @@ __all__ = [
     "metrics",
     "pop_weights",
     "sample",
+    "save_checkpoint",
     "save_model",
     "stream",
     "train",

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rbmviz import RBM, BadInput, load_dataset, make_trainer, pop_weights, rng, train, trained_model
+from rbmviz import (
+    RBM,
+    BadInput,
+    load_checkpoint,
+    load_dataset,
+    make_trainer,
+    pop_weights,
+    rng,
+    save_checkpoint,
+    train,
+    trained_model,
+)
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.registry import trainers
@@ -241,7 +252,7 @@ def test_rules():
     theta = parts.Parameters(np.ones((1, 1), np.float32), np.zeros(1, np.float32), np.zeros(1, np.float32))
     trainer = make_trainer("cd", learning_rate=1.0, schedule="linear", iterations=4, momentum=0.5)
     trainer = dataclasses.replace(trainer, weight_decay=0.5)
-    state = trainer.init(RBM(*theta), np.eye(1, dtype=np.uint8), 0)
+    state = trainer.init(RBM(*theta), np.array([[0], [1]], np.uint8), 0)
     one = [parts.Parameters(*(np.ones_like(x) for x in theta)) for _ in range(3)]
     assert [parts.rate(trainer, t) for t in range(6)] == [1, 0.75, 0.5, 0.25, 0, 0]
     parts.apply(trainer, state, one[0])
@@ -262,29 +273,33 @@ def test_rules():
 
 LIVE = {"learning_rate": 0.7, "schedule": "inverse_sqrt", "iterations": 41, "momentum": 0.5, "k": 3}
 LIVE |= {"weight_decay": 0.2, "batch_size": 7, "eps_fast": 0.5, "alpha": 0.1, "t_max": 2, "max_sweeps": 1}
-LIVE |= {"algorithm": "general", "proposal": "mixture", "mixture": 3, "leave_one_out": True}
+LIVE |= {
+    "average": True,
+    "box": 0.3,
+    "algorithm": "general",
+    "proposal": "mixture",
+    "mixture": 3,
+    "leave_one_out": True,
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_live_knobs_act_from_the_next_update_on(name, bits):
-    """And one that is turned and turned back before a step has changed nothing."""
-    base = make_trainer(
-        name, schedule="linear", iterations=40, **({"proposal": "mixture"} if name == "pop_cd" else {})
-    )
+    more = {"proposal": "mixture"} if name == "pop_cd" else {}
+    base = make_trainer(name, schedule="linear", iterations=40, **more)
     start = RBM(np.random.default_rng(1).normal(0, 1, (6, 4)), np.zeros(6), np.zeros(4))
 
     def after(knob=None):
         state = base.init(start, bits, 0)
         base.step(state, 4)
         tuned = base if knob is None else dataclasses.replace(base, **{knob: LIVE[knob]})
-        tuned.step(state, 3)
-        return base.step(state, 1).rbm
+        return tuned.step(state, 3).rbm
 
     plain = after()
     fixed = {"n_chains", "n_temperatures"}
     for knob in knobs_of(base).values():
         assert knob.live == (knob.name not in fixed)
-        if knob.live and not (name == "pop_cd" and knob.name == "proposal"):
+        if knob.live and knob.name not in more:
             assert not same(after(knob.name), plain), knob.name
 
 
@@ -333,12 +348,117 @@ def test_statistics(name, bits):
     assert {label: x.shape for label, x in progress.inner_samples.items()} == many.get(name, {})
 
 
+def test_the_average_is_the_mean_of_the_iterates(bits):
+    """Paper UCD, algorithm 2, line 7; training goes on from the iterate."""
+    plain = make_trainer("ucd", batch_size=20)
+    averaged = dataclasses.replace(plain, average=True)
+    start = initial_rbm(bits, 4, 0)
+    states = [plain.init(start, bits, 0) for _ in range(2)]
+    iterates = []
+    for _ in range(12):
+        iterates.append(plain.step(states[0], 1).rbm)
+        found = averaged.step(states[1], 1)
+    for name in "Wbc":
+        want = np.mean([getattr(rbm, name) for rbm in iterates], axis=0)
+        np.testing.assert_allclose(getattr(found.rbm, name), want, atol=1e-6)
+    assert same(RBM(*states[1].theta), iterates[-1])
+    assert same(plain.step(states[1], 0).rbm, found.rbm)  # switched off: from the next update on
+    assert same(plain.step(states[1], 1).rbm, plain.step(states[0], 1).rbm)
+    assert same(averaged.step(states[1], 1).rbm, plain.step(states[0], 1).rbm)  # and a new mean begins
+
+
+def test_the_box_holds(bits):
+    """Paper UCD, algorithm 2, line 5."""
+    rbm = RBM(np.random.default_rng(0).normal(0, 0.3, (6, 4)), np.zeros(6), np.zeros(4))
+    free = make_trainer("pcd", learning_rate=0.5, schedule="constant")
+    boxed = dataclasses.replace(free, box=0.25)
+    (a, b), state = (t.step(t.init(rbm, bits, 0), 1).rbm for t in (free, boxed)), boxed.init(rbm, bits, 0)
+    assert np.abs(a.W).max() > 0.25
+    for name in "Wbc":
+        np.testing.assert_array_equal(np.clip(getattr(a, name), -0.25, 0.25), getattr(b, name))
+    for _ in range(20):
+        assert np.abs(boxed.step(state, 5).rbm.W).max() <= 0.25
+    assert same(run(dataclasses.replace(free, box=100.0), bits, 30).rbm, run(free, bits, 30).rbm)
+
+
+def test_pairs_that_are_cut_off_are_said(bits):
+    strong = RBM(np.random.default_rng(0).normal(0, 4, (6, 4)), np.zeros(6), np.zeros(4))
+    trainer = make_trainer("ucd", t_max=2)
+    told = trainer.step(trainer.init(strong, bits, 0), 1)
+    assert told.stats["truncated"] > 0.1
+    assert f"{told.stats['truncated']:.0%} of the pairs had not met after t_max = 2 sweeps" in told.warning
+    assert run(trainer, bits, 1).warning == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_goes_on_to_the_same_bits(name, bits):
+    knobs = {"momentum": 0.5, "average": True, "schedule": "linear", "iterations": 30, "batch_size": 7}
+    trainer = make_trainer(name, learning_rate=0.1, **knobs)
+    start = initial_rbm(bits, 4, 0)
+    whole, state = (trainer.init(start, bits, 3) for _ in range(2))
+    want = trainer.step(whole, 30)
+    trainer.step(state, 12)
+    content = save_checkpoint(trainer, state, 3)
+    del state
+    found = load_checkpoint(content, bits)
+    assert (found.trainer, found.state.update) == (trainer, 12)
+    assert save_checkpoint(found.trainer, found.state, 3) == content
+    got = found.trainer.step(found.state, 18)
+    assert same(got.rbm, want.rbm)
+    assert same(RBM(*found.state.theta), RBM(*whole.theta))
+    np.testing.assert_equal(got.stats, want.stats)
+    assert got.seconds > 0
+    fresh = trainer.init(start, bits, 3)  # before the first update there is little to save, yet it is all
+    begun = load_checkpoint(save_checkpoint(trainer, fresh), bits).state
+    assert same(trainer.step(begun, 30).rbm, want.rbm)
+
+
+def test_train_resumes_what_it_was(bits):
+    trainer = make_trainer("fpcd", learning_rate=0.1)
+    options = {"n_hidden": 4, "iterations": 30, "seed": 3, "every": 6}
+    *_, want = train(bits, trainer, **options)
+    begun = train(bits, trainer, **options)
+    assert [next(begun).update for _ in range(2)] == [6, 12]
+    content = begun.checkpoint()
+    *_, got = train(bits, trainer, **options, resume=content)
+    assert same(got.rbm, want.rbm)
+    others = [
+        ("learning_rate = 0.1, not 0.2", {"trainer": dataclasses.replace(trainer, learning_rate=0.2)}),
+        ("trainer = fpcd, not pcd", {"trainer": make_trainer("pcd")}),
+        ("seed = 3, not 4", {"seed": 4}),
+        ("seed = 3, not None", {"seed": np.random.default_rng(3)}),
+        ("n_hidden = 4, not 5", {"n_hidden": 5}),
+        ("iterations = 30, not 40", {"iterations": 40}),
+        ("other training data", {"dataset": 1 - bits}),
+        ("other training data", {"dataset": bits[:, :5]}),
+        ("is damaged", {"resume": content[:-9] + b"x" + content[-8:]}),
+        ("is damaged", {"resume": content[:-1]}),
+        ("not a checkpoint", {"resume": b"x" + content}),
+        ("not a checkpoint", {"resume": b""}),
+    ]
+    for message, other in others:
+        with pytest.raises(BadInput, match=message):
+            train(**{"dataset": bits, "trainer": trainer, **options, "resume": content, **other})
+    # More updates, where they do not change the earlier ones.
+    constant = dataclasses.replace(trainer, schedule="constant")
+    short = train(bits, constant, **options)
+    assert len(list(short)) == 5
+    options["iterations"] = 48
+    *_, longer = train(bits, constant, **options, resume=short.checkpoint())
+    *_, want = train(bits, constant, **options)
+    assert same(longer.rbm, want.rbm)
+
+
 def test_batches_are_whole_epochs():
     data = np.arange(10, dtype=np.uint8)[:, None]
-    batches = parts.Batches(data, 0)
+    batches = parts.Batches(data, rng.generator(0, "data"))
     drawn = np.concatenate([batches.next(4).ravel() for _ in range(5)])
     assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
     assert (drawn[:10] != drawn[10:]).any()
+    assert len(batches.next(0)) == 10
+    assert len(parts.Batches(np.tile(data, (11, 1)), rng.generator(0, "data")).next(0)) == 100
+    with pytest.raises(BadInput, match="batch_size = 11 is more than the 10 rows"):
+        batches.next(11)
 
 
 def test_sweeps_have_the_models_transition(start):
@@ -383,6 +503,12 @@ def test_bad_input(bits):
         next(train(bits, make_trainer("cd"), iterations=0))
     with pytest.raises(BadInput, match="training data have shape"):
         make_trainer("cd").init(initial_rbm(bits, 3, 0), bits[:0], 0)
+    with pytest.raises(BadInput, match="batch_size = 61 is more than the 60 rows"):
+        train(bits, make_trainer("cd", batch_size=61))
+    with pytest.raises(BadInput, match="All 60 training rows are the same"):
+        train(bits[[0] * 60], make_trainer("cd"))
+    with pytest.raises(BadInput, match="other values than 0 and 1"):
+        train(bits * 2, make_trainer("cd"))
     assert trainers["cd"].name == "cd"
 
 

@@ -41,7 +41,8 @@ class Progress:
     update : int
         Updates so far.
     rbm : RBM
-        The model now.
+        The model now; where the knob ``average`` is on, the mean of the iterates (paper UCD, algorithm 2,
+        line 7), while training goes on from the last of them.
     stats : dict of float
         ``STATS`` and what the trainer adds, by name; NaN where there is nothing to tell yet.
     seconds : float
@@ -50,6 +51,8 @@ class Progress:
         Updates that the schedule was laid out for.
     inner_samples : dict of arrays (n,)
         Quantities of which the last update has many, by label: stopping times (UCD), log weights (pop-CD).
+    warning : str
+        What a person should know about the last update, in one sentence; else empty.
     """
 
     update: int
@@ -58,6 +61,7 @@ class Progress:
     seconds: float
     iterations: int
     inner_samples: dict[str, np.ndarray] = field(default_factory=dict)
+    warning: str = ""
 
 
 class Trainer(Protocol):
@@ -102,6 +106,26 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
     return RBM(W, np.log(mean / (1 - mean)), np.zeros(n_hidden))
 
 
+class Training(Iterator[Progress]):
+    """A training to iterate over: progress every ``every`` updates until ``trainer.iterations``."""
+
+    def __init__(self, trainer: Trainer, state: Any, seed: rng.Seed, iterations: int, every: int) -> None:
+        self.trainer, self.state = trainer, state
+        self._seed, self._iterations, self._every = seed, iterations, every
+
+    def __next__(self) -> Progress:
+        left = self._iterations - self.state.update
+        if left < 1:
+            raise StopIteration
+        return self.trainer.step(self.state, min(self._every, left))
+
+    def checkpoint(self) -> bytes:
+        """Return the training as it stands; ``train(..., resume=...)`` goes on from it to the same bits."""
+        from rbmviz.trainers.checkpoint import save_checkpoint  # which needs what is above
+
+        return save_checkpoint(self.trainer, self.state, self._seed)
+
+
 def train(
     dataset: Dataset | np.ndarray,
     trainer: Trainer,
@@ -110,7 +134,8 @@ def train(
     seed: rng.Seed = 0,
     warm_start: RBM | None = None,
     every: int | None = None,
-) -> Iterator[Progress]:
+    resume: bytes | None = None,
+) -> Training:
     """Train on the training part and yield progress every ``every`` updates (default: a hundredth).
 
     Parameters
@@ -122,23 +147,45 @@ def train(
         Hidden units, updates, seed.
     warm_start : RBM, optional
         Begin at these parameters (paper UCD, figure 9) instead of ``initial_rbm``.
+    resume : bytes, optional
+        Go on from a ``checkpoint()`` of the same training. Everything else must be as it was, but that more
+        ``iterations`` may be asked for unless the schedule is linear.
 
     Raises
     ------
     BadInput
-        Where sizes do not fit, or the parameters are no longer finite: the last progress is the last
-        model that was.
+        Where sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
+        no longer finite: the last progress is the last model that was.
     """
     data = dataset.train if isinstance(dataset, Dataset) else dataset
     if warm_start is not None and warm_start.n_visible != data.shape[1]:
         raise BadInput(f"The warm start has {warm_start.n_visible} visible units, the data {data.shape[1]}.")
-    if iterations < 1 or n_hidden < 1:
-        raise BadInput("Training needs at least one hidden unit and one update.")
+    every = max(iterations // 100, 1) if every is None else every
+    if iterations < 1 or n_hidden < 1 or every < 1:
+        raise BadInput("Training needs at least one hidden unit and one update, and one update at a time.")
     trainer = dataclasses.replace(trainer, iterations=iterations)  # type: ignore[type-var]
-    state = trainer.init(warm_start or initial_rbm(data, n_hidden, seed), data, seed)
-    every = every or max(iterations // 100, 1)
-    for at in range(0, iterations, every):
-        yield trainer.step(state, min(every, iterations - at))
+    if resume is None:
+        state = trainer.init(warm_start or initial_rbm(data, n_hidden, seed), data, seed)
+    else:
+        state = _resumed(resume, data, trainer, n_hidden, seed)
+    return Training(trainer, state, seed, iterations, every)
+
+
+def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, seed: rng.Seed) -> Any:
+    from rbmviz.trainers.checkpoint import load_checkpoint, seed_name
+
+    found = load_checkpoint(content, data)
+    was = {"trainer": found.trainer.name, "n_hidden": found.state.theta.W.shape[1], "seed": found.seed}
+    now = {"trainer": trainer.name, "n_hidden": n_hidden, "seed": seed_name(seed)}
+    if was["trainer"] == now["trainer"]:
+        was, now = was | values_of(found.trainer), now | values_of(trainer)
+        if now["schedule"] != "linear":
+            now["iterations"] = was["iterations"]
+    for name, value in was.items():
+        if value != now[name]:
+            before, after = (x[0] if name == "seed" and x else x for x in (value, now[name]))
+            raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume it so.")
+    return found.state
 
 
 def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: int, **more: Any) -> Model:

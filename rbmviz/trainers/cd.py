@@ -23,6 +23,8 @@ class CD:
     momentum: float = parts.momentum()
     weight_decay: float = parts.weight_decay()
     batch_size: int = parts.batch_size()
+    average: bool = parts.average()
+    box: float = parts.box()
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
         """Return the state of a training that begins at ``rbm``; see Trainer."""

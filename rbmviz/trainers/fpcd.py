@@ -35,6 +35,8 @@ class FPCD:
     momentum: float = parts.momentum()
     weight_decay: float = parts.weight_decay()
     batch_size: int = parts.batch_size()
+    average: bool = parts.average()
+    box: float = parts.box()
     n_chains: int = parts.n_chains()
     eps_fast: float = parts.eps_fast()
     alpha: float = parts.alpha()

@@ -5,10 +5,12 @@ the rest: positive statistics, the difference, the rule. Both read the trainer's
 that a trainer replaced between two steps acts from the next update on.
 """
 
+import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,10 @@ from rbmviz.rbm import RBM
 from rbmviz.trainers import Progress
 
 _BLAS = ThreadpoolController()
+
+USUAL_BATCH = 100
+NOT_SAVED = {"saved": False}
+"""Metadata of a field of a state that is not the training's own: no checkpoint holds it."""
 
 
 class Parameters(NamedTuple):
@@ -42,20 +48,34 @@ def zeros_like(a: Parameters) -> Parameters:
     return Parameters(*(np.zeros_like(x) for x in a))
 
 
-class Batches:
-    """Mini-batches of whole epochs: a fresh permutation of the data each, stream "data"."""
+def too_large(size: int, n: int) -> BadInput:
+    """Return the error for a mini-batch larger than the data."""
+    return BadInput(f"batch_size = {size} is more than the {n} rows of training data: give {n} or less.")
 
-    def __init__(self, data: np.ndarray, seed: rng.Seed) -> None:
-        self.data = data
-        self._generator = rng.generator(seed, "data")
-        self._order = np.zeros(0, np.int64)
+
+@dataclass(eq=False)
+class Batches:
+    """Mini-batches of whole epochs: a fresh permutation of the data each."""
+
+    data: np.ndarray = field(metadata=NOT_SAVED)
+    generator: np.random.Generator
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells training data apart: shape and SHA-256."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.data, dtype=np.uint8).data).hexdigest()
+        return f"{self.data.shape} {digest}"
 
     def next(self, size: int) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible); all the data at most."""
-        size = min(size, len(self.data))
-        while len(self._order) < size:
-            self._order = np.concatenate([self._order, self._generator.permutation(len(self.data))])
-        batch, self._order = self._order[:size], self._order[size:]
+        """Return the next mini-batch, float32 (size, n_visible); see the knob ``batch_size``."""
+        n = len(self.data)
+        if size > n:
+            raise too_large(size, n)
+        size = size or min(USUAL_BATCH, n)
+        while len(self.order) < size:
+            self.order = np.concatenate([self.order, self.generator.permutation(n)])
+        batch, self.order = self.order[:size], self.order[size:]
         return self.data[batch].astype(np.float32)
 
 
@@ -97,6 +117,7 @@ def norm(theta: Parameters) -> float:
 class State:
     """One training: parameters, mini-batches, random stream, and the trainer's own ``source``.
 
+    mean, averaged : mean of the last so many iterates (float64), while the knob ``average`` is on.
     batch, samples : what the statistics of the last update came from, float32 rows of 0 and 1, or None
         (before the first update; samples also where a trainer draws none from the model).
     """
@@ -106,6 +127,8 @@ class State:
     rng: np.ndarray
     source: Any
     velocity: Parameters | None = None
+    mean: Parameters | None = None
+    averaged: int = 0
     update: int = 0
     seconds: float = 0.0
     gradient_norm: float = float("nan")
@@ -117,8 +140,14 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
     """Return the state of a training that begins at ``rbm``."""
     if data.ndim != 2 or not len(data):
         raise BadInput(f"The training data have shape {data.shape}; they must be (n, n_visible), n > 0.")
+    if not ((data == 0) | (data == 1)).all():
+        raise BadInput("The training data hold other values than 0 and 1: binarise them, by a threshold say.")
+    if (data == data[0]).all():
+        raise BadInput(f"All {len(data)} training rows are the same: there is nothing to learn from them.")
+    if trainer.batch_size > len(data):
+        raise too_large(trainer.batch_size, len(data))
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
-    return State(theta, Batches(data, seed), rng.kernel_state(seed, "chain"), source)
+    return State(theta, Batches(data, rng.generator(seed, "data")), rng.kernel_state(seed, "chain"), source)
 
 
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
@@ -137,7 +166,11 @@ def rate(trainer: Any, t: int) -> float:
 
 
 def apply(trainer: Any, state: State, gradient: Parameters) -> None:
-    """Do theta <- theta + rate(t) (g - weight_decay W), with momentum, in place."""
+    """Do theta <- P(theta + rate(t) (g - weight_decay W)), with momentum, in place.
+
+    P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5), and the mean of the iterates is
+    kept (line 7), where those knobs say so.
+    """
     if trainer.weight_decay:
         gradient.W[:] -= np.float32(trainer.weight_decay) * state.theta.W
     if trainer.momentum:
@@ -151,7 +184,16 @@ def apply(trainer: Any, state: State, gradient: Parameters) -> None:
     now = np.float32(rate(trainer, state.update))
     for x, g in zip(state.theta, gradient, strict=True):
         x += now * g
+        if trainer.box:
+            np.clip(x, -trainer.box, trainer.box, out=x)
     state.update += 1
+    if not trainer.average:
+        state.mean, state.averaged = None, 0
+        return
+    state.averaged += 1
+    state.mean = state.mean or Parameters(*(np.zeros(x.shape) for x in state.theta))
+    for mean, x in zip(state.mean, state.theta, strict=True):
+        mean += (x - mean) / state.averaged
 
 
 def _gradient(trainer: Any, state: State, data: np.ndarray) -> Parameters:
@@ -211,11 +253,16 @@ def free_energy(theta: Parameters, v: np.ndarray, x: np.ndarray) -> float:
 
 
 def progress(
-    trainer: Any, state: State, samples: Mapping[str, np.ndarray] | None = None, **stats: float
+    trainer: Any,
+    state: State,
+    samples: Mapping[str, np.ndarray] | None = None,
+    warning: str = "",
+    **stats: float,
 ) -> Progress:
     """Return where a training stands: the statistics of every trainer, and its own ``samples`` and ``stats``.
 
-    Refuses parameters that are no longer finite.
+    The model is the mean of the iterates where the knob ``average`` is on, the statistics are always the last
+    iterate's. Refuses parameters that are no longer finite.
     """
     theta, nan = state.theta, float("nan")
     if not all(np.isfinite(x).all() for x in theta):
@@ -238,7 +285,8 @@ def progress(
             "free_energy_gap": gap,
         }
     inner = {} if samples is None or state.batch is None else dict(samples)
-    return Progress(state.update, RBM(*theta), common | stats, state.seconds, trainer.iterations, inner)
+    rbm = RBM(*(state.mean or theta))
+    return Progress(state.update, rbm, common | stats, state.seconds, trainer.iterations, inner, warning)
 
 
 # Knobs that trainers have in common; a dataclass field belongs to one class, hence functions.
@@ -274,10 +322,22 @@ def weight_decay() -> Any:
     return knob(0.0, 1e-7, 1.0, label="Weight decay", scale="log", zero=True, help=text)
 
 
+def average() -> Any:
+    """Knob: Polyak average."""
+    text = "The model is the mean of all parameters since this was switched on: less noise, and some delay."
+    return knob(False, label="Average", help=text)
+
+
+def box() -> Any:
+    """Knob: largest parameter."""
+    text = "No parameter may leave [-box, box]: chains keep mixing, and updates cannot run away; 0 is no box."
+    return knob(0.0, 0.01, 100.0, label="Box", scale="log", zero=True, help=text)
+
+
 def batch_size() -> Any:
     """Knob: examples an update."""
-    text = "Training examples in one update: fewer are noisier and cheaper."
-    return knob(100, 1, 10_000, label="Batch size", scale="log", help=text)
+    text = "Training examples in one update: fewer are noisier and cheaper; 0 is 100, or all of smaller data."
+    return knob(0, 1, 10_000, label="Batch size", scale="log", zero=True, help=text)
 
 
 def n_chains() -> Any:

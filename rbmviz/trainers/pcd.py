@@ -23,6 +23,8 @@ class PCD:
     momentum: float = parts.momentum()
     weight_decay: float = parts.weight_decay()
     batch_size: int = parts.batch_size()
+    average: bool = parts.average()
+    box: float = parts.box()
     n_chains: int = parts.n_chains()
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:

@@ -66,6 +66,8 @@ class PT:
     momentum: float = parts.momentum()
     weight_decay: float = parts.weight_decay()
     batch_size: int = parts.batch_size()
+    average: bool = parts.average()
+    box: float = parts.box()
     n_chains: int = parts.n_chains()
 
     @property

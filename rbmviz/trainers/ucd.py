@@ -12,6 +12,9 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, parts
 
+TOLERATED = 0.1
+"""Share of pairs cut off above which ``Progress.warning`` says so."""
+
 
 @dataclass
 class Source:
@@ -62,6 +65,8 @@ class UCD:
     momentum: float = parts.momentum()
     weight_decay: float = parts.weight_decay()
     batch_size: int = parts.batch_size()
+    average: bool = parts.average()
+    box: float = parts.box()
     n_chains: int = parts.n_chains()
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
@@ -85,13 +90,20 @@ class UCD:
         """Advance by n updates; the pairs are those of the last one."""
         parts.advance(self, state, n)
         tau, counts = state.source.tau, state.source.counts
+        truncated, warning = float(counts[:, 1].mean()), ""
+        if truncated > TOLERATED:
+            warning = (
+                f"{truncated:.0%} of the pairs had not met after t_max = {self.t_max} sweeps, which biases "
+                "updates: raise t_max, or keep the parameters smaller (learning_rate, weight_decay, box)."
+            )
         return parts.progress(
             self,
             state,
             {"Stopping times (sweeps)": tau},
+            warning,
             tau_mean=float(tau.mean()),
             tau_median=float(np.median(tau)),
             tau_max=float(tau.max()),
             rejected_mean=float(counts[:, 0].mean()),
-            truncated=float(counts[:, 1].mean()),
+            truncated=truncated,
         )
