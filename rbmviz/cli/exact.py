@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
     example = "rbmviz log-likelihood --model bas_pcd --dataset bas"
     command = add_command(commands, "log-likelihood", about, example, run, text)
     _add_method(command)
-    command.add_argument("--dataset", required=True, help="a name or a file")
+    command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
 
 
 def _add_method(command: argparse.ArgumentParser) -> None:

@@ -26,7 +26,10 @@ def add(commands: Any) -> None:
     command.add_argument(
         "file", metavar="F.npz", help="a file of 'rbmviz sample', or any .npz with an array v"
     )
-    command.add_argument("--dataset", help="a name or a file; default: the data that the file's model names")
+    command.add_argument(
+        "--dataset",
+        help="a name, a file, or a folder of images; default: the data that the file's model names",
+    )
     command.add_argument(
         "--model", help="whose free energy tells how far the chain has come; default: the one the file names"
     )

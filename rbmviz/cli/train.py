@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "train", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(trainers, list_trainers())}".replace("%", "%%")
-    command.add_argument("--dataset", required=True, help="a name or a file")
+    command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--trainer", required=True, help=f"one of {', '.join(list_trainers())}")
     command.add_argument(
         "--n-hidden", type=int, default=None, help="hidden units (default: the warm start's, or 16)"
@@ -83,6 +83,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput(f"train: --seed {args.seed} must not be negative.")
     trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
     dataset = load_dataset(args.dataset)
+    parts = " / ".join(f"{len(rows):,}" for rows in (dataset.train, dataset.validation, dataset.test))
+    say(f"{dataset.name}: {parts} examples of {dataset.n_visible} units; {dataset.binarisation}.")
     start = load_model(args.warm_start).rbm if args.warm_start else None
     n_hidden = args.n_hidden or (start.n_hidden if start else 16)
     if start is not None and start.n_hidden != n_hidden:

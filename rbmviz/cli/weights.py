@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
     about = "Importance weights of pop-CD for a random batch of training examples."
     command = add_command(commands, "weights", about, example, run, text)
     command.add_argument("--model", required=True, help="a pretrained name, or a file")
-    command.add_argument("--dataset", required=True, help="a name or a file")
+    command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--k", type=int, default=1, help="Gibbs sweeps (default 1)")
     command.add_argument("--batch", type=int, default=100, help="examples, drawn at random (default 100)")
     command.add_argument("--proposal", choices=PROPOSALS, default="visible", help="default visible")

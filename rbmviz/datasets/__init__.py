@@ -1,41 +1,57 @@
 """Data sets: one file a data set or generator, each a registered function returning one Dataset."""
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rbmviz.datasets.own import SUFFIXES, load_file
-from rbmviz.datasets.raw import SOURCES, fetch, path_of
+from rbmviz.datasets.own import is_path, reader, reader_of_path
+from rbmviz.datasets.raw import SOURCES, fetch, how_to_get, path_of
 from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.registry import datasets
 
-__all__ = ["Dataset", "describe", "fetch", "list_datasets", "load_dataset", "load_file"]
+__all__ = ["Dataset", "describe", "fetch", "list_datasets", "load_bytes", "load_dataset"]
 
 
 def load_dataset(name: str | Path, **options: Any) -> Dataset:
-    """Return a data set by name, or read one from a file (.npz or .csv; see ``load_file``).
+    """Return a data set by name, or one's own from a file or a folder of images.
 
-    What follows an ``@`` is the data set's first option, its variant: ``usps@0.5``, ``mnist@bernoulli``,
-    ``bas@3``. Options may also be given by name: ``load_dataset("bas", size=3)``.
+    A registered name comes before a file or folder of that name (``./bas`` is the folder). Files are
+    ``.npz``, ``.csv``, ``.txt`` or ``.zip``; ``own.py`` says what is read from each.
+
+    What follows an ``@`` is the first option, the variant: ``usps@0.5``, ``mnist@bernoulli``, ``bas@3``,
+    ``photos/@0.3``, ``letters.txt@200``. Options may also be given by name: ``load_dataset("bas", size=3)``.
 
     Raises
     ------
     BadInput
         Where there is no such data set or file, it is not on this machine, or holds what it should not.
     """
-    if Path(name).suffix.lower() in SUFFIXES:
-        return load_file(name)
-    base, _, variant = str(name).partition("@")
-    function = datasets[base]
+    text = str(name)
+    base, at, variant = text.rpartition("@")
+    if not at or (is_path(text) and Path(text).exists()):
+        base, variant = text, ""
+    if base not in list_datasets() and is_path(base):
+        return _called(reader_of_path(Path(base)), base, variant, options)
+    return _called(datasets[base], base, variant, options)
+
+
+def load_bytes(content: bytes, name: str, **options: Any) -> Dataset:
+    """Return a data set from the bytes of a file (an upload); the name's suffix says what they are."""
+    return _called(reader(content, name), name, "", options)
+
+
+def _called(function: Callable[..., Dataset], name: str, variant: str, options: dict[str, Any]) -> Dataset:
+    """Return what the function makes of the options, the variant being its first."""
     known = list(inspect.signature(function).parameters)
     if variant:
         if not known:
-            raise BadInput(f"The data set {base} comes in one form only: leave '@{variant}' out.")
-        options[known[0]] = variant
+            raise BadInput(f"The data set {name} comes in one form only: leave '@{variant}' out.")
+        options = {known[0]: variant, **options}
     for option in options:
         if option not in known:
-            raise BadInput(f"The data set {base} has no option '{option}'.")
+            raise BadInput(f"The data set {name} has no option '{option}'.")
     return function(**options)
 
 
@@ -59,7 +75,7 @@ def describe() -> list[dict[str, str | None]]:
         if path:
             where = str(path)
         elif needs in SOURCES:
-            where = f"missing: run 'rbmviz data get {needs}'"
+            where = f"missing: {how_to_get(needs)}"
         else:
             where = f"bundled with {BUNDLED[name]}" if name in BUNDLED else "generated"
         about = (datasets[name].__doc__ or "").splitlines()[0]

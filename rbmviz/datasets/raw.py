@@ -30,7 +30,7 @@ class Source:
 
     Parameters
     ----------
-    hosts : web folders that hold all files, tried in turn
+    hosts : web folders that hold all files, tried in turn; none where the data are not published
     files : file name -> "md5:..." as published, or None where no checksum was ever published
     decode : file contents by name -> arrays
     shapes : array name -> the shape it has
@@ -44,10 +44,10 @@ class Source:
     content: str | None = None
 
 
-def read_npz(path: str | Path) -> Arrays:
+def read_npz(source: str | Path | io.BytesIO) -> Arrays:
     """Return the arrays of an .npz file; a ValueError says in one line why it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with source if isinstance(source, io.BytesIO) else open(source, "rb") as file:
             if not zipfile.is_zipfile(file):
                 raise ValueError("it is no .npz file, or not a whole one")
             file.seek(0)
@@ -202,16 +202,34 @@ SOURCES = {
         {"x": (16_242, 100), "y": (16_242,), "words": (100,), "groups": (4,)},
         content="e431d852ee63bb0357ab8379c11bf523815617b14867a6f605acdfdd16f6b2a3",
     ),
+    "reviews": Source(
+        (),
+        {},
+        lambda files: {},
+        {"x_train": (32_776, 125), "x_valid": (4097, 125), "x_test": (4098, 125)}
+        | {"n_features": (), "stems": (1000,)},
+    ),
 }
+
+ALSO = {"reviews": "reviews_bow"}
+"""Another name under which an array file is looked for."""
 
 
 def path_of(name: str) -> Path | None:
     """Return the file that ``arrays`` would read, None where there is none."""
     folders = [Path(os.environ["RBMVIZ_DATA_DIR"])] if os.environ.get("RBMVIZ_DATA_DIR") else []
     for folder in [*folders, cache_dir() / "data"]:
-        if (folder / f"{name}.npz").is_file():
-            return folder / f"{name}.npz"
+        for file in (name, ALSO.get(name, name)):
+            if (folder / f"{file}.npz").is_file():
+                return folder / f"{file}.npz"
     return None
+
+
+def how_to_get(name: str) -> str:
+    """Say where the data come from that are not on this machine."""
+    if not SOURCES[name].hosts:
+        return "there is no public download"
+    return f"run 'rbmviz data get {name}'"
 
 
 def arrays(name: str) -> Arrays:
@@ -222,11 +240,11 @@ def arrays(name: str) -> Arrays:
     BadInput
         Where the file is not there (how to get it), or does not hold what it should.
     """
-    path = path_of(name)
+    path, file = path_of(name), ALSO.get(name, name)
     if path is None:
         raise BadInput(
-            f"The data of '{name}' are not on this machine: run 'rbmviz data get {name}', or let "
-            f"RBMVIZ_DATA_DIR name a folder that holds {name}.npz."
+            f"The data of '{name}' are not on this machine: {how_to_get(name)}, "
+            f"{'or' if SOURCES[name].hosts else 'so'} let RBMVIZ_DATA_DIR name a folder with {file}.npz."
         )
     try:
         found = read_npz(path)
@@ -259,6 +277,11 @@ def fetch(name: str) -> Path:
     if target.is_file():
         return target
     source, mirror = SOURCES[name], os.environ.get("RBMVIZ_DATA_MIRROR")
+    if not source.hosts:
+        raise BadInput(
+            f"There is no public download of '{name}': let RBMVIZ_DATA_DIR name a folder that holds "
+            f"{ALSO[name]}.npz."
+        )
     if mirror and not mirror.startswith(("http://", "https://")):
         raise BadInput(
             f"RBMVIZ_DATA_MIRROR = '{mirror}' is no web address: begin it with http:// or https://."

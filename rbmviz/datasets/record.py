@@ -17,7 +17,7 @@ class Dataset:
         Registered name, with the binarisation or size where it is not the usual one (``usps@0.5``,
         ``bas@3``); ``load_dataset`` takes it back.
     train, validation, test : uint8 (n, n_visible), values 0 and 1, read-only
-        Parts may be empty where the data has none.
+        Validation and test may be empty where the data has none; the training examples must differ.
     train_labels, validation_labels, test_labels : int64 (n,) or None
         Indices into ``classes``.
     classes : tuple of str
@@ -30,6 +30,11 @@ class Dataset:
         Whose data, and under which terms where they are known.
     scored_on : str
         Name of a data set with the same validation and test parts that needs no download; else "".
+
+    Raises
+    ------
+    BadInput
+        Where a part is not uint8 rows of 0 and 1, or the training examples are none or all the same.
     """
 
     name: str
@@ -52,7 +57,18 @@ class Dataset:
             if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != self.train.shape[1]:
                 raise BadInput(f"{self.name}: {part} must be uint8 rows as wide as the training part.")
             if rows.size and rows.max() > 1:
-                raise BadInput(f"{self.name}: {part} holds values other than 0 and 1; binarise it first.")
+                raise BadInput(
+                    f"{self.name}: {part} holds values other than 0 and 1; binarise it first, by a threshold "
+                    "(rows > 127) or a draw."
+                )
+        if not self.train.size:
+            raise BadInput(f"{self.name} has no training examples, or none with a value; give it some.")
+        if not (self.train[1:] != self.train[0]).any():
+            raise BadInput(
+                f"{self.name}: there is nothing to learn, as no training example differs from another "
+                f"({len(self.train):,} of them; binarisation: {self.binarisation}); choose other data, or "
+                "another threshold."
+            )
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
