@@ -83,8 +83,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput(f"train: --seed {args.seed} must not be negative.")
     trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
     dataset = load_dataset(args.dataset)
-    parts = " / ".join(f"{len(rows):,}" for rows in (dataset.train, dataset.validation, dataset.test))
-    say(f"{dataset.name}: {parts} examples of {dataset.n_visible} units; {dataset.binarisation}.")
     start = load_model(args.warm_start).rbm if args.warm_start else None
     n_hidden = args.n_hidden or (start.n_hidden if start else 16)
     if start is not None and start.n_hidden != n_hidden:
@@ -140,6 +138,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "out": str(out),
         "updates": last.update,
         "seconds": last.seconds,
+        "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
         "log_likelihood": rows[-1].get("log_likelihood"),
         "scores": model.meta.get("scores"),
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
@@ -154,4 +153,5 @@ def text(result: dict[str, Any]) -> str:
     """Say it for people."""
     likelihood = result["log_likelihood"]
     known = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f} nats"
-    return f"{result['updates']:,} updates in {result['seconds']:.1f} s{known} -> {result['out']}"
+    done = f"{result['updates']:,} updates in {result['seconds']:.1f} s{known} -> {result['out']}"
+    return f"{done}\ntrained on {result['data']}"
