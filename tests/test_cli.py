@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rbmviz
-from rbmviz import BadInput, make_sampler, sample, save_model
+from rbmviz import BadInput, make_sampler, registry, sample, save_model
 from rbmviz.cli import main
 from rbmviz.models import load_model
 
@@ -259,6 +259,81 @@ def test_a_training_that_diverges_leaves_the_last_finite_model(capsys, tmp_path)
     assert model.meta["updates"] > 0
     assert f"({model.meta['updates']:,} updates) is kept" in message
     assert model.meta["knobs"]["iterations"] == 1000
+
+
+@pytest.mark.parametrize("every", [[], ["--checkpoint-every", 20]])
+def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monkeypatch, every):
+    """The interrupt comes in the middle of update 47; a fresh process goes on from 40."""
+    words = ["train", "--dataset", "bas", "--trainer", "fpcd", "--n-hidden", 5, "--iterations", 100]
+    words += ["--momentum", 0.5, "--average", "true", "--every", 10, "--seed", 3, *every]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole.mkdir()
+    cut.mkdir()
+    files = {x: ["--out", x / "m.safetensors", "--history", x / "h.csv"] for x in (whole, cut)}
+    run(capsys, *words, *files[whole])
+    assert not (whole / "m.checkpoint").exists()
+
+    fpcd, calls = registry.trainers["fpcd"], []
+    negative = fpcd.negative
+
+    def stopped(self, state, theta, data):
+        calls.append(state.update)
+        found = negative(self, state, theta, data)
+        if len(calls) == 48:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fpcd, "negative", stopped)
+        assert main([str(word) for word in [*words, *files[cut], "--json"]]) == 130
+    told = capsys.readouterr()
+    result = json.loads(told.out)
+    assert (result["interrupted"], result["updates"]) == (True, 40)
+    assert result["checkpoint"] == str(cut / "m.checkpoint")
+    assert "model after 40 updates is kept; --resume goes on" in told.err
+    assert load_model(cut / "m.safetensors").meta["updates"] == 40
+    again = [sys.executable, "-m", "rbmviz", *map(str, [*words, *files[cut], "--resume"])]
+    subprocess.run(again, check=True, capture_output=True)
+    assert (cut / "m.safetensors").read_bytes() == (whole / "m.safetensors").read_bytes()
+    histories = [list(csv.DictReader((x / "h.csv").read_text().splitlines())) for x in (whole, cut)]
+    assert len(histories[0]) == len(histories[1]) == 10
+    for a, b in zip(*histories, strict=True):
+        assert {**a, "seconds": 0} == {**b, "seconds": 0}
+    seconds = [float(row["seconds"]) for row in histories[1]]
+    assert seconds == sorted(seconds)
+    assert not (cut / "m.checkpoint").exists()
+
+
+def test_what_cannot_be_resumed(capsys, tmp_path):
+    words = ["train", "--dataset", "bas", "--trainer", "cd", "--n-hidden", 5, "--iterations", 20]
+    words += ["--out", tmp_path / "m.safetensors"]
+    checkpoint = tmp_path / "m.checkpoint"
+    assert f"There is no checkpoint '{checkpoint}'" in refused(capsys, *words, "--resume")
+    data, trainer = rbmviz.load_dataset("bas"), rbmviz.make_trainer("cd")
+    steps = rbmviz.train(data, trainer, 5, 20)
+    next(steps)
+    checkpoint.write_bytes(steps.checkpoint()[:-1])
+    assert f"'{checkpoint}': The checkpoint is damaged" in refused(capsys, *words, "--resume")
+    checkpoint.write_bytes(b"x")
+    assert "not a checkpoint" in refused(capsys, *words, "--resume")
+    checkpoint.write_bytes(steps.checkpoint())
+    assert "seed = 0, not 1" in refused(capsys, *words, "--resume", "--seed", 1)
+    (tmp_path / "h.csv").write_text("a,b\n1,2\n")
+    other = ["--history", tmp_path / "h.csv"]
+    assert "not the history of this training" in refused(capsys, *words, "--resume", *other)
+    assert run(capsys, *words, "--resume")["updates"] == 20
+    assert "one update at a time" in refused(capsys, *words, "--every", 0)
+
+
+def test_pairs_cut_off_are_told(capsys, tmp_path, model_file):
+    words = ["train", "--dataset", "bas", "--trainer", "ucd", "--t-max", 2, "--iterations", 400]
+    words += ["--learning-rate", 1, "--out", tmp_path / "m.safetensors", "--json"]
+    assert main([str(word) for word in words]) == 0
+    told = capsys.readouterr()
+    result = json.loads(told.out)
+    assert result["truncated"] > 0.1
+    assert "of the pairs had not met after t_max = 2 sweeps" in result["warning"]
+    assert result["warning"] in told.err
 
 
 def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):

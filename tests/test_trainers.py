@@ -271,7 +271,14 @@ def test_rules():
     assert parts.rate(dataclasses.replace(trainer, schedule="inverse_sqrt"), 3) == 0.5
 
 
-LIVE = {"learning_rate": 0.7, "schedule": "inverse_sqrt", "iterations": 41, "momentum": 0.5, "k": 3}
+LIVE = {
+    "n_chains": 33,
+    "learning_rate": 0.7,
+    "schedule": "inverse_sqrt",
+    "iterations": 41,
+    "momentum": 0.5,
+    "k": 3,
+}
 LIVE |= {"weight_decay": 0.2, "batch_size": 7, "eps_fast": 0.5, "alpha": 0.1, "t_max": 2, "max_sweeps": 1}
 LIVE |= {
     "average": True,
@@ -296,7 +303,7 @@ def test_live_knobs_act_from_the_next_update_on(name, bits):
         return tuned.step(state, 3).rbm
 
     plain = after()
-    fixed = {"n_chains", "n_temperatures"}
+    fixed = {"n_temperatures", *(["n_chains"] if name not in ("cd", "pop_cd") else [])}
     for knob in knobs_of(base).values():
         assert knob.live == (knob.name not in fixed)
         if knob.live and knob.name not in more:
@@ -470,6 +477,21 @@ def test_sweeps_have_the_models_transition(start):
     p_h = np.prod(np.where(h == 1, start.mean_hidden(v0[0]), 1 - start.mean_hidden(v0[0])), axis=1)
     want = p_h @ start.mean_visible(h)
     assert np.abs(v.mean(axis=0) - want).max() < 5 * 0.5 / np.sqrt(20_000)
+
+
+@pytest.mark.parametrize("name", ["cd", "pop_cd"])
+def test_chains_that_start_at_examples_of_their_own(start, bits, name):
+    """Their law is one sweep from the whole training set, not from the mini-batch; pop-CD's before weights."""
+    trainer = make_trainer(name, n_chains=10_000, batch_size=1)
+    state = trainer.init(start, bits, 0)
+    parts.gradient(trainer, state, bits[:1])
+    assert state.samples.shape == (10_000, 6)
+    h = np.array(list(np.ndindex(2, 2, 2, 2)))
+    up = start.mean_hidden(bits)[:, None]
+    p_h = np.prod(np.where(h == 1, up, 1 - up), axis=2)
+    want = (p_h @ start.mean_visible(h)).mean(axis=0)
+    assert np.abs(state.samples.mean(axis=0) - want).max() < 5 * 0.5 / np.sqrt(10_000)
+    assert np.abs(p_h[0] @ start.mean_visible(h) - want).max() > 0.1
 
 
 def test_divergence_is_said(bits):

@@ -20,7 +20,7 @@ from rbmviz.models import load_model
 from rbmviz.rbm import Model, save_model, write_whole
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.trainers import list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers import STATS, list_trainers, make_trainer, train, trained_model
 
 ENUMERABLE = 16
 """Models whose smaller layer has at most so many units get their exact likelihood in every history row."""
@@ -52,7 +52,19 @@ def add(commands: Any) -> None:
         "--score", action="store_true", help="store ISL of 10,000 samples and the reference lines"
     )
     command.add_argument("--out", required=True, metavar="M.safetensors", help="the model file")
-    command.add_argument("--history", metavar="H.csv", help="statistics of training, a hundred rows")
+    command.add_argument("--history", metavar="H.csv", help="statistics of training, a row a step")
+    command.add_argument("--every", type=int, metavar="N", help="updates a step (default: a hundredth)")
+    command.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from M.checkpoint, which an interrupted training leaves beside M, to the same bits",
+    )
+    command.add_argument(
+        "--checkpoint-every",
+        type=int,
+        metavar="N",
+        help="also write the checkpoint after the first step past every N updates, in case of a crash",
+    )
 
 
 def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
@@ -71,16 +83,39 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
     return {"scores": {"isl_10000": isl}, "reference": references}
 
 
+def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, Any]]:
+    """Return the rows that an interrupted training wrote, up to where it resumes."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    if any(set(row) != columns for row in rows):
+        raise BadInput(f"'{path}' is not the history of this training: name another file, or remove it.")
+    return [row for row in rows if int(row["update"]) <= updates]
+
+
+def write_history(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write the rows as CSV."""
+    content = io.StringIO()
+    writer = csv.DictWriter(content, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, content.getvalue().encode())
+
+
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Train, write the model (and the history), return how it went."""
-    out = Path(args.out)
+    out, history = Path(args.out), Path(args.history) if args.history else None
+    checkpoint = out.with_suffix(".checkpoint")
     if out.suffix != ".safetensors":
         raise BadInput(f"train: '{out}' must end in .safetensors.")
-    for path in filter(None, (args.out, args.history)):
-        if not Path(path).parent.is_dir():
-            raise BadInput(f"The folder '{Path(path).parent}' does not exist; make it, or name another file.")
+    for path in filter(None, (out, history)):
+        if not path.parent.is_dir():
+            raise BadInput(f"The folder '{path.parent}' does not exist; make it, or name another file.")
     if args.seed < 0:
         raise BadInput(f"train: --seed {args.seed} must not be negative.")
+    if args.resume and not checkpoint.is_file():
+        raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to begin anew.")
     trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
     dataset = load_dataset(args.dataset)
     start = load_model(args.warm_start).rbm if args.warm_start else None
@@ -88,19 +123,36 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if start is not None and start.n_hidden != n_hidden:
         raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave --n-hidden {n_hidden} out.")
     exact = min(dataset.n_visible, n_hidden) <= ENUMERABLE
-    rows: list[dict[str, float]] = []
-    last, interrupted, diverged = None, False, None
-    steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start)
-    bar = tqdm(total=args.iterations, unit="update", file=sys.stderr, disable=None)
+    resume = checkpoint.read_bytes() if args.resume else None
+    try:
+        steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start, args.every, resume)
+    except BadInput as error:
+        raise (BadInput(f"'{checkpoint}': {error}") if resume else error) from None
+    begun = saved = steps.state.update
+    columns = {"update", "seconds", *STATS, *trainer.inner, *(["log_likelihood"] if exact else [])}
+    rows = read_history(history, columns, begun) if history and args.resume else []
+    last, kept, warning, interrupted, diverged = None, None, "", False, None
+    bar = tqdm(total=args.iterations, initial=begun, unit="update", file=sys.stderr, disable=None)
     # One thread: sums come out in one order, so that a command rebuilds a model bit for bit.
     with threadpool_limits(limits=1, user_api="blas"), bar:
         try:
             for last in steps:
+                # What is kept is taken between two steps: an interrupt leaves a step half done.
+                kept = steps.checkpoint()
                 row = {"update": last.update, "seconds": last.seconds, **last.stats}
                 if exact:
                     row["log_likelihood"] = metrics.log_likelihood(last.rbm, dataset.train)
                 rows.append(row)
+                if last.warning:
+                    warning = f"After {last.update:,} updates {last.warning}"
+                if args.checkpoint_every and last.update - saved >= args.checkpoint_every:
+                    if history:
+                        write_history(history, rows)
+                    write_whole(checkpoint, kept)
+                    saved = last.update
                 bar.update(last.update - bar.n)
+            if last is None:  # the checkpoint was of the end
+                last = steps.trainer.step(steps.state, 0)
         except KeyboardInterrupt:
             interrupted = True
         except BadInput as error:
@@ -117,21 +169,22 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         + [f"--out {out.name}"]
     )
     model = trained_model(dataset, trainer, last, args.seed, command=command)
+    likelihood = metrics.log_likelihood(last.rbm, dataset.train) if exact else None
     if exact:
-        likelihood = rows[-1]["log_likelihood"]
         model = Model(model.rbm, model.rates, {**model.meta, "scores": {"log_likelihood": likelihood}})
     if args.score and not interrupted and not diverged:
         say("Scoring 10,000 samples of each sampler.")
-        found = scores(model, dataset)
-        found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
-        model = Model(model.rbm, model.rates, {**model.meta, **found})
+        try:
+            found = scores(model, dataset)
+            found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
+            model = Model(model.rbm, model.rates, {**model.meta, **found})
+        except KeyboardInterrupt:
+            interrupted = True
     save_model(model, out)
-    if args.history:
-        content = io.StringIO()
-        writer = csv.DictWriter(content, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_whole(args.history, content.getvalue().encode())
+    if history and rows:
+        write_history(history, rows)
+    if warning:
+        say(warning)
     if diverged:
         raise BadInput(f"{diverged} The last finite model ({last.update:,} updates) is kept in '{out}'.")
     result: dict[str, Any] = {
@@ -139,13 +192,20 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "updates": last.update,
         "seconds": last.seconds,
         "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
-        "log_likelihood": rows[-1].get("log_likelihood"),
+        "log_likelihood": likelihood,
         "scores": model.meta.get("scores"),
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
+    if "truncated" in last.stats:
+        result["truncated"] = last.stats["truncated"]
+    if warning:
+        result["warning"] = warning
     if interrupted:
-        result["interrupted"] = True
-        say(f"Interrupted: the model after {last.update:,} updates is kept.")
+        write_whole(checkpoint, kept or steps.checkpoint())
+        result |= {"interrupted": True, "checkpoint": str(checkpoint)}
+        say(f"Interrupted: the model after {last.update:,} updates is kept; --resume goes on from there.")
+    else:
+        checkpoint.unlink(missing_ok=True)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Contrastive divergence: the negative chains start at the mini-batch itself. The skeleton to copy."""
+"""Contrastive divergence: the negative chains start at the data. The skeleton to copy."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from rbmviz.trainers import Progress, parts
 
 @trainer("cd", label="CD-k", paper="Hinton (2002); population CD, section 2")
 class CD:
-    """Negative statistics from k Gibbs sweeps that start at the mini-batch."""
+    """Negative statistics from k Gibbs sweeps that start at the mini-batch, or at ``n_chains`` examples."""
 
     inner: ClassVar[dict[str, str]] = {}
 
@@ -23,6 +23,7 @@ class CD:
     momentum: float = parts.momentum()
     weight_decay: float = parts.weight_decay()
     batch_size: int = parts.batch_size()
+    n_chains: int = parts.n_starts()
     average: bool = parts.average()
     box: float = parts.box()
 
@@ -32,7 +33,7 @@ class CD:
 
     def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        v = data
+        v = parts.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data
         for _ in range(self.k):
             v = parts.sweep(theta, v, state.rng)
         state.samples = v

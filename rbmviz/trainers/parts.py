@@ -125,6 +125,7 @@ class State:
     theta: Parameters
     batches: Batches
     rng: np.ndarray
+    starts: np.random.Generator
     source: Any
     velocity: Parameters | None = None
     mean: Parameters | None = None
@@ -147,12 +148,19 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
     if trainer.batch_size > len(data):
         raise too_large(trainer.batch_size, len(data))
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
-    return State(theta, Batches(data, rng.generator(seed, "data")), rng.kernel_state(seed, "chain"), source)
+    batches = Batches(data, rng.generator(seed, "data"))
+    return State(theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), source)
 
 
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
     """Return persistent chains begun at fair random bits, float32 (n, n_visible)."""
     return rng.generator(seed, "chains").integers(0, 2, (n, n_visible)).astype(np.float32)
+
+
+def random_starts(state: State, n: int) -> np.ndarray:
+    """Return n training examples drawn with replacement, uint8 (n, n_visible): starts of chains."""
+    data = state.batches.data
+    return data[state.starts.integers(len(data), size=n)]
 
 
 def rate(trainer: Any, t: int) -> float:
@@ -344,6 +352,12 @@ def n_chains() -> Any:
     """Knob: persistent chains."""
     text = "Persistent chains that estimate the model's side: more chains, less noise."
     return knob(100, 1, 10_000, label="Chains", scale="log", live=False, help=text)
+
+
+def n_starts() -> Any:
+    """Knob: chains of the trainers that start anew at every update."""
+    text = "Chains of an update, begun at training examples of their own; 0 begins them at the mini-batch."
+    return knob(0, 1, 10_000, label="Chains", scale="log", zero=True, help=text)
 
 
 def k() -> Any:

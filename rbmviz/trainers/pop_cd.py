@@ -148,6 +148,7 @@ class PopCD:
     momentum: float = parts.momentum()
     weight_decay: float = parts.weight_decay()
     batch_size: int = parts.batch_size()
+    n_chains: int = parts.n_starts()
     average: bool = parts.average()
     box: float = parts.box()
 
@@ -158,7 +159,8 @@ class PopCD:
 
     def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        found = populate(theta, data, self.k, self.proposal, self.mixture, state.rng)
+        v0 = parts.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data
+        found = populate(theta, v0, self.k, self.proposal, self.mixture, state.rng)
         state.source, state.samples = found, found.v
         weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
         h = parts.mean_hidden(theta, found.v)

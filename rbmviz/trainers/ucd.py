@@ -18,10 +18,9 @@ TOLERATED = 0.1
 
 @dataclass
 class Source:
-    """Random states of the pairs, the stream of their starts, and what the last update saw."""
+    """Random states of the pairs, and what the last update saw."""
 
     states: np.ndarray
-    starts: np.random.Generator
     tau: np.ndarray
     counts: np.ndarray
 
@@ -72,14 +71,14 @@ class UCD:
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         tau, counts = np.full(self.n_chains, np.nan), np.full((self.n_chains, 3), np.nan)
-        source = Source(pair_states(self.n_chains, seed), rng.generator(seed, "starts"), tau, counts)
+        source = Source(pair_states(self.n_chains, seed), tau, counts)
         return parts.start(self, rbm, data, seed, source)
 
     def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
         n = len(source.states)
-        v0 = state.batches.data[source.starts.integers(len(state.batches.data), size=n)]
+        v0 = parts.random_starts(state, n)
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)
         source.tau, source.counts = run_pairs(
             RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums
