@@ -3,26 +3,25 @@
 The browser asks, so a slow one gets fewer frames and a hidden one gets none. A message from it is JSON:
 a ``Wish`` asks for the next frame, ``{"tune": key, "knobs": {...}}`` changes knobs of a panel. A frame is
 one binary message: the length of a JSON header (uint32, little endian), the header, then the bytes that
-the header announces, panel by panel.
+the header announces, panel by panel (see ``wire``).
 """
 
 import asyncio
 import contextlib
 import gc
 import json
-import time
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
-import numpy as np
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
 from app.state import hub
-from rbmviz.session import Race, Snapshot
+from app.wire import Sent, Wish, news_of
+from rbmviz.session import Race
 
 UNKNOWN = 4403
 """Close code for a token or origin that is not ours: the page must not try again."""
@@ -30,30 +29,8 @@ UNKNOWN = 4403
 UNSUPPORTED = 1003
 """Close code of the standard for a message that makes no sense."""
 
-STRIP_SECONDS = 0.5
-"""Class strips and scores change slowly: sent this often."""
-
 QUIET_SECONDS = 5.0
 """Paused runs have no news; a frame is sent at least this often, so that dead connections are found."""
-
-
-class Wish(NamedTuple):
-    """What a browser can show next; where it changes, the browser forgets what it had."""
-
-    fps: float
-    view: str  # "sequence", or "single": only the newest sample, with its mean
-    pixels: str  # "binary" or "mean"
-    cells: int
-    n_visible: int
-    panels: list[int]
-
-
-class Sent(NamedTuple):
-    """What a browser already has of one panel."""
-
-    run: int
-    n: int
-    strip_at: float
 
 
 class Viewer:
@@ -71,50 +48,18 @@ class Viewer:
             self._sent.clear()
         heads, parts = [], []
         for key, snapshot in self._race.snapshots():
-            if key in wish.panels and snapshot.frames.n_visible == wish.n_visible:
-                head, pictures = self._panel(key, snapshot, wish)
-                heads.append(head)
-                parts += pictures
+            if key not in wish.panels:
+                continue
+            sent = self._sent.get(key)
+            if sent is None or sent.run != snapshot.run:
+                sent = self._sent[key] = Sent(snapshot.run)
+            news = news_of(snapshot, wish, sent)
+            if news is not None:
+                common = {"run": snapshot.run, "status": snapshot.status, "error": snapshot.error}
+                heads.append({"key": key, **common, "n": snapshot.n, "seconds": snapshot.seconds, **news[0]})
+                parts += news[1]
         header = json.dumps({"wish": wish._asdict(), "panels": heads}).encode()
         return b"".join([len(header).to_bytes(4, "little"), header, *parts])
-
-    def _panel(self, key: int, shown: Snapshot, wish: Wish) -> tuple[dict[str, Any], list[bytes]]:
-        sent = self._sent.get(key)
-        if sent is None or sent.run != shown.run:
-            sent = Sent(shown.run, 0, 0.0)
-        frames = shown.frames
-        fresh = min(shown.n - sent.n, len(frames.v), wish.cells if wish.view == "sequence" else 1)
-        newest = slice(len(frames.v) - fresh, None)
-        parts = []
-        if wish.pixels == "binary" or wish.view == "single":
-            parts.append(frames.v[newest].tobytes())
-        if wish.pixels == "mean" or wish.view == "single":
-            parts.append(frames.p[newest].tobytes())
-        head: dict[str, Any] = {
-            "key": key,
-            "run": shown.run,
-            "status": shown.status,
-            "error": shown.error,
-            "n": shown.n,
-            "cells": fresh,
-            "seconds": shown.seconds,
-            "sweeps": shown.sweeps,
-            "switches": shown.switches,
-            "spurious": shown.spurious,
-            "drift": shown.drift,
-            "isl": None if shown.newest is None else shown.newest.isl,
-            "strip": None,
-        }
-        now = time.monotonic()
-        strip_at = sent.strip_at
-        if shown.occupancy is not None and shown.occupancy.size and now - strip_at > STRIP_SECONDS:
-            totals = shown.occupancy.sum(axis=1, keepdims=True)
-            shares = np.rint(255 * shown.occupancy / np.maximum(totals, 1)).astype(np.uint8)
-            head["strip"] = [*shares.shape, shown.bin_width]
-            parts.append(shares.tobytes())
-            strip_at = now
-        self._sent[key] = Sent(shown.run, shown.n, strip_at)
-        return head, parts
 
 
 def _of_this_page(socket: WebSocket) -> bool:

@@ -9,4 +9,6 @@ import streamlit as st
 
 from app.live import lifespan, routes
 
-app = st.App(Path(__file__).with_name("shell.py"), routes=routes, lifespan=lifespan)
+# Inside the folder: were it beside a folder "pages", Streamlit would serve those files without it.
+shell = Path(__file__).parent / "pages" / "shell.py"
+app = st.App(shell, routes=routes, lifespan=lifespan)

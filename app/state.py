@@ -10,14 +10,18 @@ import tempfile
 import weakref
 from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model
-from rbmviz.session import Race, Setting
+from rbmviz.session import Race
+from rbmviz.session.race import Shared
+
+S = TypeVar("S", bound=Shared)
 
 
 @st.cache_resource(show_spinner=False)
@@ -33,16 +37,26 @@ def _threads(token: str, _race: Race) -> Race:
     return _race
 
 
-def session_race(setting: Setting, rate: float) -> tuple[Race, str, bool]:
-    """Return this session's race, its token, and whether it was made just now."""
-    fresh = "race" not in st.session_state
+def session_race(page: str, setting: S, rate: float) -> tuple[Race[S], str, bool]:
+    """Return this session's race of a page, its token, and whether it was made just now."""
+    races = st.session_state.setdefault("races", {})
+    fresh = page not in races
     if fresh:
-        st.session_state.race = Race(setting, rate)
-        st.session_state.token = secrets.token_urlsafe(24)
-    race, token = st.session_state.race, st.session_state.token
+        races[page] = Race(setting, rate), secrets.token_urlsafe(24)
+    race, token = races[page]
     hub()[token] = race
     _threads(token, race)
     return race, token, fresh
+
+
+def race_of(page: str) -> Race[Any]:
+    """Return this session's race of a page that has been drawn."""
+    return st.session_state.races[page][0]
+
+
+def trained_models() -> dict[str, Model]:
+    """Return the models that this session has sent from the Train page, by name."""
+    return st.session_state.setdefault("trained", {})
 
 
 @st.cache_resource(show_spinner=False)
@@ -67,6 +81,12 @@ def uploaded(name: str, content: bytes) -> Model:
 def data(name: str) -> Dataset:
     """Load a data set, once for all sessions."""
     return load_dataset(name)
+
+
+@st.cache_resource(scope="session", show_spinner=False)
+def uploaded_data(name: str, content: bytes, rule: str) -> Dataset:
+    """Read an uploaded data file; the same file is the same object, so that its runs go on."""
+    return load_bytes(content, name, **({} if name.lower().endswith(".txt") else {"binarise": rule}))
 
 
 @st.cache_resource(show_spinner=False)

@@ -14,42 +14,54 @@ from PIL import Image
 
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.samplers import Sampler, list_samplers
-from rbmviz.session import Frames, Race, Snapshot
+from rbmviz.session import Frames, Race, SamplingRun, SamplingSnapshot, TrainingPlan, TrainingSnapshot
+from rbmviz.trainers import list_trainers
 
-# One colour for one algorithm, everywhere; the four of the paper first, then in the order of their names.
+# One colour for one algorithm, everywhere; what a trainer and a sampler share has one colour, too. After
 # Okabe and Ito's palette: told apart by colour-blind eyes, on white and on black.
 KNOWN = {
     "gibbs": "#0088cc",
+    "cd": "#0088cc",
     "rates_fpcd": "#e8590c",
+    "fpcd": "#e8590c",
     "rates_herding": "#0ca678",
+    "herding": "#0ca678",
     "sample_penalization": "#c678b4",
+    "pcd": "#7a6ff0",
+    "pop_cd": "#d6336c",
+    "ucd": "#5c940d",
+    "pt": "#a0522d",
+    "exact": "#808080",
 }
 GREY = "#808080"
-MORE = ("#d9a400", "#7a6ff0", "#8c8c8c", "#a0522d")
+MORE = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
 
 
-def colour(sampler_name: str) -> str:
-    """Return the colour of an algorithm."""
-    others = [name for name in list_samplers() if name not in KNOWN]
-    return KNOWN.get(sampler_name) or MORE[others.index(sampler_name) % len(MORE)]
+def colour(name: str) -> str:
+    """Return the colour of a sampler or trainer."""
+    others = [other for other in (*list_samplers(), *list_trainers()) if other not in KNOWN]
+    return KNOWN.get(name) or MORE[others.index(name) % len(MORE)]
 
 
-def about(sampler: type | Sampler) -> str:
+def about(algorithm: Any) -> str:
     """Return a paragraph on an algorithm, with its source."""
-    cls = sampler if isinstance(sampler, type) else type(sampler)
+    cls = type(algorithm)
     return f"{' '.join((cls.__doc__ or '').split())} Source: {cls.paper}."  # type: ignore[attr-defined]
 
 
-def titles(samplers: Sequence[Sampler]) -> list[str]:
-    """Name samplers so that no two names are alike: the knobs in which namesakes differ are added."""
+def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
+    """Name algorithms so that no two names are alike: the knobs in which namesakes differ are added.
+
+    origins : where each of them began, "" for the usual place
+    """
     named = []
-    for sampler in samplers:
-        namesakes = [other for other in samplers if other.name == sampler.name]
+    for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
+        namesakes = [other for other in algorithms if other.name == algorithm.name]
         differing = [
-            knob for knob in knobs_of(sampler) if len({values_of(other)[knob] for other in namesakes}) > 1
+            knob for knob in knobs_of(algorithm) if len({values_of(other)[knob] for other in namesakes}) > 1
         ]
-        knobs = ", ".join(f"{knob} {_short(values_of(sampler)[knob])}" for knob in differing)
-        named.append(f"{sampler.label} ({knobs})" if knobs else sampler.label)
+        knobs = ", ".join(f"{knob} {_short(values_of(algorithm)[knob])}" for knob in differing)
+        named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
     counts: dict[str, itertools.count[int]] = {}
     return [
         name if named.count(name) == 1 else f"{name} #{next(counts.setdefault(name, itertools.count(1)))}"
@@ -68,7 +80,7 @@ class Reference(NamedTuple):
     isl: float
 
 
-def curve_rows(named: Iterable[tuple[str, Snapshot]]) -> list[dict[str, Any]]:
+def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> list[dict[str, Any]]:
     """Return all points of all ISL curves, the newest value of each run at its end."""
     rows = []
     for name, snapshot in named:
@@ -92,7 +104,7 @@ def curve_rows(named: Iterable[tuple[str, Snapshot]]) -> list[dict[str, Any]]:
 CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta")
 
 
-def curves_csv(named: Iterable[tuple[str, Snapshot]]) -> bytes:
+def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]]) -> bytes:
     """Return the ISL curves as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, CURVE_COLUMNS, lineterminator="\n")
@@ -102,7 +114,7 @@ def curves_csv(named: Iterable[tuple[str, Snapshot]]) -> bytes:
 
 
 def isl_chart(
-    named: Sequence[tuple[str, Snapshot]], reference: Reference | None, against: str
+    named: Sequence[tuple[str, SamplingSnapshot]], reference: Reference | None, against: str
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the data and the Vega-Lite spec of the ISL curves; ``against`` is "n" or "seconds".
 
@@ -111,8 +123,8 @@ def isl_chart(
     rows = [row for row in curve_rows(named) if row["n"] >= 5 and row["seconds"] > 0]
     data = pd.DataFrame(rows, columns=list(CURVE_COLUMNS))
     names = [name for name, _ in named]
-    colours = [colour(snapshot.sampler.name) for _, snapshot in named]
-    dashes = _dashes([snapshot.sampler.name for _, snapshot in named])
+    colours = [colour(snapshot.algorithm.name) for _, snapshot in named]
+    dashes = _dashes([snapshot.algorithm.name for _, snapshot in named])
     scale = alt.Scale(type="log", nice=False)
     axis = alt.Axis(format="~s", tickCount=8, grid=False)
     x = alt.X(f"{against}:Q", scale=scale, axis=axis)
@@ -148,15 +160,20 @@ def isl_chart(
                 x=alt.value(0), y="isl:Q", text="label:N"
             ),
         ]
-    spec = alt.layer(*layers).properties(height=300).to_dict()
-    # The curves are the data given beside the spec; the reference line keeps its own.
+    return data, _live_spec(layers, 300)
+
+
+def _live_spec(layers: list[Any], height: int) -> dict[str, Any]:
+    """Return the spec of layers whose data "curves" are given beside it; other data stay inside."""
+    spec = alt.layer(*layers).properties(height=height).to_dict()
     inline = spec.pop("datasets", {})
+    spec.pop("data", None)  # Altair hoists data that all layers share
     for layer in spec["layer"]:
-        source = layer.pop("data")["name"]
+        source = layer.pop("data", {}).get("name")
         if source in inline:
             layer["data"] = {"values": inline[source]}
     spec["usermeta"] = {"embedOptions": {"renderer": "canvas", "actions": False}}
-    return data, spec
+    return spec
 
 
 def _dashes(algorithms: Sequence[str]) -> list[list[int]]:
@@ -189,7 +206,7 @@ def mosaic(frames: Frames, shape: tuple[int, int], cells: int, pixels: str, zoom
 
 
 def mosaics_png(
-    named: Iterable[tuple[str, Snapshot]], shape: tuple[int, int], cells: int, pixels: str
+    named: Iterable[tuple[str, SamplingSnapshot]], shape: tuple[int, int], cells: int, pixels: str
 ) -> bytes:
     """Return all panels side by side, each under its name, as PNG."""
     from PIL import ImageDraw, ImageFont
@@ -218,9 +235,10 @@ def samples_npz(race: Race, names: Sequence[str]) -> bytes:
     arrays: dict[str, Any] = {}
     panels = []
     for i, (panel, name) in enumerate(zip(race.panels, names, strict=True)):
-        first, v = panel.worker.kept()
+        first, v = panel.worker.read(SamplingRun.kept)
         arrays[f"v{i}"] = v
-        panels.append({"array": f"v{i}", "name": name, "first": first, **panel.worker.record().as_json()})
+        log = panel.worker.read(SamplingRun.record).as_json()
+        panels.append({"array": f"v{i}", "name": name, "first": first, **log})
     arrays["meta"] = json.dumps({"model": dict(race.setting.model.meta), "panels": panels})
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)
@@ -248,3 +266,122 @@ def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: st
         lines.append(f'sampler = rbmviz.make_sampler("{sampler.name}"{knobs})')
         lines.append(f"samples_{i} = rbmviz.sample(model, sampler, n=10_000, seed={seed}{start})")
     return "\n".join(lines)
+
+
+# Training
+
+
+def origin_text(plan: TrainingPlan) -> str:
+    """Say where a branch began: "" or `` from CD at 1,200``."""
+    return f" from {plan.origin.path[-1][0]} at {plan.origin.update:,}" if plan.origin else ""
+
+
+def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) -> list[dict[str, Any]]:
+    """Return all points of the log-likelihood curves: mean, and the band around it.
+
+    The band is the range of the replicates; of a single one, two standard errors of AIS.
+    """
+    rows = []
+    for name, snapshot in named:
+        for point in snapshot.likelihoods:
+            values = getattr(point, part)
+            if np.isfinite(values).all():
+                spread = 2 * point.std_error if len(values) == 1 else 0 * values
+                band = {"low": (values - spread).min(), "high": (values + spread).max()}
+                rows.append(_point(name, point, values) | band)
+    return rows
+
+
+def statistic_rows(named: Iterable[tuple[str, TrainingSnapshot]], statistic: str) -> list[dict[str, Any]]:
+    """Return all points of the curves of one statistic, with the range of the replicates."""
+    rows = []
+    for name, snapshot in named:
+        for point in snapshot.traces:
+            values = point.stats.get(statistic)
+            if values is not None and np.isfinite(values).all():
+                rows.append(_point(name, point, values) | {"low": values.min(), "high": values.max()})
+    return rows
+
+
+def _point(name: str, point: Any, values: np.ndarray) -> dict[str, Any]:
+    return {"trainer": name, "update": point.update, "seconds": point.seconds, "value": values.mean()}
+
+
+def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
+    """Return every curve of every replicate as CSV, one value a row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("trainer", "replicate", "update", "seconds", "quantity", "value", "std_error"))
+    for name, snapshot in named:
+        for point in snapshot.likelihoods:
+            for part in ("train", "test"):
+                for r, value in enumerate(getattr(point, part)):
+                    quantity = f"log_likelihood_{part}"
+                    row = (name, r, point.update, point.seconds, quantity, value, point.std_error[r])
+                    writer.writerow(row)
+        for trace in snapshot.traces:
+            for quantity, values in trace.stats.items():
+                for r, value in enumerate(values):
+                    writer.writerow((name, r, trace.update, trace.seconds, quantity, value, ""))
+    return text.getvalue().encode()
+
+
+TRAINING_COLUMNS = ("trainer", "update", "seconds", "value", "low", "high")
+
+
+def training_chart(
+    rows: list[dict[str, Any]],
+    algorithms: Sequence[tuple[str, str]],
+    against: str,
+    title: str,
+    best: float | None = None,
+    log: bool = False,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the data and the Vega-Lite spec of curves with bands, one colour a trainer.
+
+    algorithms : (name of the panel, registered name of its trainer), in order
+    against : "update" or "seconds"
+    best : a line that no curve can pass
+    """
+    if log:
+        rows = [row for row in rows if row["low"] > 0]
+    names = [name for name, _ in algorithms]
+    x = alt.X(f"{against}:Q", axis=alt.Axis(format="~s", tickCount=8, grid=False))
+    x = x.title("Updates" if against == "update" else "Seconds in the trainer")
+    colours = alt.Scale(domain=names, range=[colour(trainer) for _, trainer in algorithms])
+    dashes = alt.Scale(domain=names, range=_dashes([trainer for _, trainer in algorithms]))
+    y = alt.Scale(type="log") if log else alt.Scale(zero=False)
+    base = alt.Chart(alt.NamedData("curves"))
+    legend = alt.Legend(
+        orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=4
+    )
+    band = base.mark_area(opacity=0.2, clip=True).encode(
+        x=x,
+        y=alt.Y("low:Q", title=title, scale=y),
+        y2="high:Q",
+        color=alt.Color("trainer:N", title=None, sort=names, scale=colours).legend(legend),
+    )
+    line = base.mark_line(strokeWidth=2, clip=True).encode(
+        x=x,
+        y=alt.Y("value:Q", title=title, scale=y),
+        color=alt.Color("trainer:N", title=None, sort=names, scale=colours).legend(legend),
+        strokeDash=alt.StrokeDash("trainer:N", title=None, sort=names, scale=dashes),
+        tooltip=[
+            alt.Tooltip("trainer:N", title="Trainer"),
+            alt.Tooltip("update:Q", title="Updates", format=","),
+            alt.Tooltip("value:Q", title=title, format=".4~g"),
+            alt.Tooltip("low:Q", title="Lowest", format=".4~g"),
+            alt.Tooltip("high:Q", title="Highest", format=".4~g"),
+            alt.Tooltip("seconds:Q", title="Seconds in the trainer", format=".2f"),
+        ],
+    )
+    layers: list[Any] = [band, line]
+    if best is not None:
+        limit = alt.Chart(alt.InlineData([{"value": best, "label": "the data themselves"}]))
+        layers += [
+            limit.mark_rule(strokeDash=[4, 4], color=GREY).encode(y="value:Q"),
+            limit.mark_text(align="left", dx=4, dy=-7, color=GREY).encode(
+                x=alt.value(0), y="value:Q", text="label:N"
+            ),
+        ]
+    return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), _live_spec(layers, 280)

@@ -160,8 +160,8 @@ class Model:
             raise BadInput(f"The rates have shape {self.rates.W.shape}; the model has {self.rbm.W.shape}.")
 
 
-def save_model(model: Model, path: str | Path) -> None:
-    """Write a model as safetensors; the file is written whole or not at all.
+def model_bytes(model: Model) -> bytes:
+    """Return a model as a safetensors file.
 
     Tensors: W, b, c, and rates.W, rates.b, rates.c where the model has rates (float32).
     Header string ``rbmviz``: JSON of the schema version and ``model.meta``.
@@ -170,7 +170,12 @@ def save_model(model: Model, path: str | Path) -> None:
     if model.rates is not None:
         tensors |= {f"rates.{name}": getattr(model.rates, name) for name in "Wbc"}
     header = json.dumps({"schema": SCHEMA, **model.meta}, sort_keys=True)
-    write_whole(path, save(tensors, metadata={"rbmviz": header}))
+    return save(tensors, metadata={"rbmviz": header})
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Write a model as safetensors (see ``model_bytes``); the file is written whole or not at all."""
+    write_whole(path, model_bytes(model))
 
 
 def load_model_file(path: str | Path) -> Model:

@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 from app import views
 from app.links import read_panel, read_panels, write_panel
 from app.live import Viewer, Wish
-from rbmviz import BadInput, make_sampler, sample
+from rbmviz import BadInput, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
+from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Frames, Race, Setting, replay
+from rbmviz.session import Frames, Lesson, Race, SamplingRun, Setting, replay
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
 
@@ -52,17 +53,19 @@ def race(model):
 @pytest.mark.parametrize("name", list_samplers())
 def test_a_link_brings_every_sampler_back(name):
     sampler = make_sampler(name)
-    assert read_panel(write_panel(sampler)) == sampler
-    assert read_panel(name) == sampler
+    assert read_panel(samplers, write_panel(sampler)) == sampler
+    assert read_panel(samplers, name) == sampler
 
 
 def test_links_with_mistakes_say_so():
-    read, refused = read_panels(["gibbs:k=3", "gibs", "gibbs:k=0", "gibbs:hot=1", "rates_fpcd:eps=warm"])
+    read, refused = read_panels(
+        samplers, ["gibbs:k=3", "gibs", "gibbs:k=0", "gibbs:hot=1", "rates_fpcd:eps=warm"]
+    )
     assert [write_panel(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3"]
     assert len(refused) == 4
     assert "did you mean 'gibbs'" in refused[0]
     with pytest.raises(BadInput, match="1 to 100"):
-        read_panel("gibbs:k=0")
+        read_panel(samplers, "gibbs:k=0")
 
 
 # Views
@@ -90,12 +93,13 @@ def test_mosaic_has_every_pixel_in_its_place():
 
 def test_exports(race, model):
     shown = [snapshot for _, snapshot in race.snapshots()]
-    names = views.titles([snapshot.sampler for snapshot in shown])
+    names = views.titles([snapshot.algorithm for snapshot in shown])
     named = list(zip(names, shown, strict=True))
     with np.load(io.BytesIO(views.samples_npz(race, names))) as archive:
         meta = json.loads(str(archive["meta"]))
         for panel, (i, entry) in zip(race.panels, enumerate(meta["panels"]), strict=True):
-            again = np.concatenate([chunk.v for chunk in replay(panel.worker.record(), model, 12)])
+            record = panel.worker.read(SamplingRun.record)
+            again = np.concatenate([chunk.v for chunk in replay(record, model, 12)])
             np.testing.assert_array_equal(archive[f"v{i}"], again)
             assert entry["name"] == names[i]
             assert entry["changes"][0]["n"] == 0
@@ -105,20 +109,20 @@ def test_exports(race, model):
     picture = Image.open(io.BytesIO(views.mosaics_png(named, (1, 5), 3, "binary")))
     assert picture.width > picture.height > 0
     assert 'make_sampler("rates_fpcd", eps=0.1' in views.snippet(
-        "mnist_fpcd", [snapshot.sampler for snapshot in shown], 4, "mnist5k"
+        "mnist_fpcd", [snapshot.algorithm for snapshot in shown], 4, "mnist5k"
     )
 
 
 def test_the_snippet_repeats_the_run(race, model, monkeypatch):
     import rbmviz
 
-    code = views.snippet("toy", [panel.worker.sampler for panel in race.panels], 4, "toy")
+    code = views.snippet("toy", [panel.worker.algorithm for panel in race.panels], 4, "toy")
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: race.setting.dataset)
     scope = {}
     exec(code.replace("10_000", "12"), scope)
     for i, panel in enumerate(race.panels):
-        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.kept()[1])
+        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.kept)[1])
 
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(race):
@@ -163,14 +167,14 @@ def test_frames_carry_what_is_new_and_nothing_twice(race):
     heads, cells = decode(viewer.frame(wish), wish)
     for panel, head in zip(race.panels, heads, strict=True):
         assert (head["n"], head["cells"], head["status"]) == (12, 12, "paused")
-        np.testing.assert_array_equal(cells[panel.key], panel.worker.kept()[1])
+        np.testing.assert_array_equal(cells[panel.key], panel.worker.read(SamplingRun.kept)[1])
     heads, _ = decode(viewer.frame(wish), wish)
     assert [head["cells"] for head in heads] == [0, 0]
     race.step(3)
     wait(lambda: all(s.n == 15 for _, s in race.snapshots()), "three more")
     heads, cells = decode(viewer.frame(wish), wish)
     assert [head["cells"] for head in heads] == [3, 3]
-    np.testing.assert_array_equal(cells[keys[0]], race.panels[0].worker.kept()[1][-3:])
+    np.testing.assert_array_equal(cells[keys[0]], race.panels[0].worker.read(SamplingRun.kept)[1][-3:])
     other = wish._replace(cells=4, panels=keys[:1])
     heads, cells = decode(viewer.frame(other), other)
     assert [head["cells"] for head in heads] == [4]
@@ -207,20 +211,20 @@ def page():
 
     yield run
     for test in opened:
-        race = test.session_state["race"]
-        race.close()
-        for panel in race.panels:
-            panel.worker.join(60)
+        for race, _ in test.session_state["races"].values():
+            race.close()
+            for panel in race.panels:
+                panel.worker.join(60)
 
 
 def test_every_page_is_tested():
-    assert {path.name for path in PAGES.glob("*.py")} == {"sample.py"}
+    assert {path.name for path in PAGES.glob("*.py")} == {"shell.py", "sample.py", "train.py"}
 
 
 def test_sample_page_is_alive(page):
     test = page("sample.py")
-    race = test.session_state["race"]
-    assert [panel.worker.sampler.name for panel in race.panels] == [
+    race = test.session_state["races"]["sample"][0]
+    assert [panel.worker.algorithm.name for panel in race.panels] == [
         "gibbs",
         "rates_fpcd",
         "rates_herding",
@@ -233,13 +237,13 @@ def test_sample_page_is_alive(page):
 
 def test_sample_page_follows_its_link(page):
     test = page("sample.py", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
-    race = test.session_state["race"]
-    assert [write_panel(panel.worker.sampler) for panel in race.panels] == ["gibbs:temperature=1.0,k=7"]
+    race = test.session_state["races"]["sample"][0]
+    assert [write_panel(panel.worker.algorithm) for panel in race.panels] == ["gibbs:temperature=1.0,k=7"]
     assert (race.setting.seed, race.setting.start) == (5, "random")
     assert race.setting.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
     wait(lambda: race.snapshots()[0][1].n >= 20, "samples")
-    first, v = race.panels[0].worker.kept()
+    first, v = race.panels[0].worker.read(SamplingRun.kept)
     want = sample(race.setting.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
     np.testing.assert_array_equal(v, want[first:])
 
@@ -247,13 +251,13 @@ def test_sample_page_follows_its_link(page):
 def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample.py", model="bas_pcd", data="mnist5k")
     assert any("784 units and this model 16" in info.value for info in test.info)
-    race = test.session_state["race"]
+    race = test.session_state["races"]["sample"][0]
     wait(lambda: race.snapshots()[0][1].n > 0, "samples all the same")
 
 
 def test_the_mean_kernel_scores_live(page):
     test = page("sample.py", kernel="mean", p=["gibbs", "rates_fpcd"])
-    race = test.session_state["race"]
+    race = test.session_state["races"]["sample"][0]
     wait(lambda: all(s.newest is not None and s.n >= 5 for _, s in race.snapshots()), "scores in every panel")
     assert race.setting.kernel == "mean"
     test.run()
@@ -262,7 +266,7 @@ def test_the_mean_kernel_scores_live(page):
 
 def test_transport_and_stories(page):
     test = page("sample.py")
-    race = test.session_state["race"]
+    race = test.session_state["races"]["sample"][0]
     test.button(key="play").click().run()
     assert not race.running
     wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
@@ -271,5 +275,122 @@ def test_transport_and_stories(page):
     wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one step each")
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
-    assert [panel.worker.sampler.alpha for panel in race.panels] == [1.0, 0.99, 0.95, 0.8]
+    assert [panel.worker.algorithm.alpha for panel in race.panels] == [1.0, 0.99, 0.95, 0.8]
     assert any("bad for sampling" in caption.value for caption in test.caption)
+
+
+def test_train_page_is_alive(page):
+    test = page("train.py")
+    race = test.session_state["races"]["train"][0]
+    assert [panel.worker.algorithm.name for panel in race.panels] == ["cd", "pcd", "pop_cd", "ucd"]
+    assert (race.setting.dataset.name, race.setting.n_hidden) == ("bas", 16)
+    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in race.snapshots()), "scored updates")
+    test.run()
+    assert not test.exception
+
+
+def test_train_page_follows_its_link(page):
+    test = page(
+        "train.py", t=["cd:k=3", "ucdd"], train_seed="5", train_data="modes", hidden="7", replicates="2"
+    )
+    race = test.session_state["races"]["train"][0]
+    assert race.setting == (race.setting.dataset, 7, 5, 2)
+    assert race.setting.dataset.name == "modes"
+    assert race.panels[0].worker.algorithm == make_trainer("cd", k=3)
+    assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
+    wait(lambda: race.snapshots()[0][1].n > 5, "updates")
+    assert len(race.snapshots()[0][1].models) == 2
+
+
+def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkeypatch, tmp_path):
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
+    test = page("train.py", train_data="reviews")
+    assert any("reviews" in error.value for error in test.error)
+    race = test.session_state["races"]["train"][0]
+    assert race.setting.dataset.name == "bas"
+    wait(lambda: race.snapshots()[0][1].n > 0, "updates all the same")
+
+
+def test_lessons_branch_and_the_way_to_the_sample_page(page):
+    test = page("train.py", t=["cd"])
+    race = test.session_state["races"]["train"][0]
+    wait(lambda: race.snapshots()[0][1].n > 20, "updates")
+    test.button(key="branch ucd").click().run()
+    assert not test.exception
+    assert [panel.worker.algorithm.name for panel in race.panels] == ["cd", "ucd"]
+    origin = race.panels[1].worker.plan.origin
+    assert origin.update > 20
+    wait(lambda: race.snapshots()[1][1].n > origin.update, "updates of the branch")
+    assert views.origin_text(race.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
+    next(button for button in test.button if button.label == "Four prototypes").click().run()
+    assert not test.exception
+    assert race.setting.dataset.name == "modes"
+    assert [panel.worker.algorithm.name for panel in race.panels] == ["cd", "pcd", "pop_cd", "pt"]
+    wait(lambda: all(s.n > 0 for _, s in race.snapshots()), "updates")
+
+
+def test_trained_models_are_offered_by_the_sample_page(page, model):
+    test = AppTest.from_file(str(PAGES / "sample.py"), default_timeout=90)
+    test.session_state["trained"] = {"PCD, 3 updates": model}
+    test.query_params["model"] = "PCD, 3 updates"
+    test.run()
+    assert not test.exception
+    race = test.session_state["races"]["sample"][0]
+    try:
+        assert race.setting.model is model
+        wait(lambda: all(s.n > 0 for _, s in race.snapshots()), "samples")
+    finally:
+        race.close()
+
+
+@pytest.fixture
+def lesson():
+    """Two trainers with two replicates each on tiny data, 40 updates, paused."""
+    rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
+    race = Race(Lesson(Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), 3, 1, 2))
+    race.add(make_trainer("cd"))
+    race.add(make_trainer("ucd", learning_rate=0.05))
+    race.step(40)
+    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in race.snapshots()), "forty updates")
+    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in race.snapshots()), "the last score")
+    yield race
+    race.close()
+    for panel in race.panels:
+        panel.worker.join(60)
+
+
+def test_frames_of_training(lesson):
+    wish = Wish(20, "both", "binary", 9, 5, [panel.key for panel in lesson.panels])
+    frame = Viewer(lesson).frame(wish)
+    length = int.from_bytes(frame[:4], "little")
+    heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
+    for head, (_, shown) in zip(heads, lesson.snapshots(), strict=True):
+        assert (head["n"], head["cells"], head["filters"]) == (40, 9, 3)
+        assert head["likelihood"] == shown.likelihoods[-1].train[0]
+        cells = np.frombuffer(frame, np.uint8, 9, at)
+        np.testing.assert_array_equal(cells[:, None], shown.fantasy.v[:9])
+        units = np.frombuffer(frame, np.uint8, 15, at + 9).reshape(3, 5)
+        W = shown.models[0].W.T
+        np.testing.assert_allclose((units - 128.0) / 127 * np.abs(W).max(), W, atol=np.abs(W).max() / 127)
+        at += 24
+    assert at == len(frame)
+    assert heads[0]["trace"] is None  # CD has no quantity of its own
+    assert [update for update, _ in heads[1]["trace"]] == list(range(1, 41))
+
+
+def test_training_curves_and_their_files(lesson):
+    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(lesson.snapshots())]
+    rows = views.likelihood_rows(shown, "train")
+    assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
+    algorithms = [(name, snapshot.algorithm.name) for name, snapshot in shown]
+    data, spec = views.training_chart(rows, algorithms, "update", "nats", best=-1.0)
+    assert "data" not in spec["layer"][0]
+    assert len(data) == len(rows)
+    inner = views.statistic_rows(shown, "tau_mean")
+    assert {row["trainer"] for row in inner} == {"panel 1"}
+    lines = views.training_csv(shown).decode().splitlines()
+    assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error"
+    points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
+    assert len(lines) == 1 + 2 * points

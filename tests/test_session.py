@@ -9,10 +9,11 @@ import pytest
 
 from rbmviz import RBM, BadInput, Model
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import ISL
+from rbmviz.metrics import ISL, log_likelihood
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session import Race, Setting, Worker, replay
+from rbmviz.session import Race, SamplingPlan, SamplingRun, Setting, TrainingPlan, TrainingRun, Worker, replay
 from rbmviz.session import worker as worker_module
+from rbmviz.trainers import make_trainer, train
 
 PATIENCE = 20.0
 
@@ -55,7 +56,7 @@ def unpacked(snapshot):
 
 def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
     sampler = make_sampler("rates_fpcd", eps=0.1)
-    worker = open_worker(model, sampler, seed=5, dataset=toy)
+    worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), sampler)
     for n in (1, 9, 20):
         worker.step(n)
     wait(lambda: worker.snapshot.n == 30, "thirty samples")
@@ -63,7 +64,7 @@ def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
     want = sample(model, sampler, 30, seed=5)
     np.testing.assert_array_equal(unpacked(worker.snapshot), want.v)
     np.testing.assert_array_equal(worker.snapshot.frames.p, np.rint(want.p * 255))
-    first, v = worker.kept()
+    first, v = worker.read(SamplingRun.kept)
     assert first == 0
     np.testing.assert_array_equal(v, want.v)
     assert worker.snapshot.sweeps == 30
@@ -71,7 +72,7 @@ def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
 
 
 def test_curve_points_are_those_of_the_metric_at_exact_counts(open_worker, model, toy):
-    worker = open_worker(model, make_sampler("gibbs"), seed=5, dataset=toy)
+    worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
     worker.step(50)
     wait(lambda: worker.snapshot.n == 50 and worker.snapshot.status == "paused", "fifty samples")
     curve = worker.snapshot.curve
@@ -87,7 +88,7 @@ def test_curve_points_are_those_of_the_metric_at_exact_counts(open_worker, model
 
 
 def test_occupancy_merges_its_stretches(open_worker, model, toy):
-    worker = open_worker(model, make_sampler("gibbs"), dataset=toy)
+    worker = open_worker(SamplingPlan(model, dataset=toy), make_sampler("gibbs"))
     worker.step(1000)
     wait(lambda: worker.snapshot.n == 1000, "a thousand samples")
     snapshot = worker.snapshot
@@ -97,17 +98,17 @@ def test_occupancy_merges_its_stretches(open_worker, model, toy):
 
 
 def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
-    worker = open_worker(model, make_sampler("rates_fpcd", eps=0.0), seed=2)
+    worker = open_worker(SamplingPlan(model, seed=2), make_sampler("rates_fpcd", eps=0.0))
     worker.resume()
     for eps in (0.5, 0.01, 1.0):
         seen = worker.snapshot.n
         wait(lambda seen=seen: worker.snapshot.n > seen, "samples")
         worker.tune(eps=eps)
-        wait(lambda eps=eps: worker.snapshot.sampler.eps == eps, "the new knob in use")
+        wait(lambda eps=eps: worker.snapshot.algorithm.eps == eps, "the new knob in use")
     worker.pause()
     wait(lambda: worker.snapshot.status == "paused", "a pause")
-    first, v = worker.kept()
-    record = worker.record()
+    first, v = worker.read(SamplingRun.kept)
+    record = worker.read(SamplingRun.record)
     assert [knobs["eps"] for _, knobs in record.changes] == [0.0, 0.5, 0.01, 1.0]
     again = np.concatenate([chunk.v for chunk in replay(record, model, first + len(v))])
     np.testing.assert_array_equal(again[first:], v)
@@ -117,10 +118,10 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
 
 
 def test_reset_repeats_the_run_and_another_seed_does_not(open_worker, model):
-    worker = open_worker(model, make_sampler("gibbs"), seed=1)
+    worker = open_worker(SamplingPlan(model, seed=1), make_sampler("gibbs"))
     runs = []
     for seed in (1, 1, 2):
-        worker.reset(seed)
+        worker.begin(SamplingPlan(model, seed))
         worker.step(40)
         wait(lambda: worker.snapshot.n == 40, "forty samples")
         runs.append((worker.snapshot.run, unpacked(worker.snapshot)))
@@ -130,7 +131,7 @@ def test_reset_repeats_the_run_and_another_seed_does_not(open_worker, model):
 
 
 def test_bad_knobs_are_refused_and_the_run_goes_on(open_worker, model):
-    worker = open_worker(model, make_sampler("gibbs"))
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
     with pytest.raises(BadInput, match="1 to 100"):
         worker.tune(k=0)
@@ -141,11 +142,11 @@ def test_bad_knobs_are_refused_and_the_run_goes_on(open_worker, model):
 
 
 def test_a_failed_run_says_why_and_another_model_mends_it(open_worker, model):
-    worker = open_worker(Model(model.rbm), make_sampler("rates_fpcd"))
+    worker = open_worker(SamplingPlan(Model(model.rbm)), make_sampler("rates_fpcd"))
     worker.resume()
     wait(lambda: worker.snapshot.status == "failed", "a failure")
     assert "rates" in worker.snapshot.error
-    worker.swap_model(model, seed=0)
+    worker.begin(SamplingPlan(model))
     wait(lambda: worker.snapshot.n > 0, "samples")
     assert worker.snapshot.error is None
 
@@ -154,30 +155,30 @@ def test_an_internal_error_is_shown_too(open_worker, model, monkeypatch, caplog)
     def broken(run, n):
         raise ZeroDivisionError("deep inside")
 
-    monkeypatch.setattr(worker_module.Run, "advance", broken)
-    worker = open_worker(model, make_sampler("gibbs"))
+    monkeypatch.setattr(SamplingRun, "advance", broken)
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.step()
     wait(lambda: worker.snapshot.status == "failed", "a failure")
     assert "deep inside" in worker.snapshot.error
     assert "a run failed" in caplog.text
     monkeypatch.undo()
-    worker.reset(seed=0)
+    worker.begin(SamplingPlan(model))
     worker.step()
     wait(lambda: worker.snapshot.n == 1, "a sample after the reset")
 
 
 def test_a_swap_to_a_model_of_another_size(open_worker, model):
-    worker = open_worker(model, make_sampler("gibbs"))
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
     wait(lambda: worker.snapshot.n > 0, "samples")
     g = np.random.default_rng(0)
-    worker.swap_model(Model(RBM(g.normal(0, 1, (9, 4)), np.zeros(9), np.zeros(4))), seed=0)
+    worker.begin(SamplingPlan(Model(RBM(g.normal(0, 1, (9, 4)), np.zeros(9), np.zeros(4)))))
     wait(lambda: worker.snapshot.n > 0, "samples of the new model")
     assert worker.snapshot.frames.n_visible == 9
 
 
 def test_a_run_ends_at_n_max(open_worker, model):
-    worker = open_worker(model, make_sampler("gibbs"), n_max=77)
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"), n_max=77)
     worker.resume()
     wait(lambda: worker.snapshot.status == "finished", "the end")
     assert worker.snapshot.n == 77
@@ -199,7 +200,7 @@ def test_rate_and_pause_keep_races_in_step(model, toy):
         counts = {s.n for _, s in race.snapshots()}
         assert len(counts) == 1
         assert counts.pop() >= n
-        starts = [panel.worker.record().start for panel in race.panels]
+        starts = [panel.worker.read(SamplingRun.record).start for panel in race.panels]
         assert all((start == starts[0]).all() for start in starts)
     finally:
         race.close()
@@ -209,7 +210,7 @@ def test_rate_and_pause_keep_races_in_step(model, toy):
 
 def test_nobody_watching_means_nothing_computed(open_worker, model, monkeypatch):
     monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.2)
-    worker = open_worker(model, make_sampler("gibbs"))
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
     wait(lambda: worker.snapshot.n > 0, "samples")
     time.sleep(0.5)
@@ -220,7 +221,7 @@ def test_nobody_watching_means_nothing_computed(open_worker, model, monkeypatch)
 
 
 def test_closing_ends_the_thread_and_opening_takes_the_run_up(open_worker, model):
-    worker = open_worker(model, make_sampler("gibbs"), seed=6)
+    worker = open_worker(SamplingPlan(model, seed=6), make_sampler("gibbs"))
     worker.step(10)
     wait(lambda: worker.snapshot.n == 10, "ten samples")
     worker.close()
@@ -235,9 +236,9 @@ def test_closing_ends_the_thread_and_opening_takes_the_run_up(open_worker, model
 
 def test_only_so_many_runs_compute_at_once(open_worker, model, monkeypatch):
     monkeypatch.setattr(worker_module, "SLOTS", threading.BoundedSemaphore(1))
-    workers = [open_worker(model, make_sampler("gibbs"), seed=seed) for seed in range(3)]
+    workers = [open_worker(SamplingPlan(model, seed=seed), make_sampler("gibbs")) for seed in range(3)]
     busy, most = [0], [0]
-    real = worker_module.Run.advance
+    real = SamplingRun.advance
 
     def counted(run, n):
         busy[0] += 1
@@ -246,8 +247,129 @@ def test_only_so_many_runs_compute_at_once(open_worker, model, monkeypatch):
         busy[0] -= 1
         return samples
 
-    monkeypatch.setattr(worker_module.Run, "advance", counted)
+    monkeypatch.setattr(SamplingRun, "advance", counted)
     for worker in workers:
         worker.resume()
     wait(lambda: all(worker.snapshot.n > 100 for worker in workers), "samples of all")
     assert most[0] == 1
+
+
+# Training
+
+
+def finished(worker, n):
+    wait(lambda: worker.snapshot.n >= n and worker.snapshot.status == "paused", f"{n} updates")
+    wait(
+        lambda: [p.update for p in worker.snapshot.likelihoods[-1:]] == [worker.snapshot.n], "the last score"
+    )
+    return worker.snapshot
+
+
+@pytest.mark.parametrize("name", ["pcd", "ucd"])
+def test_replicates_are_the_trainings_of_their_seeds(open_worker, toy, name):
+    trainer = make_trainer(name, learning_rate=0.02, schedule="constant")
+    worker = open_worker(TrainingPlan(toy, 3, seed=5, replicates=2), trainer)
+    for n in (1, 9, 20):
+        worker.step(n)
+    shown = finished(worker, 30)
+    for r in range(2):
+        *_, want = train(toy, trainer, 3, 30, seed=5 + r)
+        np.testing.assert_array_equal(shown.models[r].W, want.rbm.W)
+    assert (shown.models[0].W != shown.models[1].W).any()
+
+
+def test_every_point_is_the_exact_likelihood_of_its_update(open_worker, toy):
+    trainer = make_trainer("cd", learning_rate=0.2)
+    worker = open_worker(TrainingPlan(toy, 3, seed=5), trainer)
+    worker.step(30)
+    shown = finished(worker, 30)
+    assert shown.method == "exact"
+    assert [point.update for point in shown.likelihoods][:2] == [0, 1]
+    models = {progress.update: progress.rbm for progress in train(toy, trainer, 3, 30, seed=5, every=1)}
+    for point in shown.likelihoods[1:]:
+        rbm = models[point.update]
+        assert point.train[0] == pytest.approx(log_likelihood(rbm, toy.train), abs=1e-9)
+        assert point.test[0] == pytest.approx(log_likelihood(rbm, toy.test), abs=1e-9)
+        assert point.std_error[0] == 0
+    assert [trace.update for trace in shown.traces] == list(range(1, 31))
+
+
+def test_curves_are_thinned_to_even_steps(open_worker, toy):
+    worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd"))
+    worker.step(2000)
+    shown = finished(worker, 2000)
+    updates = [trace.update for trace in shown.traces]
+    assert 80 <= len(updates) <= 161
+    assert set(np.diff(updates)) == {16}  # the smallest power of two with 160 points or fewer
+
+
+def test_large_models_are_scored_by_ais_within_its_error(open_worker):
+    g = np.random.default_rng(0)
+    rows = (g.random((60, 18)) < g.random(18)).astype(np.uint8)
+    data = Dataset("wide", rows[:50], rows[50:55], rows[55:], "bits", "none")
+    worker = open_worker(TrainingPlan(data, 17), make_trainer("pcd", learning_rate=0.05))
+    worker.step(40)
+    shown = finished(worker, 40)
+    assert shown.method == "ais"
+    point, exact = shown.likelihoods[-1], log_likelihood(shown.models[0], data.train)
+    assert 0 < point.std_error[0] < 0.2
+    assert abs(point.train[0] - exact) < 5 * point.std_error[0]
+
+
+def test_the_learning_rate_acts_while_it_runs(open_worker, toy):
+    worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", learning_rate=0.1))
+    worker.step(10)
+    before = finished(worker, 10)
+    worker.tune(learning_rate=1e-6)
+    worker.step(10)
+    after = finished(worker, 20)
+    assert after.run == before.run
+    assert np.abs(after.models[0].W - before.models[0].W).max() < 1e-4
+
+
+def test_a_branch_goes_on_from_where_it_left(open_worker, toy):
+    worker = open_worker(TrainingPlan(toy, 3, seed=5), make_trainer("pcd"))
+    worker.step(25)
+    left = finished(worker, 25)
+    origin = worker.read(TrainingRun.origin)
+    assert (origin.update, origin.path) == (25, (("PCD", 0),))
+    branch = open_worker(TrainingPlan(toy, 3, seed=5, origin=origin), make_trainer("ucd"))
+    branch.step(10)
+    shown = finished(branch, 35)
+    *_, want = train(toy, make_trainer("ucd"), 3, 10, seed=5, warm_start=left.models[0])
+    np.testing.assert_array_equal(shown.models[0].W, want.rbm.W)
+    assert shown.likelihoods[0].update == 25
+    model = branch.read(TrainingRun.model)
+    assert (model.meta["updates"], model.meta["warm_start"]) == (35, [["PCD", 0]])
+    again = branch.read(TrainingRun.origin)
+    assert again.path == (("PCD", 0), ("UCD", 25))
+
+
+def test_a_checkpoint_goes_on_to_the_same_bits(open_worker, toy):
+    plan, trainer = TrainingPlan(toy, 3, seed=5), make_trainer("pcd", momentum=0.5)
+    worker = open_worker(plan, trainer)
+    worker.step(12)
+    finished(worker, 12)
+    content = worker.read(TrainingRun.checkpoint)
+    worker.step(18)
+    want = finished(worker, 30)
+    later = open_worker(plan._replace(checkpoint=content), trainer)
+    later.step(18)
+    shown = finished(later, 30)
+    np.testing.assert_array_equal(shown.models[0].W, want.models[0].W)
+
+
+def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
+    worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
+    worker.step(5)
+    good = finished(worker, 5)
+    worker.tune(learning_rate=10.0)
+    worker.step(500)
+    wait(lambda: worker.snapshot.status == "failed", "a failure")
+    assert "diverged before update" in worker.snapshot.error
+    assert good.n <= worker.snapshot.n < 505
+    kept = worker.read(TrainingRun.model)
+    assert np.isfinite(kept.rbm.W).all()
+    worker.tune(learning_rate=0.01)
+    worker.step(3)
+    finished(worker, 3)

@@ -1,7 +1,7 @@
-"""The canvas component: live pictures, class strips, numbers and knobs of all panels of a race."""
+"""The canvas components: live pictures, strips, numbers and knobs of all panels of a race."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,18 @@ import streamlit as st
 from app.views import about, colour, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
-from rbmviz.session import Race, Setting
+from rbmviz.session import Lesson, Race, Setting
 
 HERE = Path(__file__).parent
 FPS = 20
 
-_component = st.components.v2.component(
-    "rbmviz_live_grid", js=(HERE / "grid.js").read_text(), css=(HERE / "grid.css").read_text()
-)
+
+def _component(name: str) -> Any:
+    js = "\n".join((HERE / file).read_text() for file in ("base.js", f"{name}.js"))
+    return st.components.v2.component(f"rbmviz_{name}", js=js, css=(HERE / "grid.css").read_text())
+
+
+_samples, _training = _component("sample"), _component("train")
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:
@@ -37,12 +41,12 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
     }
 
 
-def shape_of(setting: Setting) -> tuple[int, int]:
-    """Return (rows, columns) of a picture: as the model or its data say, else nearly square."""
-    n_visible = setting.model.rbm.n_visible
-    declared = setting.model.meta.get("image_shape")
-    if declared is None and setting.dataset is not None:
-        declared = setting.dataset.image_shape
+def shape_of(
+    n_visible: int, declared: Sequence[int] | None = None, dataset: Dataset | None = None
+) -> tuple[int, int]:
+    """Return (rows, columns) of a picture: as declared, as the data say, else nearly square."""
+    if declared is None and dataset is not None:
+        declared = dataset.image_shape
     if declared is not None and math.prod(declared) == n_visible:
         return declared[0], declared[1]
     columns = math.isqrt(n_visible - 1) + 1
@@ -57,8 +61,23 @@ def data_shares(dataset: Dataset | None) -> list[float]:
     return [float((labels == c).mean()) for c in range(len(dataset.classes))]
 
 
-def live_grid(
-    race: Race,
+def _panels(race: Race[Any], front: Callable[[Knob], bool]) -> list[dict[str, Any]]:
+    algorithms = [panel.worker.algorithm for panel in race.panels]
+    return [
+        {
+            "key": panel.key,
+            "label": label,
+            "about": about(algorithm),
+            "colour": colour(algorithm.name),
+            "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs_of(algorithm).values()],
+            "values": values_of(algorithm),
+        }
+        for panel, algorithm, label in zip(race.panels, algorithms, titles(algorithms), strict=True)
+    ]
+
+
+def sample_grid(
+    race: Race[Setting],
     url: str,
     *,
     view: str,
@@ -69,11 +88,10 @@ def live_grid(
     on_remove: Callable[[], None],
     key: str,
 ) -> None:
-    """Mount the component; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
+    """Mount the samplers' panels; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
     model, dataset = race.setting.model, race.setting.dataset
-    samplers = [panel.worker.sampler for panel in race.panels]
     shares = data_shares(dataset)
-    _component(
+    _samples(
         key=key,
         data={
             "url": url,
@@ -83,20 +101,69 @@ def live_grid(
             "cells": cells,
             "present": present,
             "n_visible": model.rbm.n_visible,
-            "shape": shape_of(race.setting),
+            "shape": shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
             "classes": dataset.classes if dataset and shares else (),
             "data_shares": shares,
-            "panels": [
-                {
-                    "key": panel.key,
-                    "label": label,
-                    "about": about(sampler),
-                    "colour": colour(sampler.name),
-                    "knobs": [knob_spec(knob) for knob in knobs_of(sampler).values()],
-                    "values": values_of(sampler),
-                }
-                for panel, sampler, label in zip(race.panels, samplers, titles(samplers), strict=True)
-            ],
+            "panels": _panels(race, lambda knob: True),
+        },
+        on_edit_change=on_edit,
+        on_remove_change=on_remove,
+    )
+
+
+NUMBERS = [
+    (
+        "likelihood",
+        "Log-likelihood",
+        "Mean over training examples, in nats: exact, or by AIS. Higher is better.",
+    ),
+    ("speed", "Updates/s", "What the trainer itself does in a second, scoring and waiting not counted."),
+    (
+        "reconstruction",
+        "Reconstruction",
+        "How far a mini-batch moves up and down once, a share of a bit: low says little.",
+    ),
+]
+"""Numbers of every trainer: name, label, help; its inner ones follow."""
+
+FRONT = ("learning_rate", "k", "eps_fast", "n_temperatures", "t_max", "proposal")
+"""Knobs in sight; the others are a click away."""
+
+
+def train_grid(
+    race: Race[Lesson],
+    url: str,
+    *,
+    view: str,
+    pixels: str,
+    cells: int,
+    present: bool,
+    on_edit: Callable[[], None],
+    on_remove: Callable[[], None],
+    key: str,
+) -> None:
+    """Mount the trainers' panels; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
+    dataset, n_hidden, *_ = race.setting
+    panels = _panels(race, lambda knob: knob.name in FRONT)
+    for spec, panel in zip(panels, race.panels, strict=True):
+        inner, origin = panel.worker.algorithm.inner, panel.worker.plan.origin
+        spec["inner"] = next(iter(inner.values()), "")
+        spec["numbers"] = [*NUMBERS, *((name, label, label) for name, label in inner.items())]
+        spec["begun"], spec["spent"] = (origin.update, origin.seconds) if origin else (0, 0.0)
+        spec["label"] += f" from update {origin.update:,}" if origin else ""
+    _training(
+        key=key,
+        data={
+            "url": url,
+            "fps": FPS,
+            "view": view,
+            "pixels": pixels,
+            "cells": cells,
+            "present": present,
+            "n_visible": dataset.n_visible,
+            "n_hidden": n_hidden,
+            "shape": shape_of(dataset.n_visible, None, dataset),
+            "panels": panels,
         },
         on_edit_change=on_edit,
         on_remove_change=on_remove,

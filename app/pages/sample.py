@@ -8,8 +8,8 @@ import streamlit as st
 from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
-from app.live_grid import live_grid, shape_of
-from app.state import data, pretrained, session_race, training_reference, uploaded
+from app.live_grid import sample_grid, shape_of
+from app.state import data, pretrained, race_of, session_race, trained_models, training_reference, uploaded
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel
@@ -90,11 +90,13 @@ def main() -> None:
             own_name, model = own_model(model_name)
             setting, reason = choose_setting(model)
         stories()
-    race, token, fresh = session_race(setting, st.session_state.get("speed", 60))
+    race, token, fresh = session_race("sample", setting, st.session_state.get("speed", 60))
     if fresh:
         fill(race)
     elif race.setting != setting:
         race.change(setting)
+    if "p" not in st.query_params:  # back from another page
+        write_link(race)
     with left:
         transport(race)
     # Always there, empty or not: were the panels to move to another place of the page, they would be
@@ -115,10 +117,10 @@ def main() -> None:
 def fill(race: Race) -> None:
     """Give a new race the panels of the link, or the default ones, and start it."""
     asked = st.query_params.get_all("p")
-    read, refused = read_panels(asked or DEFAULT_PANELS)
+    read, refused = read_panels(samplers, asked or DEFAULT_PANELS)
     for sentence in refused:
         st.warning(sentence, icon=":material/link_off:")
-    for sampler in read or read_panels(DEFAULT_PANELS)[0]:
+    for sampler in read or read_panels(samplers, DEFAULT_PANELS)[0]:
         race.add(sampler)
     race.resume()
     write_link(race)
@@ -126,14 +128,15 @@ def fill(race: Race) -> None:
 
 def write_link(race: Race) -> None:
     """Put the panels into the page's address; the other controls put themselves there."""
-    st.query_params["p"] = [write_panel(panel.worker.sampler) for panel in race.panels]
+    st.query_params["p"] = [write_panel(panel.worker.algorithm) for panel in race.panels]
 
 
 def choose_model() -> str:
-    """Return the name of the chosen pretrained model."""
+    """Return the name of the chosen model, a pretrained one or one from the Train page."""
+    shipped = sorted(list_models(), key=lambda name: (name != DEFAULT_MODEL, name))
     return st.selectbox(
         "Model",
-        sorted(list_models(), key=lambda name: (name != DEFAULT_MODEL, name)),
+        [*shipped, *trained_models()],
         key="model",
         bind="query-params",
         width=180,
@@ -142,20 +145,21 @@ def choose_model() -> str:
 
 
 def own_model(name: str) -> tuple[str, Model]:
-    """Return the model of an uploaded file with its name, without one the pretrained model ``name``."""
+    """Return the model of an uploaded file with its name, without one the model ``name``."""
+    chosen = trained_models().get(name) or pretrained(name)
     upload = st.file_uploader(
         "Sample a model file of your own",
         type=["safetensors", "npz"],
         help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
-        "It takes the place of the pretrained model until you remove it here.",
+        "It takes the place of the chosen model until you remove it here.",
     )
     if upload is None:
-        return name, pretrained(name)
+        return name, chosen
     try:
         return upload.name, uploaded(upload.name, upload.getvalue())
     except BadInput as error:
         st.error(str(error), icon=":material/error:")
-        return name, pretrained(name)
+        return name, chosen
 
 
 def choose_setting(model: Model) -> tuple[Setting, str]:
@@ -254,10 +258,10 @@ def stories() -> None:
         st.session_state.model = story.model
         st.session_state.story = story.look
         st.session_state.told = st.session_state.get("told", 0) + 1
-        race: Race = st.session_state.race
+        race = race_of("sample")
         for panel in race.panels:
             race.remove(panel.key)
-        for sampler in read_panels(story.panels)[0]:
+        for sampler in read_panels(samplers, story.panels)[0]:
             race.add(sampler)
         race.change(race.setting)
         race.resume()
@@ -336,7 +340,7 @@ def panels(race: Race, token: str, present: bool) -> None:
         race.add(make_sampler(name))
         write_link(race)
 
-    live_grid(
+    sample_grid(
         race,
         live_path() + token,
         view=st.session_state.view,
@@ -392,10 +396,10 @@ def charts(race: Race, dataset: Dataset | None) -> None:
         )
 
 
-def named(race: Race) -> list[tuple[str, "views.Snapshot"]]:
+def named(race: Race) -> list[tuple[str, views.SamplingSnapshot]]:
     """Return the snapshots of all panels by name, no two names alike."""
     shown = [snapshot for _, snapshot in race.peek()]
-    return list(zip(views.titles([snapshot.sampler for snapshot in shown]), shown, strict=True))
+    return list(zip(views.titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
 def isl_reference(setting: Setting) -> views.Reference | None:
@@ -414,7 +418,8 @@ def isl_reference(setting: Setting) -> views.Reference | None:
 
 def exports(race: Race, model_name: str) -> None:
     """Offer downloads, built when they are clicked, and code that repeats the run."""
-    shape = shape_of(race.setting)
+    model = race.setting.model
+    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), race.setting.dataset)
     cells, pixels = st.session_state.cells, st.session_state.pixels
     with st.container(horizontal=True):
         st.download_button(
@@ -447,7 +452,7 @@ def exports(race: Race, model_name: str) -> None:
             st.code(
                 views.snippet(
                     model_name,
-                    [panel.worker.sampler for panel in race.panels],
+                    [panel.worker.algorithm for panel in race.panels],
                     race.setting.seed,
                     dataset.name if dataset and from_data else None,
                 )

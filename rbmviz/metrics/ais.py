@@ -2,10 +2,9 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -119,10 +118,12 @@ def _anneal(
     base: np.ndarray,
     betas: np.ndarray,
     seed: rng.Seed,
-    stop: threading.Event,
     block: tuple[int, int],
-) -> np.ndarray:
-    """Return the log weights of one block (number, chains), float64 (chains,), without the base's log Z."""
+) -> Generator[None, None, np.ndarray]:
+    """Return the log weights of one block (number, chains), float64 (chains,), without the base's log Z.
+
+    Pauses at every temperature.
+    """
     index, chains = block
     state = rng.kernel_state(seed, "ais", index)
     down = np.ascontiguousarray(rbm.W.T)
@@ -132,8 +133,7 @@ def _anneal(
     log_weights = np.zeros(chains)
     bernoulli_rows(state, y, bias, y, v)
     for warm, cold in pairwise(betas):
-        if stop.is_set():
-            break
+        yield
         np.matmul(v, rbm.W, out=x)
         log_weights += (cold - warm) * (v @ tilt)
         add_log_ratio(x, cold, cold * c, warm, warm * c, log_weights)
@@ -144,6 +144,19 @@ def _anneal(
             y *= np.float32(cold)
             bernoulli_rows(state, y, bias + np.float32(cold) * tilt, y, v)
     return log_weights
+
+
+def _blocks(
+    model: RBM | Model, data: np.ndarray | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
+) -> tuple[list[Generator[None, None, np.ndarray]], float]:
+    """Return the blocks still to be annealed, and the base's log Z."""
+    rbm, base = _base(model, data)
+    betas, seed = _inverse_temperatures(betas), rng.seed_sequence(seed)
+    if n_chains < 2:
+        raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
+    sizes = [min(BLOCK, n_chains - at) for at in range(0, n_chains, BLOCK)]
+    blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]
+    return blocks, float(softplus(base).sum() + rbm.n_hidden * np.log(2))
 
 
 def ais_blocks(
@@ -158,20 +171,42 @@ def ais_blocks(
 
     Blocks run side by side, one a core; whoever stops listening stops them.
     """
-    rbm, base = _base(model, data)
-    betas = _inverse_temperatures(betas)
-    if n_chains < 2:
-        raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
-    sizes = [min(BLOCK, n_chains - at) for at in range(0, n_chains, BLOCK)]
-    base_log_z = softplus(base).sum() + rbm.n_hidden * np.log(2)
+    blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
     stop = threading.Event()
-    run = partial(_anneal, rbm, base, betas, rng.seed_sequence(seed), stop)
+
+    def finish(block: Generator[None, None, np.ndarray]) -> np.ndarray:
+        while not stop.is_set():
+            try:
+                next(block)
+            except StopIteration as end:
+                return end.value
+        return np.zeros(0)
+
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
-            for log_weights in pool.map(run, enumerate(sizes)):
+            for log_weights in pool.map(finish, blocks):
                 yield base_log_z + log_weights
         finally:
             stop.set()
+
+
+def ais_steps(
+    model: RBM | Model,
+    data: np.ndarray | None = None,
+    *,
+    n_chains: int = CHAINS,
+    betas: int | np.ndarray = TEMPERATURES,
+    seed: rng.Seed = 0,
+) -> Generator[None, None, Annealed]:
+    """Do ``ais_log_z`` in the caller's thread, pausing at every temperature of every block of 32 chains.
+
+    For whoever has other things to do meanwhile: ``found = yield from ais_steps(...)``.
+    """
+    blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
+    log_weights = []
+    for block in blocks:
+        log_weights.append(base_log_z + (yield from block))
+    return Annealed(np.concatenate(log_weights), len(_inverse_temperatures(betas)))
 
 
 @metric("ais_log_z")

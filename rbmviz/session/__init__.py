@@ -1,23 +1,34 @@
 """Runs that live while somebody watches: one worker thread a run, immutable snapshots out, commands in.
 
-Between the algorithms and any face (page, command line, notebook); knows no Streamlit.
+Between the algorithms and any face (page, command line, notebook); knows no Streamlit. A plan says what a
+run is made of: ``Sampling`` of a model, or ``Training`` on a data set.
 """
 
-from rbmviz.session.race import Panel, Race, Setting, Start
+from rbmviz.session.race import Panel, Race
 from rbmviz.session.recorder import Record, replay
+from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSnapshot, Setting, Start
 from rbmviz.session.snapshot import Frames, Point, Snapshot
+from rbmviz.session.training import Lesson, Origin, TrainingPlan, TrainingRun, TrainingSnapshot
 from rbmviz.session.warm import warm_up
 from rbmviz.session.worker import Worker
 
 __all__ = [
     "Frames",
+    "Lesson",
+    "Origin",
     "Panel",
     "Point",
     "Race",
     "Record",
+    "SamplingPlan",
+    "SamplingRun",
+    "SamplingSnapshot",
     "Setting",
     "Snapshot",
     "Start",
+    "TrainingPlan",
+    "TrainingRun",
+    "TrainingSnapshot",
     "Worker",
     "replay",
     "warm_up",

@@ -1,79 +1,51 @@
-"""Several samplers side by side on one model: same seed, same start, same number of samples a second."""
+"""Several algorithms side by side on one setting: same seed, same start, same number of steps a second."""
 
 import math
 import time
-from typing import Literal, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
-from rbmviz import rng
-from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value
-from rbmviz.metrics import Kernel
-from rbmviz.rbm import Model
-from rbmviz.samplers import Sampler
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.worker import Worker
-
-Start = Literal["data", "random"]
+from rbmviz.session.worker import Plan, Worker
 
 
-class Setting(NamedTuple):
-    """What all panels of a race share.
+class Shared(Protocol):
+    """What all panels of a race share."""
 
-    model; dataset to score against, or None; seed; start: a held-out "data" example (random bits
-    where there is no data set) or "random" bits; kernel of ISL.
-    """
+    def plan(self) -> Any:
+        """Return the plan of each run."""
 
-    model: Model
-    dataset: Dataset | None = None
-    seed: int = 0
-    start: Start = "data"
-    kernel: Kernel = "binary"
 
-    def first_state(self) -> np.ndarray | None:
-        """Return the state that every chain starts from; None: random bits of the seed."""
-        if self.start == "random" or self.dataset is None or not len(self.dataset.validation):
-            return None
-        examples = self.dataset.validation
-        return examples[rng.generator(self.seed, "start").integers(len(examples))]
+S = TypeVar("S", bound=Shared)
 
 
 class Panel(NamedTuple):
     """One run of a race: a key that stays while panels come and go, and its worker."""
 
     key: int
-    worker: Worker
+    worker: Worker[Any]
 
 
-class Race:
+class Race(Generic[S]):
     """The panels of one page. Commands come from any thread; every one returns at once.
 
     Parameters
     ----------
-    setting : Setting
+    setting : Setting or Lesson
     rate : float
-        Samples a second of every panel; infinity is full speed.
+        Steps a second of every panel; infinity is full speed.
     """
 
-    def __init__(self, setting: Setting, rate: float = math.inf) -> None:
+    def __init__(self, setting: S, rate: float = math.inf) -> None:
         self.setting, self.rate = setting, rate
         self.panels: tuple[Panel, ...] = ()
         self.running = False
         self._launching = False
         self._next_key = 0
 
-    def add(self, sampler: Sampler) -> Panel:
-        """Add a panel on the right; it begins at sample 0, the others go on."""
-        worker = Worker(
-            self.setting.model,
-            sampler,
-            seed=self.setting.seed,
-            start=self.setting.first_state(),
-            dataset=self.setting.dataset,
-            kernel=self.setting.kernel,
-            rate=self.rate,
-        )
+    def add(self, algorithm: Any, plan: Any = None) -> Panel:
+        """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
+        worker = Worker(plan or self.setting.plan(), algorithm, rate=self.rate)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
         self.panels += (panel,)
@@ -81,6 +53,13 @@ class Race:
         if self.running and not self._launching:
             worker.resume()
         return panel
+
+    def __getitem__(self, key: int) -> Worker[Any]:
+        """Return the worker of the panel ``key``; KeyError where it has gone."""
+        for panel in self.panels:
+            if panel.key == key:
+                return panel.worker
+        raise KeyError(key)
 
     def remove(self, key: int) -> None:
         """Close a panel and take it away; a key that is not there is none of our business."""
@@ -101,39 +80,36 @@ class Race:
         self.snapshots()
 
     def pause(self) -> None:
-        """Stop all panels; with a rate they stop at the same number of samples."""
+        """Stop all panels; with a rate they stop at the same step."""
         self.running = self._launching = False
         now = time.monotonic()
         for panel in self.panels:
             panel.worker.pause(now)
 
     def step(self, n: int = 1) -> None:
-        """Make n more samples in every panel, then pause."""
+        """Do n more steps in every panel, then pause."""
         self.pause()
         for panel in self.panels:
             panel.worker.step(n)
 
     def reset(self) -> None:
-        """Begin anew from sample 0."""
-        self.change(self.setting)
+        """Begin anew, every panel by its own plan."""
+        self._begin([panel.worker.plan for panel in self.panels])
 
-    def change(self, setting: Setting) -> None:
-        """Begin anew with another model, data set, seed, start or kernel."""
-        self.setting, start = setting, setting.first_state()
-        for panel in self.panels:
+    def change(self, setting: S) -> None:
+        """Begin anew with another setting, the same for all panels."""
+        self.setting, plan = setting, setting.plan()
+        self._begin([plan] * len(self.panels))
+
+    def _begin(self, plans: list[Plan[Any]]) -> None:
+        for panel, plan in zip(self.panels, plans, strict=True):
             panel.worker.pause()
-            panel.worker.swap_model(
-                setting.model,
-                seed=setting.seed,
-                start=start,
-                dataset=setting.dataset,
-                kernel=setting.kernel,
-            )
+            panel.worker.begin(plan)
         if self.running:
             self.resume()
 
     def set_rate(self, rate: float) -> None:
-        """Change the samples a second of every panel."""
+        """Change the steps a second of every panel."""
         self.rate, now = rate, time.monotonic()
         for panel in self.panels:
             panel.worker.set_rate(rate, now)
@@ -147,7 +123,7 @@ class Race:
                 panel.worker.resume(now)
         return shown
 
-    def peek(self) -> list[tuple[int, Snapshot]]:
+    def peek(self) -> list[tuple[int, Any]]:
         """Return what ``snapshots`` does, without renewing any lease."""
         return [(panel.key, panel.worker.peek()) for panel in self.panels]
 

@@ -1,11 +1,9 @@
 """What a run shows of itself: immutable records, published whole by one reference store."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-
-from rbmviz.samplers import Sampler
 
 Status = Literal["starting", "paused", "running", "finished", "failed"]
 
@@ -39,35 +37,21 @@ class Point(NamedTuple):
     beta: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Snapshot:
-    """A run at one moment.
+    """A run at one moment; each kind of run adds what it has to show.
 
     Parameters
     ----------
     status : "starting" (compiling, loading), "paused", "running", "finished" (n_max reached), "failed"
     run : int
-        Number of the run: every reset, new model or new start begins the next one.
-    n, sweeps : int
-        Samples and Gibbs (or maximisation) sweeps so far in this run.
+        Number of the run: every reset, new plan or new start begins the next one.
+    n : int
+        Steps so far in this run: samples of a sampler, updates of a trainer.
     seconds : float
-        Time spent inside the sampler, scoring and waiting not counted.
-    sampler : Sampler
-        The sampler, with its knobs, that made the newest samples.
-    frames : Frames
-    curve : tuple of Point
-        ISL at log-spaced exact numbers of samples; empty where nothing is scored.
-    newest : Point or None
-        ISL at about this moment; refreshed at most a few times a second.
-    drift : float or None
-        Norm of theta_F, None for samplers without fast parameters.
-    occupancy : int64 (bins, classes)
-        Samples per class of the nearest training example, in consecutive stretches of the run.
-    bin_width : int
-        Samples in one stretch (the last one may be shorter).
-    switches : int or None
-    spurious : float or None
-        Share of samples farther from every training example than held-out data are (99th percentile).
+        Time spent inside the algorithm, scoring and waiting not counted.
+    algorithm : Sampler or Trainer
+        The algorithm, with its knobs, that made the newest steps.
     error : str or None
         One sentence, where status is "failed".
     """
@@ -75,15 +59,6 @@ class Snapshot:
     status: Status
     run: int
     n: int
-    sweeps: int
     seconds: float
-    sampler: Sampler
-    frames: Frames
-    curve: tuple[Point, ...] = ()
-    newest: Point | None = None
-    drift: float | None = None
-    occupancy: np.ndarray | None = None
-    bin_width: int = 1
-    switches: int | None = None
-    spurious: float | None = None
+    algorithm: Any
     error: str | None = None

@@ -8,10 +8,11 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, ais_log_z
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import list_samplers, make_sampler, sample
+from rbmviz.trainers import list_trainers, make_trainer
 
 
 def warm_up() -> float:
-    """Run every sampler and live metric once on a toy model; return the seconds it took.
+    """Run every sampler, trainer and live metric once on a toy model; return the seconds it took.
 
     Compiled kernels go into the cache folder, so only the first call on a machine takes long.
     """
@@ -26,4 +27,7 @@ def warm_up() -> float:
         Dataset("toy", rows, rows, rows, "", "", train_labels=np.arange(4), classes=tuple("abcd"))
     ).update(v)
     ais_log_z(rbm, n_chains=2, betas=3)
+    for name in list_trainers():
+        trainer = make_trainer(name, batch_size=2)
+        trainer.step(trainer.init(rbm, rows, 0), 1)
     return time.perf_counter() - begin

@@ -7,32 +7,23 @@ import math
 import os
 import threading
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
-from rbmviz.metrics import Kernel
-from rbmviz.rbm import Model
-from rbmviz.samplers import Sampler, Samples
-from rbmviz.session.recorder import Record, Recorder
-from rbmviz.session.scores import Scores
-from rbmviz.session.snapshot import Frames, Snapshot, Status
+from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
-"""A chunk of samples fills about this long: the delay of a command, and the beat of snapshots."""
+"""A chunk of steps fills about this long: the delay of a command, and the beat of snapshots."""
 
 LEASE_SECONDS = 30.0
 """Without anybody asking for a snapshot for this long, the thread waits; the next question wakes it."""
 
 BACKLOG_SECONDS = 0.25
 """A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
-
-FRAMES = 144
-"""Newest samples in a snapshot, enough for a 12 x 12 grid."""
 
 SLOTS = threading.BoundedSemaphore(os.cpu_count() or 1)
 """Runs of the whole process that compute at the same moment: one a core, however many are open."""
@@ -41,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Pace(NamedTuple):
-    """How many samples a run may have made: ``n`` at the time ``at``, ``rate`` more each second."""
+    """How many steps a run may have made: ``n`` at the time ``at``, ``rate`` more each second."""
 
     n: int
     at: float
@@ -58,132 +49,86 @@ def _one_blas_thread() -> None:
     threadpool_limits(limits=1, user_api="blas")
 
 
-class Plan(NamedTuple):
-    """What a run is made of; the sampler's knobs may change while it goes on, nothing here may."""
+class Run(Protocol):
+    """One run from its first step on; only the worker's thread prepares and advances it.
 
-    model: Model
-    seed: int
-    start: np.ndarray | None
-    dataset: Dataset | None
-    kernel: Kernel
+    A step is what the run counts: a sample of a sampler, an update of a trainer.
+    """
 
-
-class Run:
-    """One run from its first sample on; only the worker's thread prepares and advances it."""
-
-    def __init__(self, number: int, plan: Plan, sampler: Sampler) -> None:
-        self.number, self.plan, self.sampler = number, plan, sampler
-        n_visible = plan.model.rbm.n_visible
-        self.recorder = Recorder(sampler, plan.seed, plan.start, n_visible)
-        self.n, self.sweeps, self.seconds = 0, 0, 0.0
-        self.chunk = 1
-        self.prepared = False
-        self._means = np.zeros((0, n_visible), np.uint8)
-        self._drift: float | None = None
+    n: int
+    prepared: bool
+    algorithm: Any
 
     def prepare(self) -> None:
-        """Make the chain and what scores it; compile the kernels outside the run's own clock."""
-        model, seed, start, dataset, kernel = self.plan
-        self.sampler.step(self.sampler.init(model, seed, start), 1)
-        self._state = self.sampler.init(model, seed, start)
-        self._scores = Scores(dataset, kernel) if dataset is not None else None
-        self.prepared = True
-
-    def advance(self, n: int) -> Samples:
-        """Make n samples and score them; nothing that another thread reads is touched."""
-        begin = time.perf_counter()
-        samples = self.sampler.step(self._state, n)
-        self.seconds += time.perf_counter() - begin
-        if self._scores is not None:
-            self._scores.update(samples, self.seconds)
-        self._means = np.concatenate([self._means, np.rint(samples.p[-FRAMES:] * 255).astype(np.uint8)])
-        self._means = self._means[-FRAMES:]
-        self._drift = float(samples.info["drift"][-1]) if "drift" in samples.info else None
-        spent = time.perf_counter() - begin
-        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
-        return samples
-
-    def keep(self, samples: Samples) -> None:
-        """Count and record what advance has made."""
-        self.recorder.keep(samples.v)
-        self.n += len(samples.v)
-        self.sweeps += int(samples.info["sweeps"].sum())
+        """Make the state and what judges it; compile the kernels outside the run's own clock."""
 
     def most(self) -> int:
-        """Return the most samples of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
-        return self.chunk if self._scores is None else min(self.chunk, self._scores.until_next_point)
+        """Return the most steps that the next chunk may have, about CHUNK_SECONDS."""
+
+    def advance(self, n: int) -> Any:
+        """Do n steps; nothing that another thread reads is touched."""
+
+    def keep(self, made: Any) -> None:
+        """Count and record what advance has made."""
+
+    def turn(self, algorithm: Any) -> None:
+        """Take other values of live knobs from the next step on."""
+
+    def idle(self, paused: bool) -> bool:
+        """Do a little of what is owed besides steps, while pace or pause allows none; False: nothing is."""
 
     def snapshot(self, status: Status) -> Snapshot:
         """Return what there is to see."""
-        v = self.recorder.packed(FRAMES)
-        frames = Frames(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible)
-        shown = Snapshot(status, self.number, self.n, self.sweeps, self.seconds, self.sampler, frames)
-        if not self.prepared:
-            return shown
-        shown = dataclasses.replace(shown, drift=self._drift)
-        if self._scores is None:
-            return shown
-        return dataclasses.replace(
-            shown,
-            curve=self._scores.curve,
-            newest=self._scores.newest,
-            occupancy=self._scores.occupancy,
-            bin_width=self._scores.bin_width,
-            switches=self._scores.switches,
-            spurious=self._scores.spurious if self.n else None,
-        )
 
 
-class Worker:
-    """Runs one sampler on one model and scores what it makes.
+R_co = TypeVar("R_co", bound=Run, covariant=True)
+R = TypeVar("R", bound=Run)
+T = TypeVar("T")
+
+
+class Plan(Protocol[R_co]):
+    """What a run is made of; the algorithm's knobs may change while it goes on, nothing here may."""
+
+    def run(self, number: int, algorithm: Any) -> R_co:
+        """Return the ``number``-th run of a worker."""
+
+
+class Worker(Generic[R]):
+    """Runs one algorithm by a plan.
 
     Parameters
     ----------
-    model : Model
-    sampler : Sampler
-    seed : int, default 0
-    start : uint8 (n_visible,) or None
-        First state of the chain; None: random bits of the seed.
-    dataset : Dataset or None
-        What the samples are scored against; None: no ISL, no classes.
-    kernel : "binary" or "mean"
-        Kernel of ISL.
+    plan : Plan
+    algorithm : Sampler or Trainer
+        Its live knobs may be turned while it runs.
     rate : float
-        Samples a second at most; infinity (the default) is full speed.
+        Steps a second at most; infinity (the default) is full speed.
     n_max : int or None
-        The run is finished at this many samples; None: endless.
+        The run is finished at this many steps; None: endless.
 
     Commands return at once and take effect between two chunks, within about 30 ms. Runs that shall go
     in step get the same ``at`` (a time.monotonic() reading) with a command.
     """
 
     def __init__(
-        self,
-        model: Model,
-        sampler: Sampler,
-        *,
-        seed: int = 0,
-        start: np.ndarray | None = None,
-        dataset: Dataset | None = None,
-        kernel: Kernel = "binary",
-        rate: float = math.inf,
-        n_max: int | None = None,
+        self, plan: Plan[R], algorithm: Any, *, rate: float = math.inf, n_max: int | None = None
     ) -> None:
         _one_blas_thread()
-        # Guards what commands write; held for moments only, never while sampling.
+        # Guards what commands write; held for moments only, never while a chunk is made.
         self._wake = threading.Condition()
+        # Held while a chunk is made: who wants the state itself waits for its end.
+        self._chunk = threading.Lock()
         # Held by the one thread that may advance the run; a second one waits until the first has left.
         self._owner = threading.Lock()
         self._thread: threading.Thread | None = None
         self._leave = threading.Event()
-        self._sampler, self._rate = sampler, rate
+        self._algorithm, self._rate = algorithm, rate
         self._end = math.inf if n_max is None else n_max
         self._running = False  # going on until told otherwise; else only up to _stop_at
         self._stop_at: float = 0
         self._asked = time.monotonic()
         self._runs = 0
-        with self._wake:
-            self._begin(Plan(model, seed, start, dataset, kernel))
+        self.begin(plan)
 
     # Commands, from any thread.
 
@@ -194,7 +139,7 @@ class Worker:
             self._set_pace(at)
 
     def pause(self, at: float | None = None) -> None:
-        """Stop; runs of one rate paused at one time stop at the same number of samples."""
+        """Stop; runs of one rate paused at one time stop at the same step."""
         with self._wake:
             if self._running:
                 self._drop_backlog()
@@ -204,14 +149,14 @@ class Worker:
             self._wake.notify()
 
     def step(self, n: int = 1) -> None:
-        """Make n more samples at full speed, then pause."""
+        """Make n more steps at full speed, then pause."""
         with self._wake:
             begin = self._run.n if self._running else max(self._stop_at, self._run.n)
             self._running, self._stop_at = False, begin + n
             self._wake.notify()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
-        """Change the samples a second (infinity: full speed)."""
+        """Change the steps a second (infinity: full speed)."""
         with self._wake:
             self._rate = rate
             self._set_pace(at)
@@ -219,30 +164,18 @@ class Worker:
     def tune(self, **knobs: Value) -> None:
         """Change knobs while the run goes on; one that is not live, or a failed run, begins anew."""
         with self._wake:
-            check_names(type(self._sampler), knobs)
-            self._sampler = dataclasses.replace(self._sampler, **knobs)  # type: ignore[type-var]
-            live = all(knobs_of(self._sampler)[name].live for name in knobs)
+            check_names(type(self._algorithm), knobs)
+            self._algorithm = dataclasses.replace(self._algorithm, **knobs)
+            live = all(knobs_of(self._algorithm)[name].live for name in knobs)
             if self._snapshot.status == "failed" or not live:
-                self._begin(self._run.plan)
+                self._begin()
             self._wake.notify()
 
-    def reset(self, seed: int) -> None:
-        """Begin a new run from sample 0; everything but the seed stays."""
+    def begin(self, plan: Plan[R]) -> None:
+        """Begin a new run by this plan."""
         with self._wake:
-            self._begin(self._run.plan._replace(seed=seed))
-
-    def swap_model(
-        self,
-        model: Model,
-        *,
-        seed: int,
-        start: np.ndarray | None = None,
-        dataset: Dataset | None = None,
-        kernel: Kernel = "binary",
-    ) -> None:
-        """Begin a new run on another model, scored against another data set."""
-        with self._wake:
-            self._begin(Plan(model, seed, start, dataset, kernel))
+            self.plan: Any = plan
+            self._begin()
 
     def open(self) -> None:
         """Give the run a thread, where it has none."""
@@ -282,26 +215,20 @@ class Worker:
         return self._snapshot
 
     @property
-    def sampler(self) -> Sampler:
-        """The sampler with its knobs as they were last set."""
-        return self._sampler
+    def algorithm(self) -> Any:
+        """The algorithm with its knobs as they were last set."""
+        return self._algorithm
 
-    def record(self) -> Record:
-        """Return the log of the run so far: with it, ``replay`` makes the same samples."""
-        with self._wake:
-            return self._run.recorder.record()
-
-    def kept(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample kept and the newest samples, uint8 (m, n_visible)."""
-        with self._wake:
-            first, packed = self._run.recorder.kept()
-        return first, np.unpackbits(packed, axis=1, count=self._run.plan.model.rbm.n_visible)
+    def read(self, question: Callable[[R], T]) -> T:
+        """Return what ``question`` reads off the run between two chunks."""
+        with self._chunk, self._wake:
+            return question(self._run)
 
     # Inside; _wake is held where commands call these.
 
-    def _begin(self, plan: Plan) -> None:
+    def _begin(self) -> None:
         self._runs += 1
-        self._run = Run(self._runs, plan, self._sampler)
+        self._run = self.plan.run(self._runs, self._algorithm)
         self._stop_at = 0
         self._snapshot = self._run.snapshot("starting")
         self._set_pace(None)
@@ -324,7 +251,7 @@ class Worker:
         return "running" if self._running or self._run.n < self._stop_at else "paused"
 
     def _due(self) -> int:
-        """Return how many samples to make now; 0: wait."""
+        """Return how many steps to make now; 0: wait."""
         if self._asleep() or self._snapshot.status == "failed":
             return 0
         self._drop_backlog()
@@ -353,18 +280,29 @@ class Worker:
             n = self._due() if run is self._run else 0
             if self._snapshot.status != "failed" and self._status() != self._snapshot.status:
                 self._snapshot = run.snapshot(self._status())
-            if n == 0:
-                self._wake.wait(CHUNK_SECONDS if self._running else 0.5)
-                return
-            if run.sampler is not self._sampler:
-                run.sampler = self._sampler
-                run.recorder.note(run.sampler)
-        with SLOTS:
-            samples = run.advance(n)
-        with self._wake:
-            run.keep(samples)
+            if n and run.algorithm is not self._algorithm:
+                run.turn(self._algorithm)
+        if n == 0:
+            self._rest(run)
+            return
+        with SLOTS, self._chunk:
+            made = run.advance(n)
+            with self._wake:
+                run.keep(made)
         self._publish(run)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
+
+    def _rest(self, run: Run) -> None:
+        """Do what the run owes besides steps, or wait for a command."""
+        if run is self._run and self._snapshot.status != "failed" and not self._asleep():
+            with SLOTS, self._chunk:
+                worked = run.idle(paused=not self._running)
+            if worked:
+                self._publish(run)
+                return
+        with self._wake:
+            if run is self._run and not self._due():
+                self._wake.wait(CHUNK_SECONDS if self._running else 0.5)
 
     def _publish(self, run: Run, status: Status | None = None, error: str | None = None) -> None:
         with self._wake:

@@ -1,6 +1,6 @@
-// Live panels: pictures, class strips, numbers and knobs of every run of a race.
+// What the live panels of all pages have in common: knobs, mosaics, the frame of a panel, the socket.
 // The server sends only what is new; everything shown is kept here and drawn whole, so that a new theme
-// or size needs no new data. Layout of a frame: see live.py.
+// or size needs no new data. Layout of a frame: see live.py and wire.py.
 
 const UNKNOWN = 4403; // close code: this page's session is over
 const RETRY_MS = 500;
@@ -34,6 +34,13 @@ function ramp(from, to) {
     for (let c = 0; c < 3; c++) bytes[4 * i + c] = from[c] + (to[c] - from[c]) * i / 255;
     bytes[4 * i + 3] = 255;
   }
+  return table;
+}
+
+function diverging(low, middle, high) {
+  const table = new Uint32Array(256);
+  const down = ramp(low, middle), up = ramp(middle, high);
+  for (let i = 0; i < 256; i++) table[i] = i < 128 ? down[2 * i] : up[Math.min(2 * (i - 128), 255)];
   return table;
 }
 
@@ -76,6 +83,11 @@ function knobControl(knob, value, id, change) {
     return { node: element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, select)),
              set: v => { select.value = v; } };
   }
+  if (knob.kind === 'bool') {
+    const box = element('input', { id, type: 'checkbox', onchange: () => change(box.checked, true) });
+    box.checked = value;
+    return { node: element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, box)), set: v => { box.checked = v; } };
+  }
   const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
   const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
   const show = v => {
@@ -101,16 +113,66 @@ function knobControl(knob, value, id, change) {
            set: v => { last = v; if (box.getRootNode().activeElement !== range) set(v); } };
 }
 
-// One panel
+// Pictures side by side on one canvas, cells of 0 to 255.
 
-const NUMBERS = [
-  ['isl', 'ISL', 'Indirect sampling likelihood in nats a test image: how well the samples so far cover unseen data. Higher is better.', p => p.isl === null ? '–' : p.isl.toFixed(1)],
-  ['switches', 'Class switches', 'How often the class of the nearest training example changed: a stuck chain has few.', p => p.switches === null ? '–' : compact.format(p.switches)],
-  ['spurious', 'Spurious', 'Samples farther from every training example than 99 % of held-out data are: watch it rise with the step size.', p => p.spurious === null ? '–' : (100 * p.spurious).toFixed(1) + ' %'],
-  ['speed', 'Samples/s', 'What the sampler itself makes in a second, scoring and waiting not counted; highest at full speed, in long chunks.', p => p.seconds ? compact.format(p.n / p.seconds) : '–'],
-  ['sweeps', 'Sweeps/sample', 'Gibbs or maximisation sweeps spent on a sample, on average.', p => p.n ? round3(p.sweeps / p.n) : '–'],
-  ['drift', 'Drift', 'Norm of the fast parameters: how far the sampled model has moved from the trained one.', p => p.drift === null ? '–' : round3(p.drift)],
-];
+class Mosaic {
+  constructor(name) {
+    this.canvas = element('canvas', { class: 'picture', role: 'img', 'data-picture': name });
+    this.native = document.createElement('canvas');
+  }
+
+  layout(rows, columns, across, down) {
+    const layout = [rows, columns, across, down].join();
+    if (layout === this.key) return;
+    this.key = layout;
+    Object.assign(this, { rows, columns, across, down, size: rows * columns });
+    this.cells = new Uint8Array(across * down * this.size);
+    this.native.width = across * (columns + GAP) + GAP;
+    this.native.height = down * (rows + GAP) + GAP;
+    this.image = new ImageData(this.native.width, this.native.height);
+    this.canvas.style.aspectRatio = `${this.native.width} / ${this.native.height}`;
+  }
+
+  get slots() { return this.across * this.down; }
+
+  clear(value = 0) { this.cells.fill(value); }
+
+  // A picture of D pixels, one bit each or one byte each.
+  putBits(slot, bytes, from, D) { for (let i = 0; i < D; i++) this.cells[slot * this.size + i] = 255 * ((bytes[from + (i >> 3)] >> (7 - (i & 7))) & 1); }
+  putBytes(slot, bytes, from, D) { this.cells.set(bytes.subarray(from, from + D), slot * this.size); }
+
+  // ink: colour of each value; ring: {slot, colour} to frame, or null.
+  draw(ink, gap, ring) {
+    const { rows, columns, across, down, cells } = this;
+    const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
+    px.fill(gap);
+    for (let slot = 0, k = 0; slot < across * down; slot++) {
+      const corner = (Math.floor(slot / across) * (rows + GAP) + GAP) * W + (slot % across) * (columns + GAP) + GAP;
+      for (let i = 0; i < rows; i++) for (let j = 0, o = corner + i * W; j < columns; j++, k++, o++) px[o] = ink[cells[k]];
+    }
+    this.native.getContext('2d').putImageData(this.image, 0, 0);
+    const width = this.canvas.clientWidth, x = fit(this.canvas, width * this.native.height / this.native.width);
+    const scale = this.canvas.width / this.native.width;
+    x.imageSmoothingEnabled = scale < 2;
+    x.imageSmoothingQuality = 'high';
+    x.drawImage(this.native, 0, 0, this.canvas.width, this.canvas.height);
+    if (!ring) return;
+    x.strokeStyle = ring.colour;
+    x.lineWidth = Math.max(2, 1.5 * scale);
+    x.strokeRect(((ring.slot % across) * (columns + GAP) + GAP / 2) * scale, (Math.floor(ring.slot / across) * (rows + GAP) + GAP / 2) * scale,
+      (columns + GAP) * scale, (rows + GAP) * scale);
+  }
+}
+
+function fit(canvas, height) {
+  const ratio = window.devicePixelRatio || 1, w = Math.round(canvas.clientWidth * ratio), h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+  return canvas.getContext('2d');
+}
+
+// The frame of a panel: header, pictures, a strip, numbers, knobs. A page's own panel says what is in them:
+// pictures (Mosaics), numbers(spec) -> [[name, label, help]], arrange(), takeNews(head, bytes, at) -> offset,
+// drawNews(), number(name) -> text, preparing.
 
 class Panel {
   constructor(spec, grid) {
@@ -118,84 +180,52 @@ class Panel {
     this.key = spec.key;
     this.run = -1;
     this.state = null;
-    this.picture = element('canvas', { class: 'picture', role: 'img' });
     this.strip = element('canvas', { class: 'strip', role: 'img' });
     this.note = element('div', { class: 'note', hidden: true });
     this.count = element('span', { class: 'count' });
     this.title = element('h3');
+    this.numbers = element('dl', { class: 'numbers' });
     this.knobs = element('div', { class: 'knobs' });
-    this.values = {};
-    const numbers = element('dl', { class: 'numbers' });
-    for (const [name, label, help] of NUMBERS) {
-      this.values[name] = element('dd', { 'data-number': name, text: '–' });
-      numbers.append(element('div', { title: help }, element('dt', { text: label }), this.values[name]));
-    }
+    this.warning = element('p', { class: 'warning', role: 'status' });
+    this.pictures = this.makePictures();
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
       element('header', {}, element('span', { class: 'swatch' }), this.title, helpButton(spec.about), this.count,
         element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
           text: '×', onclick: () => grid.trigger('remove', { key: this.key }) })),
-      element('div', { class: 'stage' }, this.picture, this.note), this.strip, numbers, this.knobs);
-    this.native = document.createElement('canvas');
+      element('div', { class: 'stage' }, ...this.pictures.map(mosaic => mosaic.canvas), this.note), this.strip, this.numbers, this.warning, this.knobs);
     this.configure(spec, true);
   }
 
   configure(spec, fresh) {
-    const cfg = this.grid.cfg;
     this.spec = spec;
     this.title.textContent = spec.label;
+    this.title.title = spec.label;
     this.node.style.setProperty('--accent', spec.colour);
-    this.picture.setAttribute('aria-label', `Live samples of ${spec.label}`);
-    this.strip.setAttribute('aria-label', `Classes of the samples of ${spec.label} over time`);
-    this.strip.hidden = !cfg.classes.length;
     if (fresh) {
+      this.values = {};
+      for (const [name, label, help] of this.listNumbers()) {
+        this.values[name] = element('dd', { 'data-number': name, text: '–' });
+        this.numbers.append(element('div', { title: help }, element('dt', { text: label }), this.values[name]));
+      }
       this.controls = {};
-      this.knobs.replaceChildren(...spec.knobs.map(knob => {
+      const nodes = { true: [], false: [] };
+      for (const knob of spec.knobs) {
         const control = knobControl(knob, spec.values[knob.name], `knob-${this.key}-${knob.name}`,
           (value, done) => this.grid.tune(this.key, { [knob.name]: value }, done));
         this.controls[knob.name] = control;
-        return control.node;
-      }));
+        nodes[knob.front].push(control.node);
+      }
+      this.knobs.replaceChildren(...nodes.true);
+      if (nodes.false.length) this.knobs.append(element('details', {}, element('summary', { text: 'More knobs' }), ...nodes.false));
     } else for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
-    const [rows, columns] = cfg.shape, size = rows * columns;
-    const across = cfg.view === 'single' ? 2 : cfg.cells, down = cfg.view === 'single' ? 1 : cfg.cells;
-    const layout = [rows, columns, across, down].join();
-    if (layout !== this.layout) {
-      this.layout = layout;
-      Object.assign(this, { rows, columns, across, down });
-      this.cells = new Uint8Array(across * down * size);
-      this.native.width = across * (columns + GAP) + GAP;
-      this.native.height = down * (rows + GAP) + GAP;
-      this.image = new ImageData(this.native.width, this.native.height);
-      this.node.style.setProperty('--aspect', `${this.native.width} / ${this.native.height}`);
-    }
+    this.arrange();
   }
 
   // Take one panel's part of a frame; returns the offset behind it.
   take(head, bytes, at) {
-    const cfg = this.grid.cfg, size = this.rows * this.columns, D = cfg.n_visible, packed = Math.ceil(D / 8);
-    if (head.run !== this.run) {
-      this.run = head.run;
-      this.cells.fill(0);
-      this.bins = null;
-    }
-    const slots = this.across * this.down;
-    const unpack = (slot, from) => { for (let i = 0; i < D; i++) this.cells[slot * size + i] = 255 * ((bytes[from + (i >> 3)] >> (7 - (i & 7))) & 1); };
-    const copy = (slot, from) => this.cells.set(bytes.subarray(from, from + D), slot * size);
-    if (cfg.view === 'single') {
-      for (let c = 0; c < head.cells; c++) unpack(0, at + c * packed);
-      at += head.cells * packed;
-      for (let c = 0; c < head.cells; c++) copy(1, at + c * D);
-      at += head.cells * D;
-    } else {
-      const width = cfg.pixels === 'mean' ? D : packed, put = cfg.pixels === 'mean' ? copy : unpack;
-      for (let c = 0; c < head.cells; c++) put((head.n - head.cells + c) % slots, at + c * width);
-      at += head.cells * width;
-    }
-    if (head.strip) {
-      const [bins, classes, width] = head.strip;
-      this.bins = { bins, classes, width, shares: bytes.slice(at, at + bins * classes) };
-      at += bins * classes;
-    }
+    const anew = head.run !== this.run;
+    this.run = head.run;
+    at = this.takeNews(head, bytes, at, anew);
     this.state = head;
     return at;
   }
@@ -203,88 +233,26 @@ class Panel {
   draw() {
     const p = this.state;
     if (!p) return;
-    this.drawPicture();
-    if (!this.strip.hidden) this.drawStrip();
+    this.drawNews();
     this.node.dataset.n = p.n;
     this.node.dataset.status = p.status;
     this.count.textContent = whole.format(p.n);
-    this.count.title = `${whole.format(p.n)} samples`;
-    for (const [name, , , text] of NUMBERS) this.values[name].textContent = text(p);
+    this.count.title = `${whole.format(p.n)} ${this.unit}`;
+    for (const name of Object.keys(this.values)) this.values[name].textContent = this.number(name, p);
     const note = p.status === 'failed' ? p.error : p.status === 'starting' ? 'Preparing: on a new machine the kernels compile once, which takes 10 to 20 seconds.' : '';
     this.note.hidden = !note;
     this.note.textContent = note;
-  }
-
-  fit(canvas, height) {
-    const ratio = window.devicePixelRatio || 1, w = Math.round(canvas.clientWidth * ratio), h = Math.round(height * ratio);
-    if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
-    return canvas.getContext('2d');
-  }
-
-  drawPicture() {
-    const { rows, columns, across, down, cells } = this, ink = this.grid.ink;
-    const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
-    px.fill(this.grid.gap);
-    for (let slot = 0, k = 0; slot < across * down; slot++) {
-      const corner = (Math.floor(slot / across) * (rows + GAP) + GAP) * W + (slot % across) * (columns + GAP) + GAP;
-      for (let i = 0; i < rows; i++) for (let j = 0, o = corner + i * W; j < columns; j++, k++, o++) px[o] = ink[cells[k]];
-    }
-    this.native.getContext('2d').putImageData(this.image, 0, 0);
-    const width = this.picture.clientWidth, x = this.fit(this.picture, width * this.native.height / this.native.width);
-    const scale = this.picture.width / this.native.width;
-    x.imageSmoothingEnabled = scale < 2;
-    x.imageSmoothingQuality = 'high';
-    x.drawImage(this.native, 0, 0, this.picture.width, this.picture.height);
-    if (this.grid.cfg.view !== 'single' && this.state.n) {
-      const slot = (this.state.n - 1) % (across * down), line = Math.max(2, 1.5 * scale);
-      x.strokeStyle = this.spec.colour;
-      x.lineWidth = line;
-      x.strokeRect(((slot % across) * (columns + GAP) + GAP / 2) * scale, (Math.floor(slot / across) * (rows + GAP) + GAP / 2) * scale,
-        (columns + GAP) * scale, (rows + GAP) * scale);
-    }
-  }
-
-  // Rows are classes, time runs to the right; the bars at the right are shares so far, ticks the data's.
-  drawStrip() {
-    const classes = this.grid.cfg.classes, n = classes.length, row = n > 12 ? 6 : 10;
-    const x = this.fit(this.strip, n * row + 2), ratio = this.strip.width / Math.max(this.strip.clientWidth, 1);
-    const width = this.strip.clientWidth, names = 14, bars = 34, wide = width - names - bars - 6;
-    x.setTransform(ratio, 0, 0, ratio, 0, 0);
-    x.clearRect(0, 0, width, n * row + 2);
-    const [r, g, b] = this.grid.colour(this.spec.colour), [tr, tg, tb] = this.grid.text;
-    x.fillStyle = `rgba(${tr},${tg},${tb},0.07)`;
-    x.fillRect(names, 0, wide, n * row);
-    x.font = `${row - 1}px ${getComputedStyle(this.node).fontFamily}`;
-    x.textBaseline = 'middle';
-    const held = this.bins;
-    const totals = new Float64Array(n);
-    if (held && held.classes === n) {
-      for (let t = 0; t < held.bins; t++) for (let c = 0; c < n; c++) {
-        const share = held.shares[t * n + c] / 255;
-        totals[c] += share / held.bins;
-        if (share === 0) continue;
-        x.fillStyle = `rgba(${r},${g},${b},${Math.sqrt(share)})`;
-        x.fillRect(names + wide * t / held.bins, c * row, wide / held.bins + 0.5, row - 1);
-      }
-    }
-    const most = Math.max(0.3, ...totals);
-    classes.forEach((name, c) => {
-      x.fillStyle = `rgba(${tr},${tg},${tb},0.75)`;
-      if (row >= 9 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
-      x.fillStyle = `rgba(${r},${g},${b},0.9)`;
-      x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
-      x.fillStyle = `rgb(${tr},${tg},${tb})`;
-      x.fillRect(names + wide + 6 + bars * this.grid.cfg.data_shares[c] / most, c * row - 0.5, 1.5, row - 1);
-    });
-    x.setTransform(1, 0, 0, 1, 0, 0);
+    this.warning.textContent = p.warning || '';
+    this.note.classList.toggle('failed', p.status === 'failed');
   }
 }
 
 // All panels, and the socket
 
 class Grid {
-  constructor(root, cfg, trigger) {
+  constructor(root, cfg, trigger, PanelOfPage) {
     this.trigger = trigger;
+    this.PanelOfPage = PanelOfPage;
     this.cfg = cfg;
     this.alive = true;
     this.panels = new Map();
@@ -309,7 +277,7 @@ class Grid {
     for (const spec of cfg.panels) {
       const panel = this.panels.get(spec.key);
       if (panel) panel.configure(spec, false);
-      else this.panels.set(spec.key, new Panel(spec, this));
+      else this.panels.set(spec.key, new this.PanelOfPage(spec, this));
       this.host.append(this.panels.get(spec.key).node);
     }
     if (elsewhere) this.socket.close();
@@ -328,6 +296,7 @@ class Grid {
     this.back = paper;
     const mix = share => paper.map((from, c) => from + (text[c] - from) * share);
     this.ink = ramp(mix(0.05), mix(0.95));
+    this.signed = diverging(rgb(this.probe, '#0072b2'), mix(0.05), rgb(this.probe, '#d55e00'));
     this.gap = ramp(paper, paper)[0];
   }
 
@@ -396,13 +365,14 @@ class Grid {
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+// Streamlit calls this at the first mount and on each change of data.
+function mount(PanelOfPage, { data, parentElement, setTriggerValue }) {
   const grid = parentElement.rbmviz;
   if (grid) {
     grid.trigger = setTriggerValue;
     grid.configure(data);
   } else {
-    parentElement.rbmviz = new Grid(parentElement, data, setTriggerValue);
+    parentElement.rbmviz = new Grid(parentElement, data, setTriggerValue, PanelOfPage);
   }
   return () => {
     parentElement.rbmviz?.close();

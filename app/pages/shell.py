@@ -1,0 +1,18 @@
+"""What all pages share: title, width, navigation."""
+
+from pathlib import Path
+
+import streamlit as st
+
+# A file of our own: the named icons of Streamlit would be fetched from the network.
+icon = str(Path(__file__).parents[1] / "icon.png")
+st.set_page_config(page_title="rbmviz: see Markov chains mix", page_icon=icon, layout="wide")
+# Streamlit leaves six empty rems above a page, of which the navigation bar needs four.
+st.html("<style>.stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 3rem; }</style>")
+st.navigation(
+    [
+        st.Page("sample.py", title="Sample", icon=":material/grid_view:"),
+        st.Page("train.py", title="Train", icon=":material/school:"),
+    ],
+    position="top",
+).run()

@@ -1,0 +1,517 @@
+"""The class of trainers: side by side on one data set, judged by the exact likelihood where there is one."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from app import views
+from app.links import read_panels, write_panel
+from app.live import live_path
+from app.live_grid import train_grid
+from app.state import data, race_of, session_race, trained_models, uploaded_data
+from rbmviz import BadInput
+from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.rbm import Model, model_bytes
+from rbmviz.registry import trainers
+from rbmviz.session import Lesson, Race, TrainingPlan, TrainingRun, TrainingSnapshot
+from rbmviz.trainers import STATS, Trainer, list_trainers, make_trainer
+
+SPEEDS = (1, 10, 50, 200, 500, 2000, math.inf)
+GRIDS = (4, 6, 8, 10, 12)
+RULES = ("0.3", "0.5", "0.7", "bernoulli")
+MOST_HIDDEN = 2000
+BAS_KNOBS = "learning_rate=0.1,schedule=constant"
+DEFAULT_DATA, DEFAULT_HIDDEN = "bas", 16
+DEFAULT_PANELS = [
+    f"cd:{BAS_KNOBS}",
+    f"pcd:{BAS_KNOBS}",
+    f"pop_cd:{BAS_KNOBS}",
+    f"ucd:{BAS_KNOBS},n_chains=1000",
+]
+
+
+class Story(NamedTuple):
+    """A preset: data, hidden units and trainers that show one thing, and what to look for."""
+
+    label: str
+    look: str
+    data: str
+    n_hidden: int
+    panels: list[str]
+
+
+STORIES = [
+    Story(
+        "CD falls away",
+        "On Bars and Stripes CD and PCD climb, then lose what they had; pop-CD and UCD stay on top.",
+        "bas",
+        16,
+        DEFAULT_PANELS,
+    ),
+    Story(
+        "Four prototypes",
+        "Modes far apart: CD never learns how much each of them weighs, chains that mix between them do.",
+        "modes",
+        16,
+        ["cd", "pcd:schedule=constant", "pop_cd", "pt:schedule=constant"],
+    ),
+    Story(
+        "The yardstick",
+        "The exact gradient beside three estimates of it, same data and same seed.",
+        "bas@3",
+        8,
+        ["exact", "cd", "pop_cd", "ucd"],
+    ),
+    Story(
+        "Digits",
+        "Too large to enumerate: the curves are estimates by annealed importance sampling, with their error.",
+        "digits",
+        64,
+        ["cd", "pcd:schedule=constant,learning_rate=0.05", "fpcd:schedule=constant,learning_rate=0.05"],
+    ),
+]
+
+
+def main() -> None:
+    """Draw the page."""
+    present = st.query_params.get("present") == "1"
+    if not present:
+        st.markdown(
+            "##### One data set, several ways to train on it: which trainer climbs, and which one falls away?"
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+        lesson, refused = choose_lesson()
+        stories()
+    race, token, fresh = session_race("train", lesson, st.session_state.get("pace", 500))
+    if fresh:
+        fill(race)
+    elif race.setting != lesson:
+        race.change(lesson)
+    if "t" not in st.query_params:  # back from another page
+        write_link(race)
+    with left:
+        transport(race)
+    # Always there, empty or not: else the panels below would be built again, and blink.
+    with st.container():
+        if refused:
+            st.error(refused, icon=":material/error:")
+        if look := st.session_state.get("lesson"):
+            st.caption(look)
+    panels(race, token, present)
+    charts(race)
+    if not present:
+        results(race)
+
+
+def fill(race: Race[Lesson]) -> None:
+    """Give a new race the trainers of the link, or the default ones, and start it."""
+    asked = st.query_params.get_all("t")
+    read, refused = read_panels(trainers, asked or DEFAULT_PANELS)
+    for sentence in refused:
+        st.warning(sentence, icon=":material/link_off:")
+    for trainer in read or read_panels(trainers, DEFAULT_PANELS)[0]:
+        race.add(trainer)
+    race.resume()
+    write_link(race)
+
+
+def write_link(race: Race[Lesson]) -> None:
+    """Put the trainers into the page's address; branches began at weights that have no place there."""
+    st.query_params["t"] = [
+        write_panel(panel.worker.algorithm) for panel in race.panels if panel.worker.plan.origin is None
+    ]
+
+
+def choose_lesson() -> tuple[Lesson, str]:
+    """Return what all trainers share, and a sentence where the data asked for cannot be had."""
+    names = sorted(list_datasets(), key=lambda name: (name != DEFAULT_DATA, name))
+    # A story may ask for a variant, which the list does not have.
+    chosen = st.session_state.get("train_data")
+    if chosen is not None and chosen not in names:
+        names.append(chosen)
+    name = st.selectbox(
+        "Data",
+        names,
+        key="train_data",
+        bind="query-params",
+        width=160,
+        help="What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
+    )
+    n_hidden = st.number_input(
+        "Hidden units",
+        min_value=1,
+        max_value=MOST_HIDDEN,
+        value=DEFAULT_HIDDEN,
+        key="hidden",
+        bind="query-params",
+        width=130,
+        help="Up to 16 the likelihood is exact; more units learn more, and their likelihood is an estimate.",
+    )
+    with st.popover("Settings", icon=":material/tune:"):
+        upload = st.file_uploader(
+            "Train on data of your own",
+            type=["npz", "csv", "txt", "zip"],
+            help="Rows of 0 and 1 or of grey values (.npz, .csv), images (.zip), one text a line (.txt).",
+        )
+        rule = st.segmented_control(
+            "Grey values become bits",
+            RULES,
+            default="0.5",
+            required=True,
+            key="rule",
+            bind="query-params",
+            format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}",
+            help="Cut at this share of full ink, or drawn once with the grey value as probability.",
+        )
+        seed = st.number_input(
+            "Seed",
+            min_value=0,
+            max_value=2**31 - 1,
+            value=0,
+            key="train_seed",
+            bind="query-params",
+            help="Weights, mini-batches and chains begin with it: the same seed repeats every update.",
+        )
+        replicates = st.number_input(
+            "Replicates",
+            min_value=1,
+            max_value=20,
+            value=1,
+            key="replicates",
+            bind="query-params",
+            help="Each panel trains so many models with consecutive seeds; bands show their range.",
+        )
+        st.segmented_control(
+            "Show",
+            ["samples", "filters", "both"],
+            default="both",
+            required=True,
+            key="show",
+            bind="query-params",
+            help="What the model dreams, what its hidden units look for, or both side by side.",
+        )
+        st.segmented_control(
+            "Pixels",
+            ["binary", "mean"],
+            default="binary",
+            required=True,
+            key="train_pixels",
+            bind="query-params",
+            help="The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
+        )
+        st.segmented_control(
+            "Rows and columns",
+            GRIDS,
+            default=8,
+            required=True,
+            key="train_cells",
+            bind="query-params",
+            help="How many samples and filters a panel shows: fewer are larger.",
+        )
+    dataset, refused = None, ""
+    try:
+        dataset = uploaded_data(upload.name, upload.getvalue(), rule) if upload else data(name)
+    except BadInput as error:
+        refused = str(error)
+    # The page stays alive with the data it had.
+    dataset = dataset or st.session_state.get("learned") or data(DEFAULT_DATA)
+    st.session_state.learned = dataset
+    return Lesson(dataset, int(n_hidden), int(seed), int(replicates)), refused
+
+
+def stories() -> None:
+    """Offer the presets."""
+
+    def tell(story: Story) -> None:
+        st.session_state.train_data = story.data
+        st.session_state.hidden = story.n_hidden
+        st.session_state.lesson = story.look
+        st.session_state.taught = st.session_state.get("taught", 0) + 1
+        race = race_of("train")
+        for panel in race.panels:
+            race.remove(panel.key)
+        lesson = race.setting._replace(dataset=data(story.data), n_hidden=story.n_hidden)
+        race.change(lesson)
+        for trainer in read_panels(trainers, story.panels)[0]:
+            race.add(trainer)
+        race.resume()
+        write_link(race)
+
+    # Another key is another popover, closed: a story that was picked must not cover what it shows.
+    with st.popover(
+        "Stories", icon=":material/auto_stories:", key=f"lessons {st.session_state.get('taught')}"
+    ):
+        for story in STORIES:
+            st.button(story.label, key=f"lesson {story.label}", on_click=tell, args=(story,), type="tertiary")
+            st.caption(story.look)
+
+
+@st.fragment
+def transport(race: Race[Lesson]) -> None:
+    """Play, step, reset, speed."""
+
+    def toggle() -> None:
+        (race.pause if race.running else race.resume)()
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            on_click=toggle,
+            shortcut="P",
+            key="train_play",
+            type="secondary" if race.running else "primary",
+            help="Stop all trainers at the same update, or let them go on.",
+        )
+        st.button(
+            "Step",
+            icon=":material/skip_next:",
+            on_click=race.step,
+            shortcut="S",
+            help="One more update of every trainer, then pause.",
+        )
+        st.button(
+            "Reset",
+            icon=":material/replay:",
+            on_click=race.reset,
+            shortcut="0",
+            help="All trainers back to where they began, with the same seed: the same updates come again.",
+        )
+        pace = st.select_slider(
+            "Updates per second",
+            SPEEDS,
+            value=500,
+            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
+            key="pace",
+            bind="query-params",
+            width=200,
+            help="Slow to see single updates, full speed to see where the curves end.",
+        )
+        if pace != race.rate:
+            race.set_rate(pace)
+
+
+@st.fragment
+def panels(race: Race[Lesson], token: str, present: bool) -> None:
+    """Draw the live panels, and the way to add one."""
+
+    def edited() -> None:
+        edit = st.session_state.train_grid.edit
+        try:
+            race.tune(edit["key"], **edit["knobs"])
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
+        write_link(race)
+
+    def removed() -> None:
+        race.remove(st.session_state.train_grid.remove["key"])
+        write_link(race)
+
+    def add(name: str) -> None:
+        race.add(open_ended(name))
+        write_link(race)
+
+    train_grid(
+        race,
+        live_path() + token,
+        view=st.session_state.show,
+        pixels=st.session_state.train_pixels,
+        cells=st.session_state.train_cells,
+        present=present,
+        on_edit=edited,
+        on_remove=removed,
+        key="train_grid",
+    )
+    if not race.panels:
+        st.info("No panel is open: add a trainer.", icon=":material/grid_view:")
+    if not present:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("Add a trainer:", width="content")
+            for name in list_trainers():
+                st.button(
+                    trainers[name].label,
+                    key=f"add trainer {name}",
+                    icon=":material/add:",
+                    on_click=add,
+                    args=(name,),
+                    type="tertiary",
+                )
+
+
+def named(race: Race[Lesson]) -> list[tuple[str, TrainingSnapshot]]:
+    """Return the snapshots of all panels by name, no two names alike."""
+    shown = [snapshot for _, snapshot in race.peek()]
+    origins = [views.origin_text(panel.worker.plan) for panel in race.panels]
+    names = views.titles([snapshot.algorithm for snapshot in shown], origins)
+    return list(zip(names, shown, strict=True))
+
+
+@st.fragment(run_every=1.0)
+def charts(race: Race[Lesson]) -> None:
+    """Likelihood curves, and one inner quantity; read once a second, without renewing any lease."""
+    if not race.panels:
+        return
+    shown = named(race)
+    algorithms = [(name, snapshot.algorithm.name) for name, snapshot in shown]
+    dataset = race.setting.dataset
+    exact = shown[0][1].method == "exact"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        how = "exact, by enumeration" if exact else "estimated by annealed importance sampling, ± 2 errors"
+        st.markdown(f"**How likely does the model find the data?** {dataset.name}, {how}.")
+        part = st.segmented_control(
+            "Part",
+            ["train", "test"] if len(dataset.test) else ["train"],
+            default="train",
+            required=True,
+            key="part",
+            bind="query-params",
+            label_visibility="collapsed",
+            help="The examples that are learned from, or held-out ones.",
+        )
+        axis = st.segmented_control(
+            "Against",
+            ["updates", "seconds"],
+            default="updates",
+            required=True,
+            key="train_axis",
+            bind="query-params",
+            label_visibility="collapsed",
+            help="Per update, or per second that the trainer has worked.",
+        )
+    against = "update" if axis == "updates" else "seconds"
+    best = empirical_bound(dataset) if exact else None
+    rows, spec = views.training_chart(
+        views.likelihood_rows(shown, part), algorithms, against, "Log-likelihood (nats per example)", best
+    )
+    if rows.empty:
+        st.caption("The first estimate is under way.")
+    else:
+        st.vega_lite_chart(
+            rows, spec, key="likelihood", width="stretch", alt="Log-likelihood against updates"
+        )
+    inner = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.inner.items()}
+    labels = inner | STATS
+    with st.container(horizontal=True, vertical_alignment="center"):
+        statistic = st.selectbox(
+            "Statistic",
+            list(labels),
+            format_func=lambda name: labels.get(name, name),
+            key="statistic",
+            bind="query-params",
+            label_visibility="collapsed",
+            width=420,
+            help="A quantity inside the trainers; those that a trainer does not have are left out.",
+        )
+        log = st.toggle("Log scale", key="log", bind="query-params")
+    rows, spec = views.training_chart(
+        views.statistic_rows(shown, statistic), algorithms, against, labels[statistic], log=log
+    )
+    if rows.empty:
+        st.caption("Nothing yet." if not log else "Nothing above zero yet.")
+    else:
+        st.vega_lite_chart(
+            rows, spec, key="inner", width="stretch", alt=f"{labels[statistic]} against updates"
+        )
+
+
+def empirical_bound(dataset: Dataset) -> float | None:
+    """Return the mean log-likelihood that no model can pass: that of the data's own frequencies.
+
+    None where nearly every example is unique: the bound would be one that only rote learning reaches.
+    """
+    counts = np.unique(dataset.train, axis=0, return_counts=True)[1]
+    if dataset.n_visible > 20:
+        return None
+    shares = counts / counts.sum()
+    return float((shares * np.log(shares)).sum())
+
+
+def results(race: Race[Lesson]) -> None:
+    """Offer what has been learned: branch from it, sample it, keep it."""
+    if not race.panels:
+        return
+    names = dict(zip([panel.key for panel in race.panels], [name for name, _ in named(race)], strict=True))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        key = st.selectbox(
+            "With what has been learned by",
+            list(names),
+            format_func=lambda key: names.get(key, "a panel that has gone"),
+            width=260,
+            help="The model of this panel, at the moment of the click.",
+        )
+        worker = race[key]
+        branch(race, key)
+        if st.button(
+            "To the Sample page",
+            icon=":material/grid_view:",
+            help="All samplers on this model, side by side.",
+        ):
+            send(names[key], worker.read(TrainingRun.model))
+        st.download_button(
+            "Model",
+            data=lambda: kept(worker.read(TrainingRun.model)),
+            file_name="model.safetensors",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Parameters, rates and provenance (.safetensors): to sample, or to go on from.",
+        )
+        st.download_button(
+            "Curves",
+            data=lambda: views.training_csv(named(race)),
+            file_name="training.csv",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Likelihoods and statistics of every replicate of all panels (.csv).",
+        )
+
+
+def kept(model: Model | None) -> bytes:
+    """Return the file of a model that there may not be yet."""
+    if model is None:
+        raise BadInput("There is no model yet: let the trainer make its first update.")
+    return model_bytes(model)
+
+
+def open_ended(name: str, **knobs: Value) -> Trainer:
+    """Return a trainer whose learning rate does not fall, with those of the knobs that it has."""
+    known = knobs_of(trainers[name])
+    knobs["schedule"] = "constant"
+    return make_trainer(name, **{knob: value for knob, value in knobs.items() if knob in known})
+
+
+def branch(race: Race[Lesson], key: int) -> None:
+    """Offer to go on from a panel's weights with another trainer."""
+
+    def begin(name: str) -> None:
+        worker = race[key]
+        origin = worker.read(TrainingRun.origin)
+        plan = TrainingPlan(*race.setting)._replace(origin=origin)
+        same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
+        race.add(open_ended(name, **same), plan)
+        st.session_state.taught = st.session_state.get("taught", 0) + 1
+
+    with st.popover("Branch", icon=":material/call_split:", key=f"branches {st.session_state.get('taught')}"):
+        st.caption("From here on with another trainer, beside the old one (UCD paper, figure 9):")
+        for name in list_trainers():
+            st.button(
+                trainers[name].label, key=f"branch {name}", on_click=begin, args=(name,), type="tertiary"
+            )
+
+
+def send(name: str, model: Model | None) -> None:
+    """Open the Sample page on a model."""
+    if model is None:
+        st.toast("There is no model yet: let the trainer make its first update.")
+        return
+    title = f"{name}, {model.meta['updates']:,} updates"
+    trained_models()[title] = model
+    st.session_state.model = title
+    st.switch_page("sample.py", query_params={"model": title})
+
+
+main()

@@ -1,0 +1,129 @@
+"""What a browser is sent of one panel: numbers for the header, and the bytes of its pictures."""
+
+import math
+import time
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.rbm import RBM
+from rbmviz.session import SamplingSnapshot, Snapshot, TrainingSnapshot
+
+SLOW_SECONDS = 0.5
+"""Class strips, filters and traces change slowly: sent this often."""
+
+
+class Wish(NamedTuple):
+    """What a browser can show next; where it changes, the browser forgets what it had.
+
+    view, of a sampler: "sequence", or "single" (only the newest sample, with its mean); of a trainer:
+    "samples", "filters" or "both". pixels: "binary" or "mean".
+    """
+
+    fps: float
+    view: str
+    pixels: str
+    cells: int
+    n_visible: int
+    panels: list[int]
+
+
+@dataclass
+class Sent:
+    """What a browser already has of one run of a panel, and when it got what changes slowly."""
+
+    run: int
+    n: int = -1
+    slow_at: float = 0.0
+
+    def slow(self) -> bool:
+        """Whether it is time again for what changes slowly."""
+        now = time.monotonic()
+        if now - self.slow_at <= SLOW_SECONDS:
+            return False
+        self.slow_at = now
+        return True
+
+
+News = tuple[dict[str, Any], list[bytes]]
+
+
+@singledispatch
+def news_of(shown: Snapshot, wish: Wish, sent: Sent) -> News | None:
+    """Return what is new of a run, None where it does not fit the picture that the browser has laid out."""
+    raise TypeError(f"nothing is known of how to show {type(shown).__name__}")
+
+
+@news_of.register
+def _(shown: SamplingSnapshot, wish: Wish, sent: Sent) -> News | None:
+    frames = shown.frames
+    if frames.n_visible != wish.n_visible:
+        return None
+    fresh = min(shown.n - max(sent.n, 0), len(frames.v), wish.cells if wish.view == "sequence" else 1)
+    sent.n = shown.n
+    newest = slice(len(frames.v) - fresh, None)
+    parts = []
+    if wish.pixels == "binary" or wish.view == "single":
+        parts.append(frames.v[newest].tobytes())
+    if wish.pixels == "mean" or wish.view == "single":
+        parts.append(frames.p[newest].tobytes())
+    head: dict[str, Any] = {
+        "cells": fresh,
+        "sweeps": shown.sweeps,
+        "switches": shown.switches,
+        "spurious": shown.spurious,
+        "drift": shown.drift,
+        "isl": None if shown.newest is None else shown.newest.isl,
+        "strip": None,
+    }
+    if shown.occupancy is not None and shown.occupancy.size and sent.slow():
+        totals = shown.occupancy.sum(axis=1, keepdims=True)
+        shares = np.rint(255 * shown.occupancy / np.maximum(totals, 1)).astype(np.uint8)
+        head["strip"] = [*shares.shape, shown.bin_width]
+        parts.append(shares.tobytes())
+    return head, parts
+
+
+def filters(rbm: RBM, most: int) -> np.ndarray:
+    """Return the weights of the first hidden units, uint8 (units, n_visible): 128 is 0, 255 the largest."""
+    W = rbm.W[:, :most].T
+    largest = float(np.abs(W).max()) or 1.0
+    return np.rint(128 + 127 * (W / largest)).astype(np.uint8)
+
+
+def finite(value: float) -> float | None:
+    """Return the number, None where JSON has no word for it."""
+    return value if math.isfinite(value) else None
+
+
+@news_of.register
+def _(shown: TrainingSnapshot, wish: Wish, sent: Sent) -> News | None:
+    if shown.models and shown.models[0].n_visible != wish.n_visible:
+        return None
+    parts: list[bytes] = []
+    newest = shown.likelihoods[-1] if shown.likelihoods else None
+    head: dict[str, Any] = {
+        "cells": 0,
+        "filters": 0,
+        "likelihood": None if newest is None else finite(float(newest.train[0])),
+        "stats": {name: finite(value) for name, value in shown.newest.items()},
+        "trace": None,
+        "warning": shown.warning,
+    }
+    if wish.view != "filters" and shown.fantasy is not None and shown.n != sent.n:
+        rows = shown.fantasy.p if wish.pixels == "mean" else shown.fantasy.v
+        head["cells"] = min(wish.cells, len(rows))
+        parts.append(rows[: wish.cells].tobytes())
+    sent.n = shown.n
+    if sent.slow():
+        inner = next(iter(shown.algorithm.inner), None)
+        if inner is not None:
+            values = ((trace.update, finite(float(trace.stats[inner][0]))) for trace in shown.traces)
+            head["trace"] = [pair for pair in values if pair[1] is not None]
+        if wish.view != "samples" and shown.models:
+            units = filters(shown.models[0], wish.cells)
+            head["filters"] = len(units)
+            parts.append(units.tobytes())
+    return head, parts

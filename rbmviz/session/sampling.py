@@ -1,0 +1,188 @@
+"""A sampler's run on a model: its chain, what it is scored by, what there is to see of it."""
+
+import time
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.datasets import Dataset
+from rbmviz.metrics import Kernel
+from rbmviz.rbm import Model
+from rbmviz.samplers import Sampler, Samples
+from rbmviz.session.recorder import Record, Recorder
+from rbmviz.session.scores import Scores
+from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
+from rbmviz.session.worker import CHUNK_SECONDS
+
+FRAMES = 144
+"""Newest samples in a snapshot, enough for a 12 x 12 grid."""
+
+Start = Literal["data", "random"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SamplingSnapshot(Snapshot):
+    """A sampler's run at one moment.
+
+    Parameters
+    ----------
+    sweeps : int
+        Gibbs (or maximisation) sweeps so far in this run.
+    frames : Frames
+    curve : tuple of Point
+        ISL at log-spaced exact numbers of samples; empty where nothing is scored.
+    newest : Point or None
+        ISL at about this moment; refreshed at most a few times a second.
+    drift : float or None
+        Norm of theta_F, None for samplers without fast parameters.
+    occupancy : int64 (bins, classes)
+        Samples per class of the nearest training example, in consecutive stretches of the run.
+    bin_width : int
+        Samples in one stretch (the last one may be shorter).
+    switches : int or None
+    spurious : float or None
+        Share of samples farther from every training example than held-out data are (99th percentile).
+    """
+
+    algorithm: Sampler
+    sweeps: int
+    frames: Frames
+    curve: tuple[Point, ...] = ()
+    newest: Point | None = None
+    drift: float | None = None
+    occupancy: np.ndarray | None = None
+    bin_width: int = 1
+    switches: int | None = None
+    spurious: float | None = None
+
+
+class SamplingPlan(NamedTuple):
+    """Plan of a sampler's run.
+
+    model; seed; start, uint8 (n_visible,), the first state of the chain (None: random bits of the seed);
+    dataset that the samples are scored against (None: no ISL, no classes); kernel of ISL.
+    """
+
+    model: Model
+    seed: int = 0
+    start: np.ndarray | None = None
+    dataset: Dataset | None = None
+    kernel: Kernel = "binary"
+
+    def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
+        """Return the ``number``-th run of a worker."""
+        return SamplingRun(number, self, algorithm)
+
+
+class SamplingRun:
+    """One chain from its first sample on; a step is a sample."""
+
+    def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
+        self.number, self.plan, self.algorithm = number, plan, sampler
+        n_visible = plan.model.rbm.n_visible
+        self.recorder = Recorder(sampler, plan.seed, plan.start, n_visible)
+        self.n, self.sweeps, self.seconds = 0, 0, 0.0
+        self.chunk = 1
+        self.prepared = False
+        self._means = np.zeros((0, n_visible), np.uint8)
+        self._drift: float | None = None
+
+    def prepare(self) -> None:
+        """Make the chain and what scores it; compile the kernels outside the run's own clock."""
+        model, seed, start, dataset, kernel = self.plan
+        self.algorithm.step(self.algorithm.init(model, seed, start), 1)
+        self._state = self.algorithm.init(model, seed, start)
+        self._scores = Scores(dataset, kernel) if dataset is not None else None
+        self.prepared = True
+
+    def most(self) -> int:
+        """Return the most samples of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
+        if not self.prepared or self._scores is None:
+            return self.chunk
+        return min(self.chunk, self._scores.until_next_point)
+
+    def advance(self, n: int) -> Samples:
+        """Make n samples and score them."""
+        begin = time.perf_counter()
+        samples = self.algorithm.step(self._state, n)
+        self.seconds += time.perf_counter() - begin
+        if self._scores is not None:
+            self._scores.update(samples, self.seconds)
+        self._means = np.concatenate([self._means, np.rint(samples.p[-FRAMES:] * 255).astype(np.uint8)])
+        self._means = self._means[-FRAMES:]
+        self._drift = float(samples.info["drift"][-1]) if "drift" in samples.info else None
+        spent = time.perf_counter() - begin
+        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        return samples
+
+    def keep(self, made: Samples) -> None:
+        """Count and record what advance has made."""
+        self.recorder.keep(made.v)
+        self.n += len(made.v)
+        self.sweeps += int(made.info["sweeps"].sum())
+
+    def turn(self, algorithm: Sampler) -> None:
+        """Take other values of live knobs from the next sample on."""
+        self.algorithm = algorithm
+        self.recorder.note(algorithm)
+
+    def idle(self, paused: bool) -> bool:
+        """Nothing is owed: every sample is scored when it is made."""
+        return False
+
+    def record(self) -> Record:
+        """Return the log of the run so far: with it, ``replay`` makes the same samples."""
+        return self.recorder.record()
+
+    def kept(self) -> tuple[int, np.ndarray]:
+        """Return the number of the first sample kept and the newest samples, uint8 (m, n_visible)."""
+        first, packed = self.recorder.kept()
+        return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
+
+    def snapshot(self, status: Status) -> SamplingSnapshot:
+        """Return what there is to see."""
+        v = self.recorder.packed(FRAMES)
+        scores = self._scores if self.prepared else None
+        return SamplingSnapshot(
+            status=status,
+            run=self.number,
+            n=self.n,
+            seconds=self.seconds,
+            algorithm=self.algorithm,
+            sweeps=self.sweeps,
+            frames=Frames(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
+            curve=scores.curve if scores else (),
+            newest=scores.newest if scores else None,
+            drift=self._drift,
+            occupancy=scores.occupancy if scores else None,
+            bin_width=scores.bin_width if scores else 1,
+            switches=scores.switches if scores else None,
+            spurious=scores.spurious if scores and self.n else None,
+        )
+
+
+class Setting(NamedTuple):
+    """What all samplers of a race share.
+
+    model; dataset to score against, or None; seed; start: a held-out "data" example (random bits
+    where there is no data set) or "random" bits; kernel of ISL.
+    """
+
+    model: Model
+    dataset: Dataset | None = None
+    seed: int = 0
+    start: Start = "data"
+    kernel: Kernel = "binary"
+
+    def first_state(self) -> np.ndarray | None:
+        """Return the state that every chain starts from; None: random bits of the seed."""
+        if self.start == "random" or self.dataset is None or not len(self.dataset.validation):
+            return None
+        examples = self.dataset.validation
+        return examples[rng.generator(self.seed, "start").integers(len(examples))]
+
+    def plan(self) -> SamplingPlan:
+        """Return the plan of each run."""
+        return SamplingPlan(self.model, self.seed, self.first_state(), self.dataset, self.kernel)

@@ -1,0 +1,345 @@
+"""A trainer's run on a data set: replicates, their likelihood, their fantasies, what there is to see."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz import metrics, rng
+from rbmviz.datasets import Dataset
+from rbmviz.kernels.random import bernoulli_rows
+from rbmviz.metrics.ais import ais_steps
+from rbmviz.rbm import RBM, Model
+from rbmviz.session.snapshot import Frames, Snapshot, Status
+from rbmviz.session.worker import CHUNK_SECONDS
+from rbmviz.trainers import Progress, Trainer, initial_rbm, trained_model
+from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
+
+CELLS = 144
+"""Fantasy chains, enough for a 12 x 12 grid."""
+
+MOST_POINTS = 160
+"""Points of a curve; when there are more, every second one goes, and new ones come half as often."""
+
+ENUMERABLE = 16
+"""Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
+
+EXAMPLES = 2000
+"""Training (and test) examples whose likelihood is followed, evenly spaced among all."""
+
+AIS_CHAINS, AIS_TEMPERATURES = 64, 500
+"""A live estimate of log Z: good to a fraction of a nat on models that mix, and it says where it is not."""
+
+JUDGE_SHARE = 1.0
+"""Seconds of scoring for each second of training, at full speed; a run that waits for its pace gives more."""
+
+
+class Likelihood(NamedTuple):
+    """Mean log-likelihood after ``update`` updates and ``seconds`` of training, nats an example.
+
+    train, test, std_error: float64 (replicates,). std_error is that of AIS, 0 where log Z is exact.
+    """
+
+    update: int
+    seconds: float
+    train: np.ndarray
+    test: np.ndarray
+    std_error: np.ndarray
+
+
+class Trace(NamedTuple):
+    """Statistics of the trainer after ``update`` updates, by name: float64 (replicates,)."""
+
+    update: int
+    seconds: float
+    stats: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrainingSnapshot(Snapshot):
+    """A trainer's run at one moment; its steps are updates, those before a branch counted, too.
+
+    Parameters
+    ----------
+    models : tuple of RBM
+        The newest finite parameters of every replicate.
+    fantasy : Frames or None
+        Newest states of ``CELLS`` Gibbs chains that follow replicate 0; None before the first update.
+    method : "exact" or "ais"
+        How log Z is known.
+    likelihoods : tuple of Likelihood
+    traces : tuple of Trace
+    newest : dict of float
+        Statistics of replicate 0 now.
+    inner_samples : dict of arrays
+        What its last update has many of (stopping times, log weights), by label.
+    warning : str
+        What a person should know about it, in one sentence; else empty.
+    """
+
+    algorithm: Trainer
+    models: tuple[RBM, ...]
+    fantasy: Frames | None
+    method: str
+    likelihoods: tuple[Likelihood, ...]
+    traces: tuple[Trace, ...]
+    newest: dict[str, float]
+    inner_samples: dict[str, np.ndarray]
+    warning: str
+
+
+class Origin(NamedTuple):
+    """Where a branch begins: parameters of every replicate, after so many updates and seconds of ``path``.
+
+    path : tuple of (trainer label, update at which it took over)
+    """
+
+    models: tuple[RBM, ...]
+    update: int
+    seconds: float
+    path: tuple[tuple[str, int], ...]
+
+
+class TrainingPlan(NamedTuple):
+    """Plan of a trainer's run.
+
+    dataset; n_hidden; seed; replicates: trainings with the seeds seed, seed + 1, ..., each the one that
+    ``rbmviz.train`` does with that seed; origin: begin there (a warm start; paper UCD, figure 9) instead
+    of at small random weights; checkpoint: go on from there, with one replicate.
+    """
+
+    dataset: Dataset
+    n_hidden: int
+    seed: int = 0
+    replicates: int = 1
+    origin: Origin | None = None
+    checkpoint: bytes = b""
+
+    def first_models(self) -> tuple[RBM, ...]:
+        """Return the parameters that every replicate begins with."""
+        if self.origin is not None:
+            return self.origin.models
+        data = self.dataset.train
+        return tuple(initial_rbm(data, self.n_hidden, self.seed + r) for r in range(self.replicates))
+
+    def run(self, number: int, algorithm: Trainer) -> "TrainingRun":
+        """Return the ``number``-th run of a worker."""
+        return TrainingRun(number, self, algorithm)
+
+
+class Lesson(NamedTuple):
+    """What all trainers of a race share: data, hidden units, seed, replicates."""
+
+    dataset: Dataset
+    n_hidden: int = 16
+    seed: int = 0
+    replicates: int = 1
+
+    def plan(self) -> TrainingPlan:
+        """Return the plan of each run."""
+        return TrainingPlan(*self)
+
+
+def _some(rows: np.ndarray) -> np.ndarray:
+    n = min(len(rows), EXAMPLES)
+    return rows[np.arange(n) * len(rows) // n] if n else rows
+
+
+class Judge:
+    """Log-likelihoods of models as they were at some update, computed a little at a time."""
+
+    def __init__(self, plan: TrainingPlan) -> None:
+        self._data = plan.dataset.train
+        self._train, self._test = _some(plan.dataset.train), _some(plan.dataset.test)
+        self._seed = plan.seed
+        self.method = "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= ENUMERABLE else "ais"
+        self.found: list[Likelihood] = []
+        self._work: Iterator[None] | None = None
+        self.newest = -1
+
+    @property
+    def busy(self) -> bool:
+        """Whether an estimate is under way."""
+        return self._work is not None
+
+    def judge(self, update: int, seconds: float, models: tuple[RBM, ...]) -> None:
+        """Begin with these models, unless others are under way."""
+        if self._work is None:
+            self.newest = update
+            self._work = self._score(update, seconds, models)
+
+    def work(self, seconds: float) -> float:
+        """Go on until it is done, or so many seconds are used up; return how many it took."""
+        begin = time.perf_counter()
+        while self._work is not None and time.perf_counter() < begin + seconds:
+            if next(self._work, self) is self:
+                self._work = None
+        return time.perf_counter() - begin
+
+    def _score(self, update: int, seconds: float, models: tuple[RBM, ...]) -> Iterator[None]:
+        train, test, error = (np.full(len(models), np.nan) for _ in range(3))
+        for r, rbm in enumerate(models):
+            if self.method == "exact":
+                log_z, error[r] = metrics.log_z(rbm), 0.0
+            else:
+                found = yield from ais_steps(
+                    rbm, self._data, n_chains=AIS_CHAINS, betas=AIS_TEMPERATURES, seed=self._seed + r
+                )
+                log_z, error[r] = found.log_z, found.std_error
+            train[r] = -rbm.free_energy(self._train).mean() - log_z
+            test[r] = -rbm.free_energy(self._test).mean() - log_z if len(self._test) else np.nan
+            yield
+        self.found.append(Likelihood(update, seconds, train, test, error))
+
+
+class Fantasy:
+    """Gibbs chains that begin at random bits and follow a model while it learns."""
+
+    def __init__(self, n_visible: int, seed: rng.Seed) -> None:
+        self._v = rng.generator(seed, "fantasy").integers(0, 2, (CELLS, n_visible)).astype(np.float32)
+        self._mean = self._v
+        self._rng = rng.kernel_state(seed, "fantasy")
+
+    def sweep(self, rbm: RBM) -> None:
+        """Move every chain by one sweep of the model."""
+        h = self._v @ rbm.W
+        bernoulli_rows(self._rng, h, rbm.c, h, h)
+        v = h @ rbm.W.T
+        self._mean, self._v = np.empty_like(v), v
+        bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
+
+    def frames(self, n: int) -> Frames:
+        """Return where the chains are."""
+        v = np.packbits(self._v.astype(np.uint8), axis=1)
+        return Frames(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
+
+
+class TrainingRun:
+    """Replicates of one training, in step; a step is one update of each."""
+
+    def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
+        self.number, self.plan, self.algorithm = number, plan, trainer
+        origin = plan.origin
+        self.n, self.seconds = (origin.update, origin.seconds) if origin else (0, 0.0)
+        self._begun = self.n, self.seconds
+        self._resumed = None
+        if plan.checkpoint:
+            self._resumed = load_checkpoint(plan.checkpoint, plan.dataset.train).state
+            self.n, self.seconds = self._resumed.update, self._resumed.seconds
+        self.chunk = 1
+        self.prepared = False
+        self.progress: tuple[Progress, ...] = ()
+        self._models: tuple[RBM, ...] = ()
+        self._fantasy: Frames | None = None
+        self._traces: list[Trace] = []
+        self._judge = Judge(plan)
+        self._stride = 1
+        self._dreamed = self._credit = 0.0
+
+    def prepare(self) -> None:
+        """Make the states and what judges them; compile the kernels outside the run's own clock."""
+        plan, data = self.plan, self.plan.dataset.train
+        models = plan.first_models()
+        self.algorithm.step(self.algorithm.init(models[0], data, plan.seed), 1)
+        if self._resumed is not None:
+            self._states, models = [self._resumed], (RBM(*self._resumed.theta),)
+        else:
+            self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
+        self._chains = Fantasy(plan.dataset.n_visible, plan.seed)
+        self._models = models
+        self._judge.judge(self.n, self.seconds, models)
+        self.prepared = True
+
+    def most(self) -> int:
+        """Return the most updates of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
+        return min(self.chunk, self._stride - self.n % self._stride)
+
+    def advance(self, n: int) -> tuple[Progress, ...]:
+        """Do n updates of every replicate, and a share of the scoring."""
+        begin = time.perf_counter()
+        made = tuple(self.algorithm.step(state, n) for state in self._states)
+        self._credit += JUDGE_SHARE * (time.perf_counter() - begin)
+        self._credit -= self._judge.work(self._credit)
+        if time.perf_counter() - self._dreamed > CHUNK_SECONDS:
+            self._dreamed = time.perf_counter()
+            self._chains.sweep(made[0].rbm)
+            self._fantasy = self._chains.frames(self.n + n)
+        if (self.n + n) % self._stride == 0:
+            self._judge.judge(self.n + n, self._clock(made), tuple(progress.rbm for progress in made))
+        spent = time.perf_counter() - begin
+        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        return made
+
+    def _clock(self, made: tuple[Progress, ...]) -> float:
+        return self._begun[1] + float(np.mean([progress.seconds for progress in made]))
+
+    def keep(self, made: tuple[Progress, ...]) -> None:
+        """Count what advance has made; thin the curves out where they have grown too long."""
+        self.progress = made
+        self._models = tuple(progress.rbm for progress in made)
+        self.n, self.seconds = self._begun[0] + made[0].update, self._clock(made)
+        if self.n % self._stride == 0:
+            stats = {name: np.array([progress.stats[name] for progress in made]) for name in made[0].stats}
+            self._traces.append(Trace(self.n, self.seconds, stats))
+        if len(self._traces) > MOST_POINTS:
+            self._stride *= 2
+            self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
+            first, *rest = self._judge.found
+            self._judge.found = [first, *(point for point in rest if point.update % self._stride == 0)]
+
+    def turn(self, algorithm: Trainer) -> None:
+        """Take other values of live knobs from the next update on."""
+        self.algorithm = algorithm
+
+    def idle(self, paused: bool) -> bool:
+        """Go on with an estimate that is under way; score what a pause shows."""
+        if not self.prepared:
+            return False
+        if paused and not self._judge.busy and self._judge.newest != self.n:
+            self._judge.judge(self.n, self.seconds, self._models)
+        if not self._judge.busy:
+            return False
+        self._judge.work(CHUNK_SECONDS)
+        return True
+
+    def origin(self) -> Origin:
+        """Return where a branch from here would begin."""
+        before = self.plan.origin.path if self.plan.origin else ()
+        models = self._models or self.plan.first_models()
+        return Origin(models, self.n, self.seconds, (*before, (self.algorithm.label, self._begun[0])))
+
+    def model(self, **more: Any) -> Model | None:
+        """Return what replicate 0 has learned, with rates and provenance; None before the first update."""
+        if not self.progress:
+            return None
+        more["updates"] = self.n
+        if self.plan.origin is not None:
+            more["warm_start"] = [list(stage) for stage in self.plan.origin.path]
+        return trained_model(self.plan.dataset, self.algorithm, self.progress[0], self.plan.seed, **more)
+
+    def checkpoint(self) -> bytes:
+        """Return replicate 0 as it stands, to go on later to the same bits; empty before the first update."""
+        if not self.progress:
+            return b""
+        return save_checkpoint(self.algorithm, self._states[0], self.plan.seed)
+
+    def snapshot(self, status: Status) -> TrainingSnapshot:
+        """Return what there is to see."""
+        newest = self.progress[0] if self.progress else None
+        return TrainingSnapshot(
+            status=status,
+            run=self.number,
+            n=self.n,
+            seconds=self.seconds,
+            algorithm=self.algorithm,
+            models=self._models,
+            fantasy=self._fantasy,
+            method=self._judge.method,
+            likelihoods=tuple(self._judge.found),
+            traces=tuple(self._traces),
+            newest=newest.stats if newest else {},
+            inner_samples=newest.inner_samples if newest else {},
+            warning=newest.warning if newest else "",
+        )
