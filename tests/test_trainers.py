@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import rbmviz.coupling
 from rbmviz import (
     RBM,
     BadInput,
@@ -18,6 +19,7 @@ from rbmviz import (
     train,
     trained_model,
 )
+from rbmviz.coupling import ALGORITHMS
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.registry import trainers
@@ -40,39 +42,66 @@ def start():
     return RBM(g.normal(0, 0.6, (6, 4)), g.normal(0, 0.3, 6), g.normal(0, 0.3, 4))
 
 
-def mean_step(start, bits, name, updates=4000, **knobs):
-    """Mean update direction at ``start`` over many single updates, and its standard error.
+def deviation(rbm, data, name, repeats=1000, **knobs):
+    """Largest deviation of the mean gradient from the exact one, in standard errors, over all parameters.
 
-    The learning rate is so small that the parameters stay where they are.
+    The chains of a persistent trainer are let go first; neighbours in time are alike, hence 40 blocks.
     """
-    rate = 1e-6
-    trainer = make_trainer(name, learning_rate=rate, schedule="constant", batch_size=60, **knobs)
-    state = trainer.init(start, bits, 3)
-    state.theta = parts.Parameters(*(x.astype(np.float64) for x in state.theta))
-    burn, steps = 300, []
-    for t in range(burn + updates):
-        before = state.theta.W.copy()
-        trainer.step(state, 1)
-        if t >= burn:
-            steps.append((state.theta.W - before) / rate)
-    blocks = np.array(steps).reshape(40, -1, 6, 4).mean(axis=1)
-    return blocks.mean(axis=0), blocks.std(axis=0) / np.sqrt(40)
+    trainer = make_trainer(name, **knobs)
+    state = trainer.init(rbm, data, 3)
+    for _ in range(100):
+        parts.gradient(trainer, state, data)
+    found = [parts.gradient(trainer, state, data) for _ in range(repeats)]
+    exact, worst = exact_gradient(rbm, data), []
+    for block, each in zip("Wbc", zip(*found, strict=True), strict=True):
+        want = getattr(exact, block)
+        blocks = np.array(each, dtype=np.float64).reshape(40, repeats // 40, *want.shape).mean(axis=1)
+        worst.append((np.abs(blocks.mean(axis=0) - want) / (blocks.std(axis=0) / np.sqrt(40))).max())
+    return max(worst)
 
 
 @pytest.mark.parametrize(
     ("name", "knobs"),
-    [("cd", {"k": 30}), ("pcd", {"n_chains": 60}), ("fpcd", {"n_chains": 60, "eps_fast": 0.0})],
+    [
+        ("cd", {"k": 30}),
+        ("pcd", {"n_chains": 60}),
+        ("fpcd", {"n_chains": 60, "eps_fast": 0.0}),
+        ("pt", {"n_chains": 60, "n_temperatures": 3}),
+    ],
 )
-def test_the_mean_update_is_the_exact_gradient(start, bits, name, knobs):
-    mean, error = mean_step(start, bits, name, **knobs)
-    want = exact_gradient(start, bits).W
-    assert (np.abs(mean - want) / error).max() < 5
+def test_the_mean_gradient_is_the_exact_one(start, bits, name, knobs):
+    assert deviation(start, bits, name, 2000, **knobs) < 5
 
 
 def test_one_sweep_is_biased(start, bits):
     """Negative control: CD-1 is not the gradient, and the test above can tell."""
-    mean, error = mean_step(start, bits, "cd", k=1)
-    assert (np.abs(mean - exact_gradient(start, bits).W) / error).max() > 10
+    assert deviation(start, bits, "cd", 2000) > 10
+
+
+def simulated(m, n):
+    """A random model with its own data, far from its law."""
+    g = np.random.default_rng(m)
+    rbm = RBM(g.normal(0, 0.8, (m, n)), g.normal(0, 0.4, m), g.normal(0, 0.4, n))
+    return rbm, g.integers(0, 2, (7, m), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("size", [(5, 3), (4, 7), (10, 8)])
+def test_ucd_is_unbiased(size, algorithm, k):
+    """100,000 pairs, started at the data (UCD, theorem 1)."""
+    rbm, data = simulated(*size)
+    assert deviation(rbm, data, "ucd", 200, n_chains=500, t_max=1_000_000, algorithm=algorithm, k=k) < 5
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_capped_residual_loop_is_biased(algorithm, monkeypatch):
+    """Negative control, and so is a small t_max: the same pairs, the same test."""
+    rbm, data = simulated(5, 3)
+    knobs = {"n_chains": 500, "algorithm": algorithm}
+    assert deviation(rbm, data, "ucd", 800, t_max=2, **knobs) > 7
+    monkeypatch.setattr(rbmviz.coupling, "MOST_PROPOSALS", 1)
+    assert deviation(rbm, data, "ucd", 800, t_max=1_000_000, **knobs) > 7
 
 
 def run(trainer, data, n, seed=0, cut=None):
@@ -191,11 +220,10 @@ def test_pop_cd_takes_most_of_the_bias_away(start, bits):
     want = exact_gradient(strong, many).W
 
     def bias(name, **knobs):
-        trainer = make_trainer(name, batch_size=1200, learning_rate=1e-6, schedule="constant", **knobs)
+        trainer = make_trainer(name, **knobs)
         state = trainer.init(strong, many, 3)
-        state.theta = parts.Parameters(*(x.astype(np.float64) for x in state.theta))
-        trainer.step(state, 200)  # so small a rate leaves the parameters where they are
-        return np.linalg.norm((state.theta.W - strong.W) / (200 * 1e-6) - want)
+        found = [parts.gradient(trainer, state, many).W for _ in range(200)]
+        return np.linalg.norm(np.mean(found, axis=0) - want)
 
     of_cd = bias("cd")
     assert all(bias("pop_cd", proposal=proposal) < of_cd / 5 for proposal in ("visible", "joint", "mixture"))
