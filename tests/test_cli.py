@@ -1,6 +1,7 @@
 """The command line: every command's JSON, files, exit status, one sentence for bad input."""
 
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 import rbmviz
 from rbmviz import BadInput, make_sampler, registry, sample, save_model
 from rbmviz.cli import main
+from rbmviz.gradient import gradient_quality
 from rbmviz.models import load_model
 
 
@@ -411,6 +413,24 @@ def test_weights(capsys):
     assert "1 to 1000" in refused(capsys, "weights", "--model", "bas_pcd", "--dataset", "bas", "--k", 0)
 
 
+def test_gradient(capsys):
+    words = ["gradient", "--model", "bas_pcd", "--dataset", "bas", "--replications", 45, "--seed", 2]
+    result = run(capsys, *words, "--estimators", "cd, ucd", "--k", 2, "--t-max", 5, "--n-chains=7")
+    rbm, rows = load_model("bas_pcd").rbm, rbmviz.load_dataset("bas").train
+    for name, knobs in {"cd": {}, "ucd": {"t_max": 5}}.items():
+        want = gradient_quality(rbm, rows, name, 45, seed=2, k=2, n_chains=7, **knobs)
+        assert result[name] == dataclasses.asdict(want)
+        assert result[name]["replications"] == 60
+    assert main([*map(str, words), "--estimators", "cd"]) == 0
+    assert "without noise" in capsys.readouterr().out
+    assert "at least 40" in refused(capsys, *words, "--replications", 39)
+    assert "did you mean 'pop_cd'" in refused(capsys, *words, "--estimators", "cd,popcd")
+    assert "did you mean 't_max'" in refused(capsys, *words, "--estimators", "ucd,cd", "--t-maxx", 4)
+    assert "choose pcd" in refused(capsys, *words, "--estimators", "fpcd")
+    assert "64 units and the model 16" in refused(capsys, *words, "--dataset", "digits")
+    assert "500 units" in refused(capsys, *words, "--model", "mnist_cd1", "--dataset", "mnist5k")
+
+
 def test_data(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
@@ -430,7 +450,7 @@ def test_warmup(capsys):
     assert run(capsys, "warmup")["seconds"] > 0
 
 
-COMMANDS = "list sample score train data log-z log-likelihood couple weights warmup".split()
+COMMANDS = "list sample score train data log-z log-likelihood couple weights gradient warmup".split()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -25,11 +25,22 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> Parser:
     """Return the parser of all commands."""
-    from rbmviz.cli import couple, data, exact, listing, sample, score, train, warmup, weights
+    from rbmviz.cli import (
+        couple,
+        data,
+        exact,
+        gradient,
+        listing,
+        sample,
+        score,
+        train,
+        warmup,
+        weights,
+    )
 
     top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for module in (listing, sample, score, train, data, exact, couple, weights, warmup):
+    for module in (listing, sample, score, train, data, exact, couple, weights, gradient, warmup):
         module.add(commands)
     return top
 

@@ -8,23 +8,42 @@ from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.registry import Table
 
 
-def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
-    """Read the arguments that the command itself does not know as knobs of an algorithm."""
+def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
+    """Return the arguments that a command itself does not know as knob names and texts."""
     given: dict[str, str] = {}
     words = list(rest)
     while words:
         word = words.pop(0)
         if not word.startswith("--"):
-            raise BadInput(f"{cls.name}: '{word}' is not a flag; knobs are given as --name value.")
-        name, separator, value = word[2:].partition("=")
+            raise BadInput(f"{name}: '{word}' is not a flag; knobs are given as --name value.")
+        flag, separator, value = word[2:].partition("=")
         if not separator:
             if not words:
-                raise BadInput(f"{cls.name}: --{name} needs a value.")
+                raise BadInput(f"{name}: --{flag} needs a value.")
             value = words.pop(0)
-        given[name.replace("-", "_")] = value
+        given[flag.replace("-", "_")] = value
+    return given
+
+
+def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
+    """Read the arguments that the command itself does not know as knobs of an algorithm."""
+    given = pairs(rest, cls.name)
     check_names(cls, given)
     known = knobs_of(cls)
     return {name: known[name].parse(value, cls.name) for name, value in given.items()}
+
+
+def read_shared_knobs(classes: Sequence[Any], rest: Sequence[str]) -> list[dict[str, Value]]:
+    """Read such arguments for several algorithms: each takes those it has, and one at least must."""
+    given = pairs(rest, " and ".join(cls.name for cls in classes))
+    nowhere = {
+        name: text for name, text in given.items() if not any(name in knobs_of(cls) for cls in classes)
+    }
+    check_names(classes[0], nowhere)
+    return [
+        {name: known[name].parse(value, cls.name) for name, value in given.items() if name in known}
+        for cls, known in ((cls, knobs_of(cls)) for cls in classes)
+    ]
 
 
 def knob_help(table: Table, names: Iterable[str]) -> str:

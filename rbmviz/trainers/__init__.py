@@ -67,6 +67,8 @@ class Progress:
 class Trainer(Protocol):
     """What every trainer offers.
 
+    ``chains`` says how far an estimate at fixed parameters remembers: "fresh" (begun anew each time),
+    "persistent" (they need time to forget their start), "driven" (they move by the updates themselves).
     ``inner`` names the statistics of its own that are worth a curve, in order, with their labels. Knobs that
     are ``live`` may change between two steps (``dataclasses.replace``) and act from the next update on.
     """
@@ -74,6 +76,7 @@ class Trainer(Protocol):
     name: ClassVar[str]
     label: ClassVar[str]
     paper: ClassVar[str]
+    chains: ClassVar[str]
     inner: ClassVar[dict[str, str]]
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> Any:

@@ -14,6 +14,7 @@ from rbmviz.trainers import Progress, parts
 class CD:
     """Negative statistics from k Gibbs sweeps that start at the mini-batch, or at ``n_chains`` examples."""
 
+    chains: ClassVar[str] = "fresh"
     inner: ClassVar[dict[str, str]] = {}
 
     k: int = parts.k()

@@ -15,6 +15,7 @@ from rbmviz.trainers import Progress, parts
 class Exact:
     """Negative statistics summed over all states of the smaller layer (at most 25 units; quick up to 16)."""
 
+    chains: ClassVar[str] = "fresh"
     inner: ClassVar[dict[str, str]] = {}
 
     learning_rate: float = parts.learning_rate()

@@ -26,6 +26,7 @@ class FPCD:
     g is the gradient of the slow update; with eps_fast = 0 this is PCD, bit for bit.
     """
 
+    chains: ClassVar[str] = "driven"
     inner: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
 
     k: int = parts.k()

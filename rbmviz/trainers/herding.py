@@ -41,6 +41,7 @@ class Herding:
     data's; ``moment_error`` reports how far it still is.
     """
 
+    chains: ClassVar[str] = "persistent"
     inner: ClassVar[dict[str, str]] = {
         "sweeps": "Sweeps of the climb",
         "moment_error": "Error of the mean of v, averaged over time",

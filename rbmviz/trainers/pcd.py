@@ -14,6 +14,7 @@ from rbmviz.trainers import Progress, parts
 class PCD:
     """Negative statistics from persistent chains, k sweeps an update, begun at fair random bits."""
 
+    chains: ClassVar[str] = "persistent"
     inner: ClassVar[dict[str, str]] = {}
 
     k: int = parts.k()

@@ -117,6 +117,7 @@ def pop_weights(
 class PopCD:
     """CD-k whose samples are weighted by importance; all weights equal would be CD-k."""
 
+    chains: ClassVar[str] = "fresh"
     inner: ClassVar[dict[str, str]] = {
         "ess": "Effective sample size",
         "max_weight": "Largest weight (share)",

@@ -49,6 +49,7 @@ class PT:
     Metropolis rule. With one temperature this is PCD with k = 1, bit for bit.
     """
 
+    chains: ClassVar[str] = "persistent"
     inner: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
 
     n_temperatures: int = knob(

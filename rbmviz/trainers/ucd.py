@@ -35,6 +35,7 @@ class UCD:
     wild that the likelihood is lost; with t_max = 100 it holds, hence the default.
     """
 
+    chains: ClassVar[str] = "fresh"
     inner: ClassVar[dict[str, str]] = {
         "tau_mean": "Mean stopping time (sweeps)",
         "tau_median": "Median stopping time (sweeps)",

@@ -1,0 +1,85 @@
+"""``rbmviz gradient``: bias and variance of gradient estimators against the exact gradient."""
+
+import argparse
+import dataclasses
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+from rbmviz.cli import add_command, say
+from rbmviz.cli.knob_flags import read_shared_knobs
+from rbmviz.datasets import load_dataset
+from rbmviz.errors import BadInput
+from rbmviz.gradient import BURN_IN, RUNS, exact_direction, gradient_runs, quality
+from rbmviz.models import load_model
+from rbmviz.registry import trainers
+from rbmviz.trainers import list_trainers
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    example = (
+        "rbmviz gradient --model bas_pcd --dataset bas --estimators cd,pop_cd,ucd --k 1 --replications 2000"
+    )
+    about = (
+        "Bias and variance of gradient estimators at a fixed model, per parameter (population CD, table 1)."
+    )
+    command = add_command(commands, "gradient", about, example, run, text)
+    command.set_defaults(takes_knobs=True)
+    knobs = "Knobs of the trainers (--k, --batch-size, --t-max ...) go to those that have them."
+    command.epilog = f"{command.epilog}\n{knobs}"
+    command.add_argument(
+        "--model", required=True, help="a pretrained name, or a file; at most 25 units a side"
+    )
+    command.add_argument("--dataset", required=True, help="a name or a file: its training part")
+    command.add_argument(
+        "--estimators",
+        default="cd,pop_cd,ucd",
+        help=f"of {', '.join(list_trainers())}; default cd,pop_cd,ucd",
+    )
+    command.add_argument("--replications", type=int, default=1000, help="estimates of each (default 1000)")
+    command.add_argument(
+        "--burn-in", type=int, default=BURN_IN, help=f"of persistent chains, updates (default {BURN_IN})"
+    )
+    command.add_argument("--seed", type=int, default=0, help="default 0")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return bias and variance of each estimator."""
+    if args.seed < 0:
+        raise BadInput(f"gradient: --seed {args.seed} must not be negative.")
+    rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
+    classes = [trainers[name.strip()] for name in args.estimators.split(",")]
+    knobs = read_shared_knobs(classes, args.rest)
+    estimators = {cls.name: cls(**given) for cls, given in zip(classes, knobs, strict=True)}
+    if dataset.n_visible != rbm.n_visible:
+        raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {rbm.n_visible}.")
+    exact = exact_direction(rbm, dataset.train)
+    result: dict[str, Any] = {}
+    with tqdm(total=RUNS * len(estimators), unit="run", file=sys.stderr, disable=None) as bar:
+        for name, trainer in estimators.items():
+            runs = []
+            try:
+                for one in gradient_runs(
+                    rbm, dataset.train, trainer, args.replications, args.seed, args.burn_in
+                ):
+                    runs.append(one)
+                    bar.update()
+            except KeyboardInterrupt:
+                if not result:
+                    raise
+                say(f"Interrupted: {name} and what comes after it are left out.")
+                return {**result, "interrupted": True}
+            result[name] = dataclasses.asdict(quality(exact, runs))
+    return result
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    lines = [f"{'':<10} {'bias':>11} {'without noise':>25} {'variance':>11}   (squared, a parameter)"]
+    for name, found in result.items():
+        if name != "interrupted":
+            corrected = f"{found['bias_corrected']:.3g} +- {found['std_error']:.2g}"
+            lines.append(f"{name:<10} {found['bias']:11.3g} {corrected:>25} {found['variance']:11.3g}")
+    return "\n".join(lines)

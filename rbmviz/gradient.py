@@ -1,0 +1,167 @@
+"""Bias and variance of gradient estimators against the exact gradient (population CD, section 4.1)."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.errors import BadInput
+from rbmviz.metrics import exact_gradient, too_large
+from rbmviz.rbm import RBM
+from rbmviz.trainers import Trainer, make_trainer, parts
+
+RUNS = 20
+"""Independent runs that the replications are cut into: errors come from the differences between them."""
+
+BURN_IN = 1000
+
+
+@dataclass(frozen=True)
+class GradientQuality:
+    """Bias and variance of one estimator, both squared and a parameter, as in the paper's table 1.
+
+    Parameters
+    ----------
+    bias : float
+        Squared distance of the mean of all estimates to the exact gradient, over the number of parameters.
+        Measured from finitely many estimates it is too large, by at most about variance / replications: an
+        unbiased estimator shows that much, not zero.
+    bias_corrected : float
+        ``bias`` less the squared error of the mean, as the runs show it: unbiased, may be negative.
+    std_error : float
+        Standard error of ``bias_corrected`` (and of ``bias``), by the jackknife over the runs.
+    variance : float
+        Mean squared distance of the estimates to their mean, over the number of parameters.
+    replications : int
+        Estimates.
+    """
+
+    bias: float
+    bias_corrected: float
+    std_error: float
+    variance: float
+    replications: int
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One independent run: how many estimates, their mean float64 (parameters,), mean squared length."""
+
+    n: int
+    mean: np.ndarray
+    square: float
+
+
+def _flat(parameters: Any) -> np.ndarray:
+    return np.concatenate([np.ravel(x) for x in (parameters.W, parameters.b, parameters.c)], dtype=np.float64)
+
+
+def gradient_runs(
+    rbm: RBM,
+    data: np.ndarray,
+    trainer: Trainer,
+    replications: int = 1000,
+    seed: rng.Seed = 0,
+    burn_in: int = BURN_IN,
+) -> Iterator[Run]:
+    """Yield the 20 runs of ``gradient_quality`` one by one, for a progress bar; see there."""
+    if trainer.chains == "driven":
+        raise BadInput(
+            f"gradient: the chains of {trainer.name} move by the updates, and none are made here: choose pcd."
+        )
+    if replications < 2 * RUNS or burn_in < 0:
+        raise BadInput(
+            f"gradient: replications = {replications} must be at least {2 * RUNS}, "
+            f"burn_in = {burn_in} at least 0."
+        )
+    each = -(-replications // RUNS)
+    for index in range(RUNS):
+        state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
+        total, square = np.zeros(sum(x.size for x in state.theta)), 0.0
+        for _ in range(burn_in if trainer.chains == "persistent" else 0):
+            trainer.negative(state, state.theta, data[:1].astype(np.float32))
+        for _ in range(each):
+            found = _flat(parts.gradient(trainer, state))
+            total += found
+            square += found @ found
+        yield Run(each, total / each, square / each)
+
+
+def quality(exact: np.ndarray, runs: Iterable[Run]) -> GradientQuality:
+    """Return what the runs say about an estimator of ``exact``, float64 (parameters,)."""
+    runs = list(runs)
+    n = sum(run.n for run in runs)
+    errors = np.array([run.mean for run in runs]) - exact
+    products = errors @ errors.T / len(exact)
+
+    def unbiased(products: np.ndarray) -> float:
+        # Only products of different runs, whose noises are independent.
+        k = len(products)
+        return float((products.sum() - np.trace(products)) / (k * (k - 1)))
+
+    without = [unbiased(np.delete(np.delete(products, i, axis=0), i, axis=1)) for i in range(len(runs))]
+    k = len(runs)
+    mean = np.mean([run.mean for run in runs], axis=0)
+    variance = (np.mean([run.square for run in runs]) - mean @ mean) / len(exact) * n / (n - 1)
+    return GradientQuality(
+        bias=float(products.mean()),
+        bias_corrected=unbiased(products),
+        std_error=float(np.sqrt((k - 1) * np.var(without))),
+        variance=max(float(variance), 0.0),  # rounding, where all estimates are the same
+        replications=n,
+    )
+
+
+def exact_direction(rbm: RBM, data: np.ndarray) -> np.ndarray:
+    """Return the exact gradient of the mean log-likelihood of the rows, flat, float64 (parameters,)."""
+    if refusal := too_large(rbm):
+        raise BadInput(f"{refusal}, and a bias is measured against the exact gradient.")
+    return _flat(exact_gradient(rbm, data))
+
+
+def gradient_quality(
+    rbm: RBM,
+    data: np.ndarray,
+    trainer: Trainer | str,
+    replications: int = 1000,
+    seed: rng.Seed = 0,
+    burn_in: int = BURN_IN,
+    **knobs: Any,
+) -> GradientQuality:
+    """Measure bias and variance of a trainer's gradient estimate at fixed parameters.
+
+    As in population CD, section 4.1: the bias is the squared distance between the mean of many estimates and
+    the true gradient of the whole training set, the variance the mean squared distance of the estimates to
+    their mean, both over the number of parameters. Differences: the true gradient is enumerated (the paper:
+    200,000 samples of parallel tempering), and the part of the bias that is only noise is measured, too.
+
+    An estimate is what one update would take: the next mini-batch of ``batch_size`` rows gives the positive
+    statistics and, where chains start at data, the starts; batches are drawn in whole epochs, as in training,
+    so that little of their noise is left in the mean. Persistent chains (pcd, pt, herding) run on at the
+    fixed model, through ``burn_in`` updates before the first estimate of a run.
+
+    Parameters
+    ----------
+    rbm : RBM
+        At most 25 units in the smaller layer.
+    data : uint8 (n, n_visible)
+        The training set.
+    trainer : Trainer or str
+        A trainer, or its name with its knobs; fpcd has no gradient apart from its updates and is refused.
+    replications : int
+        Estimates (default 1000, paper 50,000), at least 40, rounded up to a multiple of 20.
+    seed : int, SeedSequence or Generator
+    burn_in : int
+        Default 1000.
+
+    Raises
+    ------
+    BadInput
+        Where a size does not fit.
+    """
+    if isinstance(trainer, str):
+        trainer = make_trainer(trainer, **knobs)
+    exact = exact_direction(rbm, data)
+    return quality(exact, gradient_runs(rbm, data, trainer, replications, seed, burn_in))

@@ -1,0 +1,118 @@
+"""Bias and variance of gradient estimators: the paper's formulas, and estimators whose bias is known."""
+
+import numpy as np
+import pytest
+
+from rbmviz import RBM, BadInput, load_dataset, make_trainer, train
+from rbmviz.gradient import RUNS, Run, gradient_quality, quality
+
+
+@pytest.fixture
+def rbm() -> RBM:
+    g = np.random.default_rng(5)
+    return RBM(g.normal(0, 1.5, (5, 3)), g.normal(0, 0.5, 5), g.normal(0, 0.5, 3))
+
+
+@pytest.fixture
+def data() -> np.ndarray:
+    return np.random.default_rng(6).integers(0, 2, (24, 5), dtype=np.uint8)
+
+
+def runs_of(estimates: np.ndarray) -> list[Run]:
+    """Cut estimates (RUNS, each, parameters) into runs."""
+    return [Run(len(x), x.mean(axis=0), float((x**2).sum(axis=1).mean())) for x in estimates]
+
+
+def test_the_formulas_are_those_of_the_paper():
+    exact = np.arange(7.0)
+    estimates = np.random.default_rng(0).normal(0, 2, (RUNS, 11, 7)) + exact
+    found = quality(exact, runs_of(estimates))
+    flat = estimates.reshape(-1, 7)
+    assert found.replications == RUNS * 11
+    assert found.bias == pytest.approx(((flat.mean(axis=0) - exact) ** 2).sum() / 7)
+    assert found.variance == pytest.approx(flat.var(axis=0, ddof=1).mean())
+    means = estimates.mean(axis=1)
+    assert found.bias_corrected == pytest.approx(found.bias - means.var(axis=0, ddof=1).mean() / RUNS)
+
+
+@pytest.mark.parametrize("true", [0.0, 0.3])
+def test_the_corrected_bias_is_right_within_its_error(true):
+    """The paper's figure is not: of an unbiased estimator it shows variance / replications."""
+    g = np.random.default_rng(1)
+    found = [quality(np.zeros(6), runs_of(g.normal(true, 1, (RUNS, 3, 6)))) for _ in range(200)]
+    corrected = np.array([x.bias_corrected for x in found])
+    assert corrected.mean() == pytest.approx(true**2, abs=3 * corrected.std() / 200**0.5)
+    z = (corrected - true**2) / np.array([x.std_error for x in found])
+    # Twenty runs: a t distribution with 19 degrees of freedom at best.
+    assert 0.9 < (np.abs(z) < 2.5).mean()
+    assert (np.abs(z) < 1).mean() < 0.9
+    floor = 1 / (RUNS * 3)
+    assert np.mean([x.bias for x in found]) - corrected.mean() == pytest.approx(floor, rel=0.1)
+
+
+def test_the_exact_trainer_has_no_bias(rbm, data):
+    found = gradient_quality(rbm, data, "exact", 40)
+    assert found.bias < 1e-14
+    assert found.variance < 1e-14
+    batches = gradient_quality(rbm, data, "exact", 3600, batch_size=4)
+    assert abs(batches.bias_corrected) < 1e-14  # 30 whole epochs a run
+    h = rbm.mean_hidden(data)
+    rows = np.hstack([(data[:, :, None] * h[:, None, :]).reshape(24, -1), data, h])
+    # Four of 24 rows without replacement.
+    assert batches.variance == pytest.approx(rows.var(axis=0, ddof=1).mean() / 4 * (1 - 4 / 24), rel=0.05)
+
+
+def test_cd_is_biased_and_ucd_is_not(rbm, data):
+    cd = gradient_quality(rbm, data, "cd", 2000)
+    assert cd.bias_corrected > 20 * cd.std_error
+    ucd = gradient_quality(rbm, data, make_trainer("ucd", t_max=100_000), 2000)
+    assert abs(ucd.bias_corrected) < 3 * ucd.std_error
+    assert ucd.bias < 3 * ucd.variance / 2000 < cd.bias / 50
+    # Pairs cut off are seen.
+    cut = gradient_quality(rbm, data, "ucd", 2000, t_max=3)
+    assert cut.bias_corrected > 5 * cut.std_error
+    # The bias of CD falls with the sweeps.
+    assert gradient_quality(rbm, data, "cd", 2000, k=5).bias < cd.bias / 4
+
+
+def test_persistent_chains_are_run_in_first(rbm, data):
+    for name in ("pcd", "pt"):
+        late = gradient_quality(rbm, data, name, 400, burn_in=100)
+        assert abs(late.bias_corrected) < 3 * late.std_error
+    early = gradient_quality(rbm, data, "pcd", 40, burn_in=0)
+    assert early.bias_corrected > 5 * late.std_error
+
+
+def test_the_seed_decides(rbm, data):
+    assert gradient_quality(rbm, data, "cd", 40, seed=3) == gradient_quality(rbm, data, "cd", 40, seed=3)
+    assert gradient_quality(rbm, data, "cd", 40, seed=3) != gradient_quality(rbm, data, "cd", 40, seed=4)
+
+
+def test_what_cannot_be_measured_is_refused(rbm, data):
+    with pytest.raises(BadInput, match="at least 40"):
+        gradient_quality(rbm, data, "cd", 39)
+    with pytest.raises(BadInput, match="burn_in"):
+        gradient_quality(rbm, data, "pcd", 40, burn_in=-1)
+    with pytest.raises(BadInput, match=r"fpcd.*choose pcd"):
+        gradient_quality(rbm, data, "fpcd", 40)
+    large = RBM(np.zeros((30, 26)), np.zeros(30), np.zeros(26))
+    with pytest.raises(BadInput, match=r"26 units.*exact gradient"):
+        gradient_quality(large, np.eye(30, dtype=np.uint8), "cd", 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "batch_size", "ratio"), [("bas", 32, 50), ("modes", 500, 1e5)])
+def test_population_cd_table_1(name, batch_size, ratio):
+    """16 hidden units trained by CD-1, rate 0.1, 10,000 updates: the bias of CD-1 over that of pop-CD-1.
+
+    Paper: 156 and 2.2e7. The first depends on the model: 16 to 142 over six seeds, 91 for this one.
+    """
+    data = load_dataset(name)
+    trainer = make_trainer("cd", learning_rate=0.1, batch_size=batch_size)
+    *_, last = train(data, trainer, n_hidden=16, iterations=10_000, seed=0)
+    found = {
+        estimator: gradient_quality(last.rbm, data.train, estimator, 2000, batch_size=batch_size)
+        for estimator in ("cd", "pop_cd")
+    }
+    assert found["cd"].bias_corrected / found["pop_cd"].bias > ratio
+    assert found["pop_cd"].variance > 5 * found["cd"].variance
