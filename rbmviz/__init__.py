@@ -5,7 +5,7 @@ from rbmviz.coupling import couple
 from rbmviz.datasets import Dataset, list_datasets, load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import list_metrics
-from rbmviz.models import list_models, load_model
+from rbmviz.models import from_sklearn, list_models, load_model
 from rbmviz.rbm import RBM, Model, Statistics, save_model
 from rbmviz.samplers import Samples, list_samplers, make_sampler, sample, stream
 from rbmviz.trainers import list_trainers, make_trainer, train, trained_model
@@ -20,6 +20,7 @@ __all__ = [
     "Samples",
     "Statistics",
     "couple",
+    "from_sklearn",
     "list_datasets",
     "list_metrics",
     "list_models",

@@ -16,6 +16,7 @@ log_z    log of the partition function
 nats     unit of every log-likelihood
 """
 
+import io
 import json
 import os
 import tempfile
@@ -160,22 +161,29 @@ class Model:
             raise BadInput(f"The rates have shape {self.rates.W.shape}; the model has {self.rbm.W.shape}.")
 
 
-def model_bytes(model: Model) -> bytes:
-    """Return a model as a safetensors file.
+def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
+    """Return the content of a model file, .safetensors or .npz.
 
-    Tensors: W, b, c, and rates.W, rates.b, rates.c where the model has rates (float32).
-    Header string ``rbmviz``: JSON of the schema version and ``model.meta``.
+    Arrays: W, b, c, and rates.W, rates.b, rates.c where the model has rates (float32).
+    Header string ``rbmviz`` (in .npz an array of one string): JSON of the schema version and ``model.meta``.
     """
-    tensors = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
+    arrays = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
     if model.rates is not None:
-        tensors |= {f"rates.{name}": getattr(model.rates, name) for name in "Wbc"}
+        arrays |= {f"rates.{name}": getattr(model.rates, name) for name in "Wbc"}
     header = json.dumps({"schema": SCHEMA, **model.meta}, sort_keys=True)
-    return save(tensors, metadata={"rbmviz": header})
+    if suffix == ".safetensors":
+        return save(arrays, metadata={"rbmviz": header})
+    content = io.BytesIO()
+    np.savez(content, rbmviz=np.array(header), **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Write a model as safetensors (see ``model_bytes``); the file is written whole or not at all."""
-    write_whole(path, model_bytes(model))
+    """Write a model as .safetensors or .npz (see ``model_bytes``): the whole file, or none."""
+    suffix = Path(path).suffix
+    if suffix not in (".safetensors", ".npz"):
+        raise BadInput(f"A model file ends in .safetensors or .npz, not '{Path(path).name}'.")
+    write_whole(path, model_bytes(model, suffix))
 
 
 def load_model_file(path: str | Path) -> Model:
@@ -193,7 +201,8 @@ def load_model_file(path: str | Path) -> Model:
     try:
         if path.suffix == ".npz":
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays, meta = dict(archive), {}
+                arrays = dict(archive)
+                meta = json.loads(str(arrays.pop("rbmviz", "{}")))
         else:
             with safe_open(path, framework="numpy") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}

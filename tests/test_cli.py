@@ -431,6 +431,28 @@ def test_gradient(capsys):
     assert "500 units" in refused(capsys, *words, "--model", "mnist_cd1", "--dataset", "mnist5k")
 
 
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_export_model(capsys, tmp_path, suffix):
+    out, model = tmp_path / f"bas{suffix}", load_model("bas_pcd")
+    result = run(capsys, "export-model", "--model", "bas_pcd", "--out", out)
+    assert result == {"out": str(out), "n_visible": 16, "n_hidden": 16, "rates": True}
+    back = load_model(out)
+    assert back.meta == model.meta
+    np.testing.assert_array_equal(back.rbm.W, model.rbm.W)
+    np.testing.assert_array_equal(back.rates.c, model.rates.c)
+    again = run(
+        capsys, "sample", "--model", out, "--sampler", "rates_fpcd", "-n", 5, "--out", tmp_path / "s.npz"
+    )
+    assert again["n"] == 5
+    if suffix == ".npz":
+        with np.load(out) as arrays:
+            assert {"W", "b", "c"} < set(arrays.files)
+    assert "not 'm.h5'" in refused(capsys, "export-model", "--model", "bas_pcd", "--out", "m.h5")
+    assert "does not exist" in refused(
+        capsys, "export-model", "--model", "bas_pcd", "--out", tmp_path / "no" / f"m{suffix}"
+    )
+
+
 def test_data(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
@@ -450,7 +472,9 @@ def test_warmup(capsys):
     assert run(capsys, "warmup")["seconds"] > 0
 
 
-COMMANDS = "list sample score train data log-z log-likelihood couple weights gradient warmup".split()
+COMMANDS = (
+    "list sample score train data log-z log-likelihood couple weights gradient export-model warmup".split()
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -3,8 +3,9 @@ import pickle
 import naive
 import numpy as np
 import pytest
+from sklearn.neural_network import BernoulliRBM
 
-from rbmviz import RBM, BadInput, Model, Statistics, save_model
+from rbmviz import RBM, BadInput, Model, Statistics, from_sklearn, save_model
 from rbmviz.rbm import load_model_file
 
 
@@ -41,14 +42,17 @@ def test_parameters_are_read_only_copies(rbm):
         rbm.W[0, 0] = 1
 
 
-def test_file_round_trip(model, tmp_path):
-    save_model(model, tmp_path / "m.safetensors")
-    back = load_model_file(tmp_path / "m.safetensors")
+@pytest.mark.parametrize("name", ["m.safetensors", "m.npz"])
+def test_file_round_trip(model, tmp_path, name):
+    save_model(model, tmp_path / name)
+    back = load_model_file(tmp_path / name)
+    assert [f.name for f in tmp_path.iterdir()] == [name]
     for name in "Wbc":
         np.testing.assert_array_equal(getattr(back.rbm, name), getattr(model.rbm, name))
         np.testing.assert_array_equal(getattr(back.rates, name), getattr(model.rates, name))
     assert back.meta == model.meta
-    assert [f.name for f in tmp_path.iterdir()] == ["m.safetensors"]
+    with pytest.raises(BadInput, match=r"\.npz, not 'm.txt'"):
+        save_model(model, tmp_path / "m.txt")
 
 
 def test_npz_is_read(rbm, tmp_path):
@@ -67,9 +71,10 @@ def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
     (tmp_path / "pickle.npz").write_bytes(pickle.dumps({"W": [1]}))
     np.savez(tmp_path / "short.npz", W=model.rbm.W)
     np.savez(tmp_path / "shape.npz", W=model.rbm.W, b=model.rbm.c, c=model.rbm.b)
+    np.savez(tmp_path / "meta.npz", W=model.rbm.W, b=model.rbm.b, c=model.rbm.c, rbmviz=np.array("{"))
     np.savez(tmp_path / "nan.npz", W=model.rbm.W * np.nan, b=model.rbm.b, c=model.rbm.c)
     bad = [p for p in tmp_path.iterdir() if p != good] + [tmp_path / "absent.safetensors"]
-    assert len(bad) == 8
+    assert len(bad) == 9
     for path in bad:
         with pytest.raises(BadInput, match=path.name) as caught:
             load_model_file(path)
@@ -79,3 +84,20 @@ def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
 def test_rates_of_another_shape_are_refused(rbm):
     with pytest.raises(BadInput, match="rates"):
         Model(rbm, Statistics(np.zeros((4, 3)), np.zeros(4), np.zeros(3)))
+
+
+def test_a_fitted_scikit_learn_estimator_becomes_a_model():
+    data = np.random.default_rng(1).integers(0, 2, (30, 5), dtype=np.uint8)
+    estimator = BernoulliRBM(n_components=3, n_iter=4, random_state=0).fit(data)
+    model = from_sklearn(estimator, data)
+    np.testing.assert_allclose(model.rbm.mean_hidden(data), estimator.transform(data), atol=1e-6)
+    estimator.intercept_visible_ = np.arange(5.0)
+    biased = from_sklearn(estimator)
+    np.testing.assert_allclose(biased.rbm.free_energy(data), estimator._free_energy(data), atol=1e-5)
+    np.testing.assert_array_equal(model.rates.W, model.rbm.rates(data).W)
+    assert model.meta["knobs"] == {"learning_rate": 0.1, "batch_size": 10, "n_iter": 4}
+    assert biased.rates is None
+    with pytest.raises(BadInput, match="This BernoulliRBM is not a fitted"):
+        from_sklearn(BernoulliRBM())
+    with pytest.raises(BadInput, match=r"\(n, 5\)"):
+        from_sklearn(estimator, data[:, :4])

@@ -29,6 +29,7 @@ def parser() -> Parser:
         couple,
         data,
         exact,
+        export,
         gradient,
         listing,
         sample,
@@ -40,7 +41,7 @@ def parser() -> Parser:
 
     top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for module in (listing, sample, score, train, data, exact, couple, weights, gradient, warmup):
+    for module in (listing, sample, score, train, data, exact, couple, weights, gradient, export, warmup):
         module.add(commands)
     return top
 

@@ -1,0 +1,35 @@
+"""``rbmviz export-model``: a model as a file for other programs."""
+
+import argparse
+from typing import Any
+
+from rbmviz.cli import add_command
+from rbmviz.models import load_model
+from rbmviz.rbm import save_model
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = "Write a model as .safetensors or .npz: arrays W, b, c, the rates, and where it comes from."
+    example = "rbmviz export-model --model usps_fpcd --out usps.npz"
+    command = add_command(commands, "export-model", about, example, run, text)
+    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--out", required=True, metavar="F", help="F.safetensors or F.npz, written whole")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Write the file and say what is in it."""
+    model = load_model(args.model)
+    save_model(model, args.out)
+    return {
+        "out": args.out,
+        "n_visible": model.rbm.n_visible,
+        "n_hidden": model.rbm.n_hidden,
+        "rates": model.rates is not None,
+    }
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    rates = "with rates" if result["rates"] else "without rates"
+    return f"{result['n_visible']} x {result['n_hidden']}, {rates} -> {result['out']}"
