@@ -539,6 +539,9 @@ def test_bad_input(bits):
         next(train(bits, make_trainer("cd"), warm_start=RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2))))
     with pytest.raises(BadInput, match="at least one"):
         next(train(bits, make_trainer("cd"), iterations=0))
+    for nothing in (bits[:0], bits[0], bits[:, :0]):
+        with pytest.raises(BadInput, match="training data have shape"):
+            train(nothing, make_trainer("cd"))
     with pytest.raises(BadInput, match="training data have shape"):
         make_trainer("cd").init(initial_rbm(bits, 3, 0), bits[:0], 0)
     with pytest.raises(BadInput, match="batch_size = 61 is more than the 60 rows"):

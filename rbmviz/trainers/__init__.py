@@ -102,6 +102,16 @@ def list_trainers() -> list[str]:
     return list(trainers)
 
 
+def check_data(data: np.ndarray) -> None:
+    """Refuse training data that are not rows of 0 and 1, or of which there is nothing to learn."""
+    if data.ndim != 2 or not data.size:
+        raise BadInput(f"The training data have shape {data.shape}; they must be (n, n_visible), n > 0.")
+    if not ((data == 0) | (data == 1)).all():
+        raise BadInput("The training data hold other values than 0 and 1: binarise them, by a threshold say.")
+    if (data == data[0]).all():
+        raise BadInput(f"All {len(data)} training rows are the same: there is nothing to learn from them.")
+
+
 def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
     """Return the usual start: W ~ N(0, 0.01^2), b = logit of the clipped data mean, c = 0."""
     mean = np.clip(data.mean(axis=0), 0.001, 0.999)
@@ -110,7 +120,10 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
 
 
 class Training(Iterator[Progress]):
-    """A training to iterate over: progress every ``every`` updates until ``trainer.iterations``."""
+    """A training to iterate over: progress every few updates until all are done.
+
+    Between two of them ``trainer`` may be replaced by one with other live knobs.
+    """
 
     def __init__(self, trainer: Trainer, state: Any, seed: rng.Seed, iterations: int, every: int) -> None:
         self.trainer, self.state = trainer, state
@@ -161,6 +174,7 @@ def train(
         no longer finite: the last progress is the last model that was.
     """
     data = dataset.train if isinstance(dataset, Dataset) else dataset
+    check_data(data)
     if warm_start is not None and warm_start.n_visible != data.shape[1]:
         raise BadInput(f"The warm start has {warm_start.n_visible} visible units, the data {data.shape[1]}.")
     every = max(iterations // 100, 1) if every is None else every

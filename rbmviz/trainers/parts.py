@@ -21,7 +21,7 @@ from rbmviz.errors import BadInput
 from rbmviz.kernels.random import bernoulli_rows, mean_rows
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
-from rbmviz.trainers import Progress
+from rbmviz.trainers import Progress, check_data
 
 _BLAS = ThreadpoolController()
 
@@ -139,12 +139,7 @@ class State:
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> State:
     """Return the state of a training that begins at ``rbm``."""
-    if data.ndim != 2 or not len(data):
-        raise BadInput(f"The training data have shape {data.shape}; they must be (n, n_visible), n > 0.")
-    if not ((data == 0) | (data == 1)).all():
-        raise BadInput("The training data hold other values than 0 and 1: binarise them, by a threshold say.")
-    if (data == data[0]).all():
-        raise BadInput(f"All {len(data)} training rows are the same: there is nothing to learn from them.")
+    check_data(data)
     if trainer.batch_size > len(data):
         raise too_large(trainer.batch_size, len(data))
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
