@@ -14,7 +14,7 @@ from PIL import Image
 
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.samplers import Sampler, list_samplers
-from rbmviz.session import Frames, Race, SamplingRun, SamplingSnapshot, TrainingPlan, TrainingSnapshot
+from rbmviz.session import Frames, Lesson, Race, SamplingRun, SamplingSnapshot, TrainingPlan, TrainingSnapshot
 from rbmviz.trainers import list_trainers
 
 # One colour for one algorithm, everywhere; what a trainer and a sampler share has one colour, too. After
@@ -206,12 +206,12 @@ def mosaic(frames: Frames, shape: tuple[int, int], cells: int, pixels: str, zoom
 
 
 def mosaics_png(
-    named: Iterable[tuple[str, SamplingSnapshot]], shape: tuple[int, int], cells: int, pixels: str
+    named: Iterable[tuple[str, Frames]], shape: tuple[int, int], cells: int, pixels: str
 ) -> bytes:
     """Return all panels side by side, each under its name, as PNG."""
     from PIL import ImageDraw, ImageFont
 
-    pictures = [(name, mosaic(snapshot.frames, shape, cells, pixels)) for name, snapshot in named]
+    pictures = [(name, mosaic(frames, shape, cells, pixels)) for name, frames in named]
     gap, header = 16, 30
     width = gap + sum(picture.width + gap for _, picture in pictures)
     height = header + max((picture.height for _, picture in pictures), default=0) + gap
@@ -272,8 +272,11 @@ def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: st
 
 
 def origin_text(plan: TrainingPlan) -> str:
-    """Say where a branch began: "" or `` from CD at 1,200``."""
-    return f" from {plan.origin.path[-1][0]} at {plan.origin.update:,}" if plan.origin else ""
+    """Say where a training began: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
+    if plan.origin is None:
+        return " resumed" if plan.checkpoint else ""
+    at = f" at {plan.origin.update:,}" if plan.origin.update else ""
+    return f" from {plan.origin.path[-1][0]}{at}"
 
 
 def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) -> list[dict[str, Any]]:
@@ -324,6 +327,22 @@ def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
                 for r, value in enumerate(values):
                     writer.writerow((name, r, trace.update, trace.seconds, quantity, value, ""))
     return text.getvalue().encode()
+
+
+def training_snippet(lesson: Lesson, trainers: Sequence[Any]) -> str:
+    """Return Python code that repeats the trainings of the page, as long as no knob was turned meanwhile."""
+    lines = ["import rbmviz", "", f'data = rbmviz.load_dataset("{lesson.dataset.name}")']
+    for i, trainer in enumerate(trainers):
+        knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())
+        lines += [
+            "",
+            f'trainer = rbmviz.make_trainer("{trainer.name}"{knobs})',
+            f"training = rbmviz.train(data, trainer, n_hidden={lesson.n_hidden}, iterations=10_000, "
+            f"seed={lesson.seed})",
+            f"for progress_{i} in training:",
+            f"    print(progress_{i}.update, rbmviz.metrics.log_likelihood(progress_{i}.rbm, data.train))",
+        ]
+    return "\n".join(lines)
 
 
 TRAINING_COLUMNS = ("trainer", "update", "seconds", "value", "low", "high")

@@ -115,7 +115,7 @@ def _(shown: TrainingSnapshot, wish: Wish, sent: Sent) -> News | None:
     if wish.view != "filters" and shown.fantasy is not None and shown.n != sent.n:
         rows = shown.fantasy.p if wish.pixels == "mean" else shown.fantasy.v
         head["cells"] = min(wish.cells, len(rows))
-        parts.append(rows[: wish.cells].tobytes())
+        parts.append(rows[-wish.cells :].tobytes())
     sent.n = shown.n
     if sent.slow():
         inner = next(iter(shown.algorithm.inner), None)

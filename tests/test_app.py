@@ -106,7 +106,9 @@ def test_exports(race, model):
     lines = views.curves_csv(named).decode().splitlines()
     assert lines[0] == "sampler,n,seconds,isl,std_error,beta"
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
-    picture = Image.open(io.BytesIO(views.mosaics_png(named, (1, 5), 3, "binary")))
+    picture = Image.open(
+        io.BytesIO(views.mosaics_png([(n, s.frames) for n, s in named], (1, 5), 3, "binary"))
+    )
     assert picture.width > picture.height > 0
     assert 'make_sampler("rates_fpcd", eps=0.1' in views.snippet(
         "mnist_fpcd", [snapshot.algorithm for snapshot in shown], 4, "mnist5k"
@@ -368,7 +370,7 @@ def test_frames_of_training(lesson):
         assert (head["n"], head["cells"], head["filters"]) == (40, 9, 3)
         assert head["likelihood"] == shown.likelihoods[-1].train[0]
         cells = np.frombuffer(frame, np.uint8, 9, at)
-        np.testing.assert_array_equal(cells[:, None], shown.fantasy.v[:9])
+        np.testing.assert_array_equal(cells[:, None], shown.fantasy.v[-9:])
         units = np.frombuffer(frame, np.uint8, 15, at + 9).reshape(3, 5)
         W = shown.models[0].W.T
         np.testing.assert_allclose((units - 128.0) / 127 * np.abs(W).max(), W, atol=np.abs(W).max() / 127)

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.views import about, colour, titles
+from app.views import about, colour, origin_text, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Lesson, Race, Setting
@@ -61,7 +61,9 @@ def data_shares(dataset: Dataset | None) -> list[float]:
     return [float((labels == c).mean()) for c in range(len(dataset.classes))]
 
 
-def _panels(race: Race[Any], front: Callable[[Knob], bool]) -> list[dict[str, Any]]:
+def _panels(
+    race: Race[Any], front: Callable[[Knob], bool], origins: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     algorithms = [panel.worker.algorithm for panel in race.panels]
     return [
         {
@@ -72,7 +74,7 @@ def _panels(race: Race[Any], front: Callable[[Knob], bool]) -> list[dict[str, An
             "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs_of(algorithm).values()],
             "values": values_of(algorithm),
         }
-        for panel, algorithm, label in zip(race.panels, algorithms, titles(algorithms), strict=True)
+        for panel, algorithm, label in zip(race.panels, algorithms, titles(algorithms, origins), strict=True)
     ]
 
 
@@ -143,14 +145,15 @@ def train_grid(
     key: str,
 ) -> None:
     """Mount the trainers' panels; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
-    dataset, n_hidden, *_ = race.setting
-    panels = _panels(race, lambda knob: knob.name in FRONT)
+    dataset = race.setting.dataset
+    origins = [origin_text(panel.worker.plan) for panel in race.panels]
+    panels = _panels(race, lambda knob: knob.name in FRONT, origins)
     for spec, panel in zip(panels, race.panels, strict=True):
         inner, origin = panel.worker.algorithm.inner, panel.worker.plan.origin
         spec["inner"] = next(iter(inner.values()), "")
         spec["numbers"] = [*NUMBERS, *((name, label, label) for name, label in inner.items())]
         spec["begun"], spec["spent"] = (origin.update, origin.seconds) if origin else (0, 0.0)
-        spec["label"] += f" from update {origin.update:,}" if origin else ""
+        spec["n_hidden"] = panel.worker.plan.n_hidden
     _training(
         key=key,
         data={
@@ -161,7 +164,6 @@ def train_grid(
             "cells": cells,
             "present": present,
             "n_visible": dataset.n_visible,
-            "n_hidden": n_hidden,
             "shape": shape_of(dataset.n_visible, None, dataset),
             "panels": panels,
         },

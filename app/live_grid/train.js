@@ -18,10 +18,10 @@ class TrainPanel extends Panel {
   arrange() {
     const cfg = this.grid.cfg, [rows, columns] = cfg.shape;
     const shown = { samples: cfg.view !== 'filters', filters: cfg.view !== 'samples' };
-    const filters = Math.min(cfg.cells, Math.ceil(Math.sqrt(cfg.n_hidden)));
+    const filters = Math.min(cfg.cells, Math.ceil(Math.sqrt(this.spec.n_hidden)));
     this.pictures.forEach((picture, i) => {
       const name = ['samples', 'filters'][i], side = i ? filters : cfg.cells;
-      picture.layout(rows, columns, side, i ? Math.ceil(Math.min(cfg.n_hidden, side * side) / side) : side);
+      picture.layout(rows, columns, side, i ? Math.ceil(Math.min(this.spec.n_hidden, side * side) / side) : side);
       picture.canvas.hidden = !shown[name];
       picture.canvas.setAttribute('aria-label', i ? `Filters of ${this.spec.label}` : `Fantasy samples of ${this.spec.label}`);
       picture.canvas.title = i ? 'Filters: the weights of hidden units, blue below zero, orange above.' : 'Fantasies: Gibbs chains, begun at random bits, that follow the model while it learns.';

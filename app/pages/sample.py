@@ -440,7 +440,9 @@ def exports(race: Race, model_name: str) -> None:
         )
         st.download_button(
             "Mosaic",
-            data=lambda: views.mosaics_png(named(race), shape, cells, pixels),
+            data=lambda: views.mosaics_png(
+                [(name, shown.frames) for name, shown in named(race)], shape, cells, pixels
+            ),
             file_name="mosaic.png",
             icon=":material/download:",
             on_click="ignore",

@@ -9,15 +9,17 @@ import streamlit as st
 from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
-from app.live_grid import train_grid
-from app.state import data, race_of, session_race, trained_models, uploaded_data
+from app.live_grid import shape_of, train_grid
+from app.state import data, pretrained, race_of, session_race, trained_models, uploaded, uploaded_data
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
-from rbmviz.rbm import Model, model_bytes
+from rbmviz.models import list_models
+from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Lesson, Race, TrainingPlan, TrainingRun, TrainingSnapshot
+from rbmviz.session import Frames, Lesson, Origin, Race, TrainingPlan, TrainingRun, TrainingSnapshot
 from rbmviz.trainers import STATS, Trainer, list_trainers, make_trainer
+from rbmviz.trainers.checkpoint import load_checkpoint
 
 SPEEDS = (1, 10, 50, 200, 500, 2000, math.inf)
 GRIDS = (4, 6, 8, 10, 12)
@@ -97,8 +99,11 @@ def main() -> None:
         transport(race)
     # Always there, empty or not: else the panels below would be built again, and blink.
     with st.container():
+        refused = refused or go_on(race)
         if refused:
             st.error(refused, icon=":material/error:")
+        if upload := st.session_state.get("own_data"):
+            st.caption(f"All panels learn your file `{upload.name}`: {lesson.dataset.binarisation}.")
         if look := st.session_state.get("lesson"):
             st.caption(look)
     panels(race, token, present)
@@ -120,10 +125,14 @@ def fill(race: Race[Lesson]) -> None:
 
 
 def write_link(race: Race[Lesson]) -> None:
-    """Put the trainers into the page's address; branches began at weights that have no place there."""
-    st.query_params["t"] = [
-        write_panel(panel.worker.algorithm) for panel in race.panels if panel.worker.plan.origin is None
-    ]
+    """Put the trainers into the page's address; learned weights to begin at have no place there."""
+    st.query_params["t"] = [write_panel(trainer) for trainer in fresh_starts(race)]
+
+
+def fresh_starts(race: Race[Lesson]) -> list[Trainer]:
+    """Return the trainers that began at small random weights, not at what had been learned before."""
+    plan = race.setting.plan()
+    return [panel.worker.algorithm for panel in race.panels if panel.worker.plan == plan]
 
 
 def choose_lesson() -> tuple[Lesson, str]:
@@ -155,6 +164,7 @@ def choose_lesson() -> tuple[Lesson, str]:
         upload = st.file_uploader(
             "Train on data of your own",
             type=["npz", "csv", "txt", "zip"],
+            key="own_data",
             help="Rows of 0 and 1 or of grey values (.npz, .csv), images (.zip), one text a line (.txt).",
         )
         rule = st.segmented_control(
@@ -166,6 +176,12 @@ def choose_lesson() -> tuple[Lesson, str]:
             bind="query-params",
             format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}",
             help="Cut at this share of full ink, or drawn once with the grey value as probability.",
+        )
+        st.file_uploader(
+            "Begin at a model, or go on with a checkpoint",
+            type=["safetensors", "npz", "checkpoint"],
+            key="begin",
+            help="A model is offered where trainers are added; a checkpoint goes on in its own panel.",
         )
         seed = st.number_input(
             "Seed",
@@ -221,6 +237,39 @@ def choose_lesson() -> tuple[Lesson, str]:
     dataset = dataset or st.session_state.get("learned") or data(DEFAULT_DATA)
     st.session_state.learned = dataset
     return Lesson(dataset, int(n_hidden), int(seed), int(replicates)), refused
+
+
+def go_on(race: Race[Lesson]) -> str:
+    """Open a panel for an uploaded checkpoint, once; return a sentence where it cannot be."""
+    upload = st.session_state.get("begin")
+    if upload is None or not upload.name.endswith(".checkpoint"):
+        return ""
+    if upload.file_id in st.session_state.setdefault("gone_on", set()):
+        return ""
+    st.session_state.gone_on.add(upload.file_id)
+    dataset, content = race.setting.dataset, upload.getvalue()
+    try:
+        found = load_checkpoint(content, dataset.train)
+    except BadInput as error:
+        return str(error)
+    n_hidden = found.state.theta.W.shape[1]
+    race.add(found.trainer, TrainingPlan(dataset, n_hidden, race.setting.seed, checkpoint=content))
+    return ""
+
+
+def beginnings(dataset: Dataset) -> dict[str, RBM | None]:
+    """Return where a new trainer can begin, by name: pretrained models that fit, and the uploaded one."""
+    found: dict[str, RBM | None] = {"small random weights": None}
+    upload = st.session_state.get("begin")
+    if upload is not None and not upload.name.endswith(".checkpoint"):
+        try:
+            found[upload.name] = uploaded(upload.name, upload.getvalue()).rbm
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
+    found |= {name: pretrained(name).rbm for name in list_models()} | {
+        name: model.rbm for name, model in trained_models().items()
+    }
+    return {name: rbm for name, rbm in found.items() if rbm is None or rbm.n_visible == dataset.n_visible}
 
 
 def stories() -> None:
@@ -313,7 +362,12 @@ def panels(race: Race[Lesson], token: str, present: bool) -> None:
         write_link(race)
 
     def add(name: str) -> None:
-        race.add(open_ended(name))
+        start, rbm = begin_at, known[begin_at]
+        plan = race.setting.plan()
+        if rbm is not None:
+            origin = Origin((rbm,) * plan.replicates, 0, 0.0, ((start, 0),))
+            plan = plan._replace(n_hidden=rbm.n_hidden, origin=origin)
+        race.add(open_ended(name), plan)
         write_link(race)
 
     train_grid(
@@ -331,7 +385,15 @@ def panels(race: Race[Lesson], token: str, present: bool) -> None:
         st.info("No panel is open: add a trainer.", icon=":material/grid_view:")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption("Add a trainer:", width="content")
+            known = beginnings(race.setting.dataset)
+            st.caption("Add a trainer that begins at", width="content")
+            begin_at = st.selectbox(
+                "Begins at",
+                list(known),
+                width=220,
+                label_visibility="collapsed",
+                help="A warm start shows what another trainer does with what one has learned.",
+            )
             for name in list_trainers():
                 st.button(
                     trainers[name].label,
@@ -435,6 +497,8 @@ def results(race: Race[Lesson]) -> None:
     """Offer what has been learned: branch from it, sample it, keep it."""
     if not race.panels:
         return
+    dataset, cells, pixels = race.setting.dataset, st.session_state.train_cells, st.session_state.train_pixels
+    shape = shape_of(dataset.n_visible, None, dataset)
     names = dict(zip([panel.key for panel in race.panels], [name for name, _ in named(race)], strict=True))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = st.selectbox(
@@ -461,6 +525,14 @@ def results(race: Race[Lesson]) -> None:
             help="Parameters, rates and provenance (.safetensors): to sample, or to go on from.",
         )
         st.download_button(
+            "Checkpoint",
+            data=lambda: worker.read(TrainingRun.checkpoint),
+            file_name="training.checkpoint",
+            icon=":material/bookmark:",
+            on_click="ignore",
+            help="The training itself: given back in Settings, it goes on as if it had never stopped.",
+        )
+        st.download_button(
             "Curves",
             data=lambda: views.training_csv(named(race)),
             file_name="training.csv",
@@ -468,6 +540,21 @@ def results(race: Race[Lesson]) -> None:
             on_click="ignore",
             help="Likelihoods and statistics of every replicate of all panels (.csv).",
         )
+        st.download_button(
+            "Picture",
+            data=lambda: views.mosaics_png(fantasies(race), shape, cells, pixels),
+            file_name="fantasies.png",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The newest fantasies of all panels as one picture (.png).",
+        )
+        with st.popover("Code", icon=":material/code:"):
+            st.code(views.training_snippet(race.setting, fresh_starts(race)))
+
+
+def fantasies(race: Race[Lesson]) -> list[tuple[str, Frames]]:
+    """Return the pictures of every panel that has any, by name."""
+    return [(name, shown.fantasy) for name, shown in named(race) if shown.fantasy is not None]
 
 
 def kept(model: Model | None) -> bytes:

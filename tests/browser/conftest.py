@@ -82,8 +82,9 @@ class Live:
         page.on("console", self._console)
 
     def _console(self, message):
-        # Streamlit itself looks for a host on the internet, which is not there.
-        ours = self.address in message.location.get("url", "") or not message.location.get("url")
+        # Streamlit itself looks for a host on the internet, which is not there, and below the page's path.
+        url = message.location.get("url", "")
+        ours = not url or (self.address in url and "/_stcore/" not in url)
         if message.type == "error" and ours:
             self.errors.append(message.text)
 
@@ -104,6 +105,20 @@ class Live:
     def ask(self, expression):
         self.page.evaluate(self.FIND)
         return self.page.evaluate(f"() => {expression}")
+
+    def set_knob(self, panel, knob, value, commit=True):
+        """Drag a range input: value is a share of its way; commit lets it go."""
+        self.ask(
+            f"""(() => {{
+                const input = panels[{panel}].querySelector('input[type=range][id$="-{knob}"]');
+                input.value = {1000 * value};
+                input.dispatchEvent(new Event('input'));
+                if ({str(commit).lower()}) input.dispatchEvent(new Event('change'));
+            }})()"""
+        )
+
+    def number(self, panel, name):
+        return self.ask(f"panels[{panel}].querySelector('dd[data-number={name}]').textContent")
 
     def pictures(self):
         return self.ask("panels.map(p => p.querySelector('canvas.picture').toDataURL())")

@@ -10,22 +10,6 @@ from PIL import Image
 pytestmark = pytest.mark.browser
 
 
-def set_knob(live, panel, knob, value, commit=True):
-    """Drag a range input: value is a share of its way; commit lets it go."""
-    live.ask(
-        f"""(() => {{
-            const input = panels[{panel}].querySelector('input[type=range][id$="-{knob}"]');
-            input.value = {1000 * value};
-            input.dispatchEvent(new Event('input'));
-            if ({str(commit).lower()}) input.dispatchEvent(new Event('change'));
-        }})()"""
-    )
-
-
-def number(live, panel, name):
-    return live.ask(f"panels[{panel}].querySelector('dd[data-number={name}]').textContent")
-
-
 def test_four_panels_move(live):
     page = live().open()
     assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == [
@@ -43,13 +27,13 @@ def test_four_panels_move(live):
 def test_a_dragged_knob_acts_without_a_restart(live):
     page = live().open("?p=rates_fpcd:eps=0")
     page.until("Number(panels[0].dataset.n) > 10")
-    assert number(page, 0, "drift") == "0"
+    assert page.number(0, "drift") == "0"
     n = page.counts()[0]
-    set_knob(page, 0, "eps", 1.0, commit=False)
+    page.set_knob(0, "eps", 1.0, commit=False)
     page.until("Number(panels[0].querySelector('dd[data-number=drift]').textContent) > 1")
     assert page.counts()[0] > n
     assert "eps%3D0.0" in page.page.url
-    set_knob(page, 0, "eps", 1.0)
+    page.set_knob(0, "eps", 1.0)
     page.page.wait_for_url("**eps%3D1.0**")
     assert page.counts()[0] > n
 

@@ -1,0 +1,105 @@
+"""The Train page as its users meet it."""
+
+import json
+import struct
+import time
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def test_trainers_learn_side_by_side_and_a_knob_acts(live):
+    page = live().open("train?t=cd:learning_rate=0.1&t=ucd:learning_rate=0.1&pace=200")
+    assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == ["CD-k", "UCD"]
+    before = page.pictures()
+    page.until("panels.every(p => Number(p.dataset.n) > 150)")
+    assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
+    page.until("panels.every(p => p.querySelector('dd[data-number=likelihood]').textContent.match(/[0-9]/))")
+    assert float(page.number(1, "tau_mean")) >= 2
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
+    # A learning rate of 10 makes the next updates huge; the run goes on, it is not begun anew.
+    n, norm = page.counts()[0], float(page.number(0, "reconstruction"))
+    page.set_knob(0, "learning_rate", 1.0, commit=False)
+    page.until(
+        f"Math.abs(panels[0].querySelector('dd[data-number=reconstruction]').textContent - {norm}) > 0.1"
+    )
+    assert page.counts()[0] > n
+    page.set_knob(0, "learning_rate", 1.0)
+    page.page.wait_for_url("**learning_rate%3D10.0**")
+
+
+def test_pause_step_and_other_data(live):
+    page = live().open("train?t=cd&t=pcd&pace=50")
+    page.page.get_by_role("button", name="Pause").click()
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    first, second = page.counts()
+    assert first == second
+    page.page.get_by_role("button", name="Step").click()
+    page.until(f"panels.every(p => Number(p.dataset.n) === {first + 1})")
+    page.ask("panels[0].mark = 'the same element'")
+    page.page.get_by_role("button", name="Play").click()
+    page.page.get_by_role("button", name="Stories").click()
+    page.page.get_by_role("button", name="Four prototypes").click()
+    page.page.wait_for_url("**train_data=modes**")
+    page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
+
+
+def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
+    page = live().open("train?t=pcd:learning_rate=0.1&pace=200")
+    page.until("Number(panels[0].dataset.n) > 50")
+    page.page.get_by_role("button", name="Branch").click()
+    page.page.get_by_role("button", name="UCD").last.click()
+    page.until(
+        "panels.length === 2 && panels[1].querySelector('h3').textContent.startsWith('UCD from PCD at ')"
+    )
+    page.until("Number(panels[1].dataset.n) > 60")
+    page.page.get_by_role("button", name="Pause").click()
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    count, files = page.counts()[0], {}
+    for name in ("Model", "Checkpoint", "Curves", "Picture"):
+        with page.page.expect_download() as download:
+            page.page.get_by_role("button", name=name, exact=True).click()
+        files[name] = tmp_path / download.value.suggested_filename
+        download.value.save_as(files[name])
+    content = files["Model"].read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["rbmviz"])
+    assert (header["trainer"], header["updates"]) == ("pcd", count)
+    assert files["Picture"].read_bytes().startswith(b"\x89PNG")
+    # The checkpoint goes on in a panel of its own, from the update where it was taken.
+    page.page.get_by_role("button", name="Settings").click()
+    page.page.locator("input[type=file]").last.set_input_files(files["Checkpoint"])
+    page.until("panels.length === 3 && panels[2].querySelector('h3').textContent === 'PCD resumed'")
+    page.until(f"Number(panels[2].dataset.n) === {count}")
+    page.page.keyboard.press("Escape")
+    page.page.get_by_role("button", name="To the Sample page").click()
+    page.page.get_by_text("several ways to sample it").wait_for()
+    page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 20)")
+    assert "PCD" in page.page.get_by_role("combobox", name="Model").input_value()
+
+
+def test_own_data_are_learned_and_bad_files_refused(live, tmp_path):
+    page = live().open("train?t=cd&pace=200")
+    rows = np.random.default_rng(0).integers(0, 2, (60, 9))
+    np.savetxt(tmp_path / "rows.csv", rows, fmt="%d", delimiter=",")
+    (tmp_path / "broken.csv").write_text("1,0,oops\n")
+    page.page.get_by_role("button", name="Settings").click()
+    upload = page.page.locator("input[type=file]").first
+    upload.set_input_files(tmp_path / "broken.csv")
+    page.page.get_by_text("cannot be read").first.wait_for()
+    n = page.counts()[0]
+    page.until(f"Number(panels[0].dataset.n) > {n}")
+    upload.set_input_files(tmp_path / "rows.csv")
+    page.page.get_by_text("All panels learn your file").wait_for()
+    page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_does_not_scroll_sideways(live, scheme):
+    page = live(viewport={"width": 390, "height": 844}, color_scheme=scheme).open("train")
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        assert page.ask("document.documentElement.scrollWidth") <= 390
+    assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390
