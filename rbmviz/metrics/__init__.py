@@ -1,6 +1,14 @@
 """Metrics: one file each; streaming ones have ``update`` and ``value``, and none of them plots."""
 
 from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
+from rbmviz.metrics.chain import (
+    chain_distances,
+    start_law,
+    sweep_distances,
+    sweep_law,
+    total_variation,
+    transition_matrix,
+)
 from rbmviz.metrics.chains import Diagnostics, chain_diagnostics
 from rbmviz.metrics.coverage import Coverage
 from rbmviz.metrics.exact import (
@@ -29,6 +37,7 @@ __all__ = [
     "ais_blocks",
     "ais_log_z",
     "chain_diagnostics",
+    "chain_distances",
     "exact_gradient",
     "isl",
     "list_metrics",
@@ -37,5 +46,10 @@ __all__ = [
     "model_statistics",
     "probabilities",
     "reference",
+    "start_law",
+    "sweep_distances",
+    "sweep_law",
     "too_large",
+    "total_variation",
+    "transition_matrix",
 ]
