@@ -5,7 +5,7 @@ import pytest
 
 from rbmviz import RBM, BadInput, Model, load_dataset, load_model
 from rbmviz.kernels.annealing import add_log_ratio
-from rbmviz.metrics import ais_blocks, ais_log_z, log_z
+from rbmviz.metrics import Annealed, ais_blocks, ais_log_z, log_z
 
 
 def random_rbm(m: int, n: int, scale: float, seed: int) -> RBM:
@@ -81,6 +81,18 @@ def test_too_few_temperatures_are_noticed():
     runs = [ais_log_z(model, betas=5, seed=seed) for seed in range(20)]
     far = [abs(run.log_z - log_z(model.rbm)) > 2 * run.std_error for run in runs]
     assert sum(far) > 4  # the level says 1: such an error is not to be trusted
+
+
+def test_the_warning_knows_both_limits():
+    """All the weight on so many of so many chains."""
+
+    def annealed(carry: int, chains: int) -> Annealed:
+        return Annealed(np.repeat([0.0, -1000.0], [carry, chains - carry]), 7)
+
+    assert annealed(9, 20).warning
+    assert not annealed(11, 20).warning
+    assert annealed(11, 400).warning
+    assert not annealed(21, 400).warning
 
 
 def test_a_seed_gives_the_same_weights_on_any_number_of_threads(monkeypatch):

@@ -371,6 +371,20 @@ def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
     assert "at least 2 temperatures" in refused(capsys, "log-z", *words, "--temperatures", 1)
 
 
+def test_an_interrupted_ais_keeps_the_chains_that_are_done(capsys, monkeypatch):
+    def blocks(*args, **more):
+        yield np.log(np.arange(1.0, 33.0))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rbmviz.metrics, "ais_blocks", blocks)
+    assert main("log-z --model bas_pcd --method ais --chains 64 --json".split()) == 130
+    captured = capsys.readouterr()
+    assert "32 chains that were done" in captured.err
+    result = json.loads(captured.out)
+    assert (result["n_chains"], result["interrupted"]) == (32, True)
+    assert result["log_z"] == pytest.approx(np.log(16.5))
+
+
 def test_a_model_too_large_to_enumerate_names_the_cost_and_the_way_out(capsys, tmp_path):
     rbm = rbmviz.RBM(np.zeros((64, 30)), np.zeros(64), np.zeros(30))
     path = tmp_path / "m.safetensors"

@@ -23,8 +23,8 @@ TEMPERATURES = 1000
 BLOCK = 32
 """Chains of one matrix product and one random stream: a result does not depend on the number of threads."""
 
-LEAST_ESS = 10.0
-"""Below this the standard error itself is guesswork."""
+LEAST_ESS, LEAST_SHARE = 10.0, 0.05
+"""Below so many effective chains, or so small a share of all, the standard error itself is guesswork."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Annealed:
     @property
     def warning(self) -> str:
         """One sentence where few chains carry all the weight, else empty."""
-        if self.ess >= LEAST_ESS:
+        if self.ess >= max(LEAST_ESS, LEAST_SHARE * self.n_chains):
             return ""
         return (
             f"Only {self.ess:.1f} of {self.n_chains} chains carry the weight: log Z is probably too low and "
