@@ -278,7 +278,7 @@ def test_training_finds_the_structure(name, bits):
 
 def test_rules():
     theta = parts.Parameters(np.ones((1, 1), np.float32), np.zeros(1, np.float32), np.zeros(1, np.float32))
-    trainer = make_trainer("cd", learning_rate=1.0, schedule="linear", iterations=4, momentum=0.5)
+    trainer = make_trainer("cd", learning_rate=1.0, schedule="linear", iterations=4, momentum=0.25)
     trainer = dataclasses.replace(trainer, weight_decay=0.5)
     state = trainer.init(RBM(*theta), np.array([[0], [1]], np.uint8), 0)
     one = [parts.Parameters(*(np.ones_like(x) for x in theta)) for _ in range(3)]
@@ -286,16 +286,16 @@ def test_rules():
     parts.apply(trainer, state, one[0])
     assert (state.theta.W[0, 0], state.theta.b[0]) == (1 + (1 - 0.5), 1)
     parts.apply(trainer, state, one[1])
-    W = 1.5 + 0.75 * (0.5 * 0.5 + (1 - 0.5 * 1.5))
-    assert (state.theta.W[0, 0], state.theta.b[0]) == (W, 1 + 0.75 * 1.5)
+    W = 1.5 + 0.75 * (0.25 * 0.5 + (1 - 0.5 * 1.5))
+    assert (state.theta.W[0, 0], state.theta.b[0]) == (W, 1 + 0.75 * 1.25)
     # Live: what the knobs say now; momentum that was switched off has forgotten.
-    for momentum in (0.0, 0.5):
+    for momentum in (0.0, 0.25):
         now = dataclasses.replace(trainer, schedule="constant", momentum=momentum, weight_decay=0.0)
         before = state.theta.b[0]
         parts.apply(now, state, parts.Parameters(*(np.ones_like(x) for x in theta)))
         assert state.theta.b[0] == before + 1
     parts.apply(now, state, one[2])
-    assert state.theta.b[0] == before + 1 + 1.5
+    assert state.theta.b[0] == before + 1 + 1.25
     assert parts.rate(dataclasses.replace(trainer, schedule="inverse_sqrt"), 3) == 0.5
 
 
