@@ -10,6 +10,7 @@ import numpy as np
 
 from rbmviz.rbm import RBM
 from rbmviz.session import SamplingSnapshot, Snapshot, TrainingSnapshot
+from rbmviz.session.sampling import FRAMES
 
 SLOW_SECONDS = 0.5
 """Class strips, filters and traces change slowly: sent this often."""
@@ -56,6 +57,14 @@ def news_of(shown: Snapshot, wish: Wish, sent: Sent) -> News | None:
     raise TypeError(f"nothing is known of how to show {type(shown).__name__}")
 
 
+EMPTY = "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
+
+
+def empty(shown: SamplingSnapshot) -> bool:
+    """Whether a chain has been in the empty image as long as can be seen."""
+    return len(shown.frames.v) == FRAMES and not shown.frames.v.any()
+
+
 @news_of.register
 def _(shown: SamplingSnapshot, wish: Wish, sent: Sent) -> News | None:
     frames = shown.frames
@@ -77,6 +86,7 @@ def _(shown: SamplingSnapshot, wish: Wish, sent: Sent) -> News | None:
         "drift": shown.drift,
         "isl": None if shown.newest is None else shown.newest.isl,
         "strip": None,
+        "warning": EMPTY.format(len(frames.v)) if empty(shown) else "",
     }
     if shown.occupancy is not None and shown.occupancy.size and sent.slow():
         totals = shown.occupancy.sum(axis=1, keepdims=True)

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from app import views
 from app.links import read_panel, read_panels, write_panel
 from app.live import Viewer, Wish
-from rbmviz import BadInput, make_sampler, make_trainer, sample
+from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
@@ -182,6 +182,19 @@ def test_frames_carry_what_is_new_and_nothing_twice(race):
     assert [head["cells"] for head in heads] == [4]
     narrow = wish._replace(n_visible=6)
     assert decode(viewer.frame(narrow), narrow)[0] == []
+
+
+def test_a_chain_that_stays_empty_is_named(race):
+    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
+    off = Model(RBM(np.zeros((5, 3)), np.full(5, -30.0), np.zeros(3)))
+    race.change(race.setting._replace(model=off, start="random"))
+    race.remove(race.panels[1].key)
+    for steps, said in ((20, False), (200, True)):
+        race.step(steps)
+        wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
+        wait(lambda steps=steps: race.snapshots()[0][1].n >= steps, "samples")
+        head = decode(Viewer(race).frame(wish), wish)[0][0]
+        assert ("all empty" in head["warning"]) is said
 
 
 def test_a_reset_sends_everything_anew(race):

@@ -333,10 +333,11 @@ def test_a_branch_goes_on_from_where_it_left(open_worker, toy):
     left = finished(worker, 25)
     origin = worker.read(TrainingRun.origin)
     assert (origin.update, origin.path) == (25, (("PCD", 0),))
-    branch = open_worker(TrainingPlan(toy, 3, seed=5, origin=origin), make_trainer("ucd"))
+    ucd = make_trainer("ucd", schedule="constant")
+    branch = open_worker(TrainingPlan(toy, 3, seed=5, origin=origin), ucd)
     branch.step(10)
     shown = finished(branch, 35)
-    *_, want = train(toy, make_trainer("ucd"), 3, 10, seed=5, warm_start=left.models[0])
+    *_, want = train(toy, ucd, 3, 10, seed=5, warm_start=left.models[0])
     np.testing.assert_array_equal(shown.models[0].W, want.rbm.W)
     assert shown.likelihoods[0].update == 25
     model = branch.read(TrainingRun.model)

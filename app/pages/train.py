@@ -31,7 +31,7 @@ DEFAULT_PANELS = [
     f"cd:{BAS_KNOBS}",
     f"pcd:{BAS_KNOBS}",
     f"pop_cd:{BAS_KNOBS}",
-    f"ucd:{BAS_KNOBS},n_chains=1000",
+    f"ucd:{BAS_KNOBS},n_chains=1000,t_max=50",
 ]
 
 
