@@ -510,16 +510,20 @@ def test_chains_that_start_at_examples_of_their_own(start, bits, name):
     assert np.abs(p_h[0] @ start.mean_visible(h) - want).max() > 0.1
 
 
-def test_divergence_is_said(bits):
+@pytest.mark.parametrize("name", NAMES)
+def test_divergence_is_said(name, bits):
     """A decay of 10 times W an update multiplies W by -9; the last progress is the last finite model."""
+    trainer = make_trainer(name, learning_rate=10.0, weight_decay=1.0, schedule="constant")
     seen = []
-    steps = train(bits, make_trainer("cd", learning_rate=10.0, weight_decay=1.0), n_hidden=8, every=1)
-    with pytest.raises(BadInput, match="diverged before update") as told:
-        seen.extend(progress for progress in steps)
-    assert 10 < len(seen) < 100
-    assert f"update {len(seen) + 1}:" in str(told.value)
-    assert seen[-1].update == len(seen)
-    assert np.isfinite(seen[-1].rbm.W).all()
+    for every in (1, 1000):
+        steps = train(bits, trainer, n_hidden=8, every=every)
+        with pytest.raises(BadInput, match="Training diverged before update") as told:
+            seen.extend(progress for progress in steps)
+        if every == 1:
+            assert 10 < len(seen) < 100
+            assert f"update {len(seen) + 1}:" in str(told.value)
+            assert seen[-1].update == len(seen)
+            assert np.isfinite(seen[-1].rbm.W).all()
 
 
 def test_blas_threads_change_nothing():

@@ -230,12 +230,23 @@ def gradient(trainer: Any, state: State, data: np.ndarray | None = None) -> Para
         return _gradient(trainer, state, batch)
 
 
+def check_finite(state: State) -> None:
+    """Refuse parameters that have run away."""
+    if not all(np.isfinite(x).all() for x in state.theta):
+        raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps_fast).")
+
+
 def updates(trainer: Any, state: State, n: int) -> Iterator[Parameters]:
     """Do n updates; yield each gradient before it is applied."""
     begin = time.perf_counter()
     with _alone():
         for left in reversed(range(n)):
-            found = _gradient(trainer, state, state.batches.next(trainer.batch_size))
+            data = state.batches.next(trainer.batch_size)
+            try:
+                found = _gradient(trainer, state, data)
+            except BadInput:  # of a trainer that asks for finite parameters
+                check_finite(state)
+                raise
             if not left:
                 state.gradient_norm = norm(found)
             yield found
@@ -268,8 +279,7 @@ def progress(
     iterate's. Refuses parameters that are no longer finite.
     """
     theta, nan = state.theta, float("nan")
-    if not all(np.isfinite(x).all() for x in theta):
-        raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps_fast).")
+    check_finite(state)
     reconstruction = gap = nan
     with _alone():
         if (v := state.batch) is not None:
