@@ -109,16 +109,30 @@ def probabilities(rbm: RBM) -> np.ndarray:
 def model_statistics(rbm: RBM) -> Statistics:
     """Return the exact <v h'>, <v>, <h> under the model, summed over all states of the smaller layer."""
     W, own, other = _smaller(rbm)
-    n_high, normaliser = _high_units(len(own)), log_z(rbm)
-    low = _states(len(own) - n_high)
-    mean_W, mean_own, mean_other = np.zeros_like(W), np.zeros_like(own), np.zeros_like(other)
-    for first, logs in _log_weight_blocks(W, own, other):
-        high = np.tile(_states(n_high)[first // len(low)], (len(low), 1))
-        states, p = np.hstack([high, low]), np.exp(logs - normaliser)
-        means = sigmoid(states @ W + other)
-        mean_W += (states * p[:, None]).T @ means
-        mean_own += p @ states
-        mean_other += p @ means
+    n_high = _high_units(len(own))
+    high, low = _states(n_high), _states(len(own) - n_high)
+    low_sum = low @ W[n_high:]
+    # Sums over the low states for each high one, and over the high ones for each low one, all of them
+    # relative to the largest weight so far.
+    peak, of_high, of_low = (
+        -np.inf,
+        np.zeros((len(high), len(other) + 1)),
+        np.zeros((len(low), len(other) + 1)),
+    )
+    means = np.ones_like(of_low)  # the last column stays 1: it counts the states themselves
+    for i, (_, logs) in enumerate(_log_weight_blocks(W, own, other)):
+        if logs.max() > peak:
+            scale = np.exp(peak - logs.max())
+            of_high *= scale
+            of_low *= scale
+            peak = logs.max()
+        p = np.exp(logs - peak)
+        means[:, :-1] = sigmoid(low_sum + (other + high[i] @ W[:n_high]))
+        of_high[i] = p @ means
+        of_low += p[:, None] * means
+    sums = np.vstack([high.T @ of_high, low.T @ of_low]) / of_high[:, -1].sum()
+    mean_W, mean_own = sums[:, :-1], sums[:, -1]
+    mean_other = of_high[:, :-1].sum(axis=0) / of_high[:, -1].sum()
     if rbm.n_visible <= rbm.n_hidden:
         return Statistics(mean_W, mean_own, mean_other)
     return Statistics(mean_W.T, mean_other, mean_own)

@@ -286,8 +286,8 @@ class TrainingRun:
         if len(self._traces) > MOST_POINTS:
             self._stride *= 2
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
-            first, *rest = self._judge.found
-            self._judge.found = [first, *(point for point in rest if point.update % self._stride == 0)]
+        if len(self._judge.found) > MOST_POINTS:
+            self._judge.found = self._judge.found[::2]
 
     def turn(self, algorithm: Trainer) -> None:
         """Take other values of live knobs from the next update on."""
