@@ -314,18 +314,18 @@ def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
     """Return every curve of every replicate as CSV, one value a row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("trainer", "replicate", "update", "seconds", "quantity", "value", "std_error"))
+    writer.writerow(("trainer", "replicate", "update", "seconds", "quantity", "value", "std_error", "ess"))
     for name, snapshot in named:
         for point in snapshot.likelihoods:
             for part in ("train", "test"):
                 for r, value in enumerate(getattr(point, part)):
                     quantity = f"log_likelihood_{part}"
-                    row = (name, r, point.update, point.seconds, quantity, value, point.std_error[r])
-                    writer.writerow(row)
+                    estimate = point.std_error[r], point.ess[r]
+                    writer.writerow((name, r, point.update, point.seconds, quantity, value, *estimate))
         for trace in snapshot.traces:
             for quantity, values in trace.stats.items():
                 for r, value in enumerate(values):
-                    writer.writerow((name, r, trace.update, trace.seconds, quantity, value, ""))
+                    writer.writerow((name, r, trace.update, trace.seconds, quantity, value, "", ""))
     return text.getvalue().encode()
 
 

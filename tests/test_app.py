@@ -406,6 +406,6 @@ def test_training_curves_and_their_files(lesson):
     inner = views.statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in inner} == {"panel 1"}
     lines = views.training_csv(shown).decode().splitlines()
-    assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error"
+    assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points

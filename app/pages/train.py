@@ -14,10 +14,12 @@ from app.state import data, pretrained, race_of, session_race, trained_models, u
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.metrics.ais import LEAST_ESS
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.session import Frames, Lesson, Origin, Race, TrainingPlan, TrainingRun, TrainingSnapshot
+from rbmviz.session.training import AIS_CHAINS
 from rbmviz.trainers import STATS, Trainer, list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
 
@@ -456,6 +458,13 @@ def charts(race: Race[Lesson]) -> None:
         st.vega_lite_chart(
             rows, spec, key="likelihood", width="stretch", alt="Log-likelihood against updates"
         )
+    for name, snapshot in shown:
+        newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
+        if newest is not None and np.nanmin([*newest.ess, np.inf]) < LEAST_ESS:
+            st.caption(
+                f":material/warning: {name}: at update {newest.update:,} only {newest.ess.min():.1f} of "
+                f"{AIS_CHAINS} chains carry the estimate: the curve is probably too high there."
+            )
     inner = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.inner.items()}
     labels = inner | STATS
     with st.container(horizontal=True, vertical_alignment="center"):

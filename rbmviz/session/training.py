@@ -39,7 +39,8 @@ JUDGE_SHARE = 1.0
 class Likelihood(NamedTuple):
     """Mean log-likelihood after ``update`` updates and ``seconds`` of training, nats an example.
 
-    train, test, std_error: float64 (replicates,). std_error is that of AIS, 0 where log Z is exact.
+    train, test, std_error, ess: float64 (replicates,). std_error is that of AIS, 0 where log Z is exact; ess
+    is the effective number of its ``AIS_CHAINS`` weights, NaN where log Z is exact.
     """
 
     update: int
@@ -47,6 +48,7 @@ class Likelihood(NamedTuple):
     train: np.ndarray
     test: np.ndarray
     std_error: np.ndarray
+    ess: np.ndarray
 
 
 class Trace(NamedTuple):
@@ -179,7 +181,7 @@ class Judge:
         return time.perf_counter() - begin
 
     def _score(self, update: int, seconds: float, models: tuple[RBM, ...]) -> Iterator[None]:
-        train, test, error = (np.full(len(models), np.nan) for _ in range(3))
+        train, test, error, ess = (np.full(len(models), np.nan) for _ in range(4))
         for r, rbm in enumerate(models):
             if self.method == "exact":
                 log_z, error[r] = metrics.log_z(rbm), 0.0
@@ -187,11 +189,11 @@ class Judge:
                 found = yield from ais_steps(
                     rbm, self._data, n_chains=AIS_CHAINS, betas=AIS_TEMPERATURES, seed=self._seed + r
                 )
-                log_z, error[r] = found.log_z, found.std_error
+                log_z, error[r], ess[r] = found.log_z, found.std_error, found.ess
             train[r] = -rbm.free_energy(self._train).mean() - log_z
             test[r] = -rbm.free_energy(self._test).mean() - log_z if len(self._test) else np.nan
             yield
-        self.found.append(Likelihood(update, seconds, train, test, error))
+        self.found.append(Likelihood(update, seconds, train, test, error, ess))
 
 
 class Fantasy:
