@@ -57,17 +57,27 @@ STORIES = [
     ),
     Story(
         "Four prototypes",
-        "Modes far apart: CD never learns how much each of them weighs, chains that mix between them do.",
+        "Modes far apart: CD loses nearly all of them, PCD staggers; pop-CD and tempering weigh them right.",
         "modes",
         16,
-        ["cd", "pcd:schedule=constant", "pop_cd", "pt:schedule=constant"],
+        [
+            "cd",
+            "pcd:schedule=constant,learning_rate=0.05",
+            "pop_cd",
+            "pt:schedule=constant,learning_rate=0.05",
+        ],
     ),
     Story(
         "The yardstick",
-        "The exact gradient beside three estimates of it, same data and same seed.",
+        "The exact gradient, and how close three estimates of it come: same data, same seed, same rate.",
         "bas@3",
         8,
-        ["exact", "cd", "pop_cd", "ucd"],
+        [
+            "exact:learning_rate=0.2",
+            "cd:learning_rate=0.2",
+            "pop_cd:learning_rate=0.2",
+            "ucd:learning_rate=0.2,schedule=constant,n_chains=500,t_max=50",
+        ],
     ),
     Story(
         "Digits",
