@@ -306,11 +306,11 @@ def test_train_page_is_alive(page):
 
 def test_train_page_follows_its_link(page):
     test = page(
-        "train.py", t=["cd:k=3", "ucdd"], train_seed="5", train_data="modes", hidden="7", replicates="2"
+        "train.py", t=["cd:k=3", "ucdd"], train_seed="5", train_data="bas@3", hidden="7", replicates="2"
     )
     race = test.session_state["races"]["train"][0]
     assert race.setting == (race.setting.dataset, 7, 5, 2)
-    assert race.setting.dataset.name == "modes"
+    assert race.setting.dataset.name == "bas@3"
     assert race.panels[0].worker.algorithm == make_trainer("cd", k=3)
     assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
     wait(lambda: race.snapshots()[0][1].n > 5, "updates")

@@ -150,8 +150,8 @@ def fresh_starts(race: Race[Lesson]) -> list[Trainer]:
 def choose_lesson() -> tuple[Lesson, str]:
     """Return what all trainers share, and a sentence where the data asked for cannot be had."""
     names = sorted(list_datasets(), key=lambda name: (name != DEFAULT_DATA, name))
-    # A story may ask for a variant, which the list does not have.
-    chosen = st.session_state.get("train_data")
+    # A story or a link may ask for a variant, which the list does not have.
+    chosen = st.session_state.get("train_data") or st.query_params.get("train_data")
     if chosen is not None and chosen not in names:
         names.append(chosen)
     name = st.selectbox(
