@@ -26,6 +26,7 @@ class Parser(argparse.ArgumentParser):
 def parser() -> Parser:
     """Return the parser of all commands."""
     from rbmviz.cli import (
+        bench,
         couple,
         data,
         exact,
@@ -41,7 +42,20 @@ def parser() -> Parser:
 
     top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for module in (listing, sample, score, train, data, exact, couple, weights, gradient, export, warmup):
+    for module in (
+        listing,
+        sample,
+        score,
+        train,
+        data,
+        exact,
+        couple,
+        weights,
+        gradient,
+        bench,
+        export,
+        warmup,
+    ):
         module.add(commands)
     return top
 

@@ -1,0 +1,331 @@
+"""The same work done by others: numpy and scikit-learn, and torch and rbms where they are installed.
+
+Each function takes the model and a seed and returns what does one unit of work when it is called. The numpy
+forms are what a good user of numpy writes: float32, preallocated parameters, one expression a line.
+"""
+
+import importlib.util
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rbmviz.rbm import RBM, Model
+
+STATES = 4096
+"""Hidden states enumerated at once."""
+
+
+def installed() -> dict[str, str]:
+    """Return the peers that can be imported, with their versions."""
+    from importlib.metadata import version
+
+    modules = {"numpy": "numpy", "scikit-learn": "sklearn", "torch": "torch", "rbms": "rbms"}
+    found = {name: version(name) for name, module in modules.items() if importlib.util.find_spec(module)}
+    if "torch" not in found:
+        found.pop("rbms", None)
+    return found
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+@cache
+def _torch() -> Any:
+    import torch
+
+    torch.set_num_threads(1)
+    return torch
+
+
+def _tensor(x: np.ndarray) -> Any:
+    return _torch().from_numpy(np.array(x, dtype=np.float32))
+
+
+# One Gibbs sweep from v0: uint8 (n_visible,) for one chain, (chains, n_visible) for many.
+
+
+def numpy_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
+    """Alternate draws in numpy."""
+    g, v, down = np.random.default_rng(seed), v0.astype(np.float32), np.ascontiguousarray(rbm.W.T)
+
+    def sweep() -> np.ndarray:
+        nonlocal v
+        mean = _sigmoid(v @ rbm.W + rbm.c)
+        h = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
+        mean = _sigmoid(h @ down + rbm.b)
+        v = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
+        return v
+
+    return sweep
+
+
+def _bernoulli_rbm(rbm: RBM, seed: int, **more: Any) -> Any:
+    from sklearn.neural_network import BernoulliRBM
+
+    peer = BernoulliRBM(rbm.n_hidden, random_state=seed, **more)
+    peer.components_ = np.array(rbm.W.T, order="F")  # as its own fit leaves it
+    peer.intercept_visible_, peer.intercept_hidden_ = rbm.b.copy(), rbm.c.copy()
+    return peer
+
+
+def sklearn_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
+    """``BernoulliRBM.gibbs``."""
+    peer, v = _bernoulli_rbm(rbm, seed), np.atleast_2d(v0).astype(np.float32)
+
+    def sweep() -> np.ndarray:
+        nonlocal v
+        v = peer.gibbs(v)
+        return v.reshape(v0.shape)
+
+    return sweep
+
+
+def torch_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
+    """Alternate draws in torch."""
+    torch = _torch()
+    W, b, c, v = (_tensor(x) for x in (rbm.W, rbm.b, rbm.c, v0))
+    down, g = W.T.contiguous(), torch.Generator().manual_seed(seed)
+
+    def sweep() -> np.ndarray:
+        nonlocal v
+        with torch.inference_mode():
+            h = torch.bernoulli(torch.sigmoid(v @ W + c), generator=g)
+            v = torch.bernoulli(torch.sigmoid(h @ down + b), generator=g)
+        return v.numpy()
+
+    return sweep
+
+
+def _bbrbm(rbm: RBM) -> Any:
+    with warnings.catch_warnings(action="ignore"):  # of torch, about what rbms uses
+        from rbms.bernoulli_bernoulli.classes import BBRBM
+
+    return BBRBM(_tensor(rbm.W), _tensor(rbm.b), _tensor(rbm.c))
+
+
+def rbms_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
+    """``BBRBM.sample_hiddens`` and ``sample_visibles``: its ``sample_state`` draws h once more at the end."""
+    _torch().manual_seed(seed)
+    peer, start = _bbrbm(rbm), np.atleast_2d(v0)
+    chains = peer.init_chains(len(start), start_v=_tensor(start))
+
+    def sweep() -> np.ndarray:
+        nonlocal chains
+        chains = peer.sample_visibles(peer.sample_hiddens(chains))
+        return chains["visible"].numpy().reshape(v0.shape)
+
+    return sweep
+
+
+GIBBS = {"numpy": numpy_gibbs, "scikit-learn": sklearn_gibbs, "torch": torch_gibbs, "rbms": rbms_gibbs}
+
+
+def numpy_rates_fpcd(
+    model: Model, v0: np.ndarray, seed: int, eps: float, alpha: float
+) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
+    """Take a sample of rates-FPCD as the paper writes it, theta_F a whole matrix; gives v, h, theta_F."""
+    assert model.rates is not None
+    g, v = np.random.default_rng(seed), v0.astype(np.float32)
+    W, b, c = model.rbm.W, model.rbm.b, model.rbm.c
+    R = [model.rates.W, model.rates.b, model.rates.c]
+    F = [np.zeros_like(x) for x in R]
+
+    def step() -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        nonlocal v
+        A = W + F[0]
+        mean = _sigmoid(v @ A + (c + F[2]))
+        h = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
+        mean = _sigmoid(A @ h + (b + F[1]))
+        v = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
+        for f, r, s in zip(F, R, (np.outer(v, h), v, h), strict=True):
+            f *= np.float32(alpha)
+            f += np.float32(eps) * (r - s)
+        return v, h, F
+
+    return step
+
+
+# Distance histograms, int64 (points, width + 1), of a block of samples.
+
+
+def _bump(histograms: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """Add a block of distances (samples, points)."""
+    rows = np.arange(histograms.shape[0])
+    for distance in distances:
+        histograms[rows, distance] += 1
+    return histograms
+
+
+def sgemm_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.ndarray]:
+    """Distances from one matrix product: |t - s| = |t| + |s| - 2 t.s."""
+    t, s = test.astype(np.float32), samples.astype(np.float32)
+    histograms = np.zeros((len(test), test.shape[1] + 1), np.int64)
+
+    def block() -> np.ndarray:
+        distances = s.sum(axis=1)[:, None] + t.sum(axis=1) - 2 * (s @ t.T)
+        return _bump(histograms, distances.astype(np.int64))
+
+    return block
+
+
+def bitwise_count_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.ndarray]:
+    """Distances from ``numpy.bitwise_count`` of packed words."""
+
+    def words(rows: np.ndarray) -> np.ndarray:
+        packed = np.packbits(rows, axis=1)
+        return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))).view(np.uint64)
+
+    t, s = words(test), words(samples)
+    histograms, rows = np.zeros((len(test), test.shape[1] + 1), np.int64), np.arange(len(test))
+
+    def block() -> np.ndarray:
+        for one in s:
+            histograms[rows, np.bitwise_count(t ^ one).sum(axis=1, dtype=np.int64)] += 1
+        return histograms
+
+    return block
+
+
+def cdist_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.ndarray]:
+    """Distances from ``scipy.spatial.distance.cdist``."""
+    from scipy.spatial.distance import cdist
+
+    t, s = test.astype(bool), samples.astype(bool)
+    histograms = np.zeros((len(test), test.shape[1] + 1), np.int64)
+    return lambda: _bump(histograms, np.rint(cdist(s, t, "hamming") * t.shape[1]).astype(np.int64))
+
+
+ISL = {"sgemm": sgemm_isl, "bitwise_count": bitwise_count_isl, "cdist": cdist_isl}
+
+
+# One update by CD-1 or PCD-1 with a mini-batch, float32 (n, n_visible); returns W, b, c.
+
+Update = Callable[[np.ndarray], tuple[Any, Any, Any]]
+
+
+def numpy_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray | None = None) -> Update:
+    """CD-1, or PCD-1 where there are chains (uint8 (n, n_visible)), in numpy."""
+    g, W, b, c = np.random.default_rng(seed), rbm.W.copy(), rbm.b.copy(), rbm.c.copy()
+    u = None if chains is None else chains.astype(np.float32)
+
+    def update(v: np.ndarray) -> tuple[Any, Any, Any]:
+        nonlocal u
+        positive = _sigmoid(v @ W + c)
+        mean = positive if u is None else _sigmoid(u @ W + c)
+        h = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
+        mean = _sigmoid(h @ W.T + b)
+        w = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
+        negative = _sigmoid(w @ W + c)
+        W[:] += np.float32(rate) * (v.T @ positive / len(v) - w.T @ negative / len(w))
+        b[:] += np.float32(rate) * (v.mean(axis=0) - w.mean(axis=0))
+        c[:] += np.float32(rate) * (positive.mean(axis=0) - negative.mean(axis=0))
+        if u is not None:
+            u = w
+        return W, b, c
+
+    return update
+
+
+def torch_update(rbm: RBM, rate: float, seed: int) -> Update:
+    """CD-1 in torch."""
+    torch = _torch()
+    W, b, c = (_tensor(x) for x in (rbm.W, rbm.b, rbm.c))
+    g = torch.Generator().manual_seed(seed)
+
+    def update(rows: np.ndarray) -> tuple[Any, Any, Any]:
+        v = torch.from_numpy(rows)
+        with torch.inference_mode():
+            positive = torch.sigmoid(v @ W + c)
+            w = torch.bernoulli(torch.sigmoid(torch.bernoulli(positive, generator=g) @ W.T + b), generator=g)
+            negative = torch.sigmoid(w @ W + c)
+            W.add_(v.T @ positive - w.T @ negative, alpha=rate / len(v))
+            b.add_((v - w).mean(0), alpha=rate)
+            c.add_((positive - negative).mean(0), alpha=rate)
+        return W.numpy(), b.numpy(), c.numpy()
+
+    return update
+
+
+def rbms_update(rbm: RBM, rate: float, seed: int) -> Update:
+    """CD-1 from the parts of rbms: chains begun at the data, ``sample_state``, ``compute_gradient``, SGD."""
+    torch = _torch()
+    torch.manual_seed(seed)
+    peer = _bbrbm(rbm)
+    for x in peer.parameters():
+        x.grad = torch.zeros_like(x)
+    optimizer = torch.optim.SGD(peer.parameters(), lr=rate, maximize=True)
+
+    def update(rows: np.ndarray) -> tuple[Any, Any, Any]:
+        v = torch.from_numpy(rows)
+        data = peer.init_chains(len(v), start_v=v)
+        chains = peer.sample_state(n_steps=1, chains=dict(data))
+        optimizer.zero_grad(set_to_none=False)
+        peer.compute_gradient(data, chains, centered=False)
+        optimizer.step()
+        return peer.weight_matrix.numpy(), peer.vbias.numpy(), peer.hbias.numpy()
+
+    return update
+
+
+CD = {"numpy": numpy_update, "torch": torch_update, "rbms": rbms_update}
+
+
+def sklearn_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray) -> Update:
+    """PCD-1 by ``BernoulliRBM.partial_fit`` without its checks; its chains are of hidden units."""
+    peer = _bernoulli_rbm(rbm, seed, learning_rate=rate, batch_size=len(chains))
+    g = np.random.RandomState(seed)
+    peer.h_samples_ = peer._sample_hiddens(chains.astype(np.float32), g).astype(np.float32)
+
+    def update(v: np.ndarray) -> tuple[Any, Any, Any]:
+        peer._fit(v, g)
+        return peer.components_.T, peer.intercept_visible_, peer.intercept_hidden_
+
+    return update
+
+
+PCD = {"numpy": numpy_update, "scikit-learn": sklearn_update}
+
+
+# log of the sum over the first 2^n_hidden / parts states of the hidden layer.
+
+
+def _hidden_states(n: int, first: int, last: int, dtype: type) -> np.ndarray:
+    return (np.arange(first, last)[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(dtype)
+
+
+def numpy_log_z(rbm: RBM, parts: int) -> Callable[[], float]:
+    """Enumerate in numpy, float64."""
+    W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
+    states = 2**rbm.n_hidden // parts
+
+    def total() -> float:
+        logs = []
+        for first in range(0, states, STATES):
+            h = _hidden_states(len(c), first, min(first + STATES, states), np.float64)
+            logs.append(np.logaddexp.reduce(h @ c + np.logaddexp(0, h @ W.T + b).sum(axis=1)))
+        return float(np.logaddexp.reduce(logs))
+
+    return total
+
+
+def rbms_log_z(rbm: RBM, parts: int) -> Callable[[], float]:
+    """``compute_partition_function_rbm``, in blocks of states, float32."""
+    from rbms.partition_function.exact import compute_partition_function_rbm
+
+    peer, states = _bbrbm(rbm), 2**rbm.n_hidden // parts
+
+    def total() -> float:
+        logs = []
+        for first in range(0, states, STATES):
+            h = _hidden_states(rbm.n_hidden, first, min(first + STATES, states), np.float32)
+            logs.append(compute_partition_function_rbm(peer, _tensor(h)))
+        return float(np.logaddexp.reduce(logs))
+
+    return total
+
+
+LOG_Z = {"numpy": numpy_log_z, "rbms": rbms_log_z}

@@ -1,0 +1,552 @@
+"""The rows of the speed table: what is timed, against whom, and what is to be reached.
+
+One entry of ``ROWS`` makes one row. Its roofline is a contestant of its own, timed in the same turns: numpy's
+dot (BLAS) doing nothing but the least memory traffic, or the least arithmetic, of one unit of work; each
+``bound`` says which. It is an estimate from below, not a proof.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.bench import peers as others
+from rbmviz.bench.timing import QUICK, USUAL, Contestant, Pace, Times, interleave
+from rbmviz.datasets import load_dataset
+from rbmviz.errors import unknown
+from rbmviz.metrics import ISL, log_z
+from rbmviz.models import load_model
+from rbmviz.rbm import RBM, Model
+from rbmviz.samplers import make_sampler, sample
+from rbmviz.trainers import make_trainer, parts
+
+OURS, ROOFLINE = "rbmviz", "roofline"
+BEST = "best peer"
+
+BURN_IN = 1000
+"""Sweeps before a chain is timed: a chain that has just begun flips more units."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a row should reach.
+
+    ``faster``: at least so many times faster than ``against``, a contestant or the best peer. ``slower``: at
+    most so many times the time of ``against``. ``rate``: at least so many units of work a second.
+    """
+
+    kind: Literal["faster", "slower", "rate"]
+    must: float
+    stretch: float | None = None
+    against: str = BEST
+
+    def reached(self, measured: float) -> str:
+        """Return "stretch", "must" or "missed"."""
+
+        def holds(wanted: float) -> bool:
+            return measured <= wanted if self.kind == "slower" else measured >= wanted
+
+        if self.stretch is not None and holds(self.stretch):
+            return "stretch"
+        return "must" if holds(self.must) else "missed"
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """The contestants of one row: ours, the peers, other work of ours to compare with, and the roofline."""
+
+    ours: Contestant
+    bound: Contestant
+    how: str
+    peers: Mapping[str, Contestant] = field(default_factory=dict)
+    own: Mapping[str, Contestant] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One row: a unit of work, who does it, what is to be reached.
+
+    Parameters
+    ----------
+    name, about : str
+    unit : str
+        What one unit of work is.
+    make : callable
+        Sets the contestants up; its argument says whether peers take part.
+    targets : tuple of Target
+    recorded : mapping
+        Seconds a unit of programs that cannot be imported, measured elsewhere (4 cores of an Ice Lake at 2.8
+        GHz, one thread): beside a time of this machine a hint only.
+    """
+
+    name: str
+    about: str
+    unit: str
+    make: Callable[[bool], Match]
+    targets: tuple[Target, ...]
+    recorded: Mapping[str, float] = field(default_factory=dict)
+
+
+# Rooflines
+
+
+def reading(n_bytes: float, footprint: int) -> Contestant:
+    """Read n_bytes for a unit of work, out of arrays of ``footprint`` bytes in all: sdot."""
+    x = np.ones(max(footprint // 4, 1024), np.float32)
+    return Contestant(lambda: x @ x, x.nbytes / max(n_bytes, 1))
+
+
+def multiplying(operations: float, dtype: type = np.float32) -> Contestant:
+    """Do so many additions and multiplications for a unit of work: one large matrix product."""
+    x: np.ndarray = np.ones((512, 512), dtype)
+    return Contestant(lambda: x @ x, 2 * 512**3 / operations)
+
+
+# Rows: each function takes what distinguishes them, so that tests can run them small.
+
+
+def _seen(table: Mapping[str, Callable[..., Any]], allowed: bool) -> dict[str, Callable[..., Any]]:
+    """Return the peers of a table that take part: of the libraries those that are installed."""
+    libraries, found = ("numpy", "scikit-learn", "torch", "rbms"), others.installed()
+    return {
+        name: peer for name, peer in table.items() if allowed and (name in found or name not in libraries)
+    }
+
+
+def _row_bytes(sampler: Any, state: Any, v_flips: Any, h_flips: Any, rbm: RBM, samples: int = 200) -> float:
+    """Return the bytes of weight rows that a sweep must touch: flipped units, or active ones where fewer."""
+    rows = np.zeros(2)
+    for _ in range(samples):
+        sampler.step(state, 1)
+        for i, flips in enumerate((v_flips, h_flips)):
+            on, off, active = flips.counts
+            rows[i] += min(on + off, active)
+    return float(4 * (rows @ (rbm.n_hidden, rbm.n_visible))) / samples
+
+
+def gibbs_row(model: Model, peers: bool, block: int = 100) -> Match:
+    """One chain of block Gibbs, a sweep a sample."""
+    sampler, rbm = make_sampler("gibbs"), model.rbm
+    state: Any = sampler.init(model, 0)
+    v0 = sampler.step(state, BURN_IN).v[-1]
+    least = _row_bytes(sampler, state, state.v_flips, state.h_flips, rbm)
+    return Match(
+        Contestant(lambda: sampler.step(state, block), block),
+        reading(least, 2 * rbm.W.nbytes),
+        f"reading the {least / 1e3:.0f} KB of rows of flipped units (of active ones where fewer)",
+        {name: Contestant(peer(rbm, v0, 0)) for name, peer in _seen(others.GIBBS, peers).items()},
+    )
+
+
+def chains_row(model: Model, n_chains: int, peers: bool) -> Match:
+    """Many chains side by side, as trainers run them."""
+    rbm, state = model.rbm, rng.kernel_state(0, "chain")
+    theta = parts.Parameters(rbm.W, rbm.b, rbm.c)
+    v = parts.random_chains(n_chains, rbm.n_visible, 0)
+    for _ in range(BURN_IN // 20):
+        v = parts.sweep(theta, v, state)
+
+    def sweep() -> None:
+        nonlocal v
+        v = parts.sweep(theta, v, state)
+
+    return Match(
+        Contestant(sweep),
+        multiplying(4.0 * n_chains * rbm.W.size),
+        "two dense products at the speed of sgemm",
+        {
+            name: Contestant(peer(rbm, v.astype(np.uint8), 0))
+            for name, peer in _seen(others.GIBBS, peers).items()
+        },
+    )
+
+
+def fpcd_row(model: Model, alpha: float, peers: bool, eps: float = 0.03, block: int = 100) -> Match:
+    """One chain of rates-FPCD, k = 1, beside our own Gibbs and the plain Gibbs of the peers."""
+    sampler, gibbs = make_sampler("rates_fpcd", eps=eps, alpha=alpha), make_sampler("gibbs")
+    state: Any = sampler.init(model, 0)
+    v0 = sampler.step(state, BURN_IN).v[-1]
+    least = 2 * _row_bytes(sampler, state, state.up.flips, state.down.flips, model.rbm)
+    plain = gibbs.init(model, 0)
+    gibbs.step(plain, BURN_IN)
+    against = {f"{name} Gibbs": peer(model.rbm, v0, 0) for name, peer in _seen(others.GIBBS, peers).items()}
+    if peers:
+        against["naive numpy"] = others.numpy_rates_fpcd(model, v0, 0, eps, alpha)
+    return Match(
+        Contestant(lambda: sampler.step(state, block), block),
+        reading(least, 4 * model.rbm.W.nbytes),
+        f"reading the {least / 1e3:.0f} KB of rows of flipped units in W and in the rates",
+        {name: Contestant(peer) for name, peer in against.items()},
+        {"own Gibbs": Contestant(lambda: gibbs.step(plain, block), block)},
+    )
+
+
+def isl_row(test: np.ndarray, samples: np.ndarray, peers: bool, peer_block: int = 256) -> Match:
+    """Streaming ISL: distance histograms of samples to every test point."""
+    metric, block = ISL(test, counts=()), samples[:peer_block]
+    words = 8 * -(-test.shape[1] // 64)
+    return Match(
+        Contestant(lambda: metric.update(samples), len(samples)),
+        # A word is two float32 lanes, and a lane's multiply-add counts as two operations.
+        multiplying(3 * words / 8 * 2 * 2 * len(test)),
+        "xor, popcount and addition of every packed word, each as fast as a multiply-add of sgemm",
+        {name: Contestant(peer(test, block), len(block)) for name, peer in _seen(others.ISL, peers).items()},
+    )
+
+
+def ucd_row(rbm: RBM, data: np.ndarray, n_chains: int, peers: bool) -> Match:
+    """One gradient of UCD: coupled chains from data until they meet, at most 100 sweeps."""
+    trainer: Any = make_trainer("ucd", n_chains=n_chains, t_max=100)
+    state = trainer.init(rbm, data, 0)
+    batch = data[:1].astype(np.float32)
+
+    def gradient() -> Any:
+        return trainer.negative(state, state.theta, batch)
+
+    gradient()
+    tau, v = float(state.source.tau.mean()), data.mean()
+    h = rbm.mean_hidden(data[:1000].astype(np.float32)).mean()
+    sweeps = 2 * tau - 1  # tau of the first chain, tau - 1 of the second
+    least = 4 * n_chains * sweeps * float(v + h) * rbm.W.size
+    return Match(
+        Contestant(gradient),
+        reading(least, 2 * rbm.W.nbytes),
+        f"reading the rows of active units in {sweeps:.1f} sweeps a pair (mean tau {tau:.1f})",
+    )
+
+
+def update_row(
+    model: Model, data: np.ndarray, trainer_name: str, peers: bool, size: int = 100, rate: float = 1e-6
+) -> Match:
+    """One update with a mini-batch; the rate is so small that the model stays what it is."""
+    persistent = {"n_chains": size} if trainer_name == "pcd" else {}
+    trainer: Any = make_trainer(trainer_name, batch_size=size, learning_rate=rate, **persistent)
+    state = trainer.init(model.rbm, data, 0)
+    if persistent:
+        state.source = data[:size].astype(np.float32)
+    batches = parts.Batches(data, rng.generator(0, "data"))
+    table: Mapping[str, Callable[..., Any]] = others.PCD if persistent else others.CD
+    start = {"chains": data[:size]} if persistent else {}
+    against = {name: peer(model.rbm, rate, 0, **start) for name, peer in _seen(table, peers).items()}
+
+    def updating(update: Callable[[np.ndarray], Any]) -> Contestant:
+        return Contestant(lambda: update(batches.next(size)))
+
+    return Match(
+        Contestant(lambda: parts.advance(trainer, state, 10), 10),
+        multiplying((12.0 if persistent else 10.0) * size * model.rbm.W.size),
+        f"{'six' if persistent else 'five'} dense products at the speed of sgemm",
+        {name: updating(update) for name, update in against.items()},
+    )
+
+
+def log_z_row(rbm: RBM, peers: bool, peer_states: int = 2**14) -> Match:
+    """Exact log Z; peers enumerate a part of the states, and the time is scaled."""
+    share = max(2**rbm.n_hidden // peer_states, 1)
+    return Match(
+        Contestant(lambda: log_z(rbm)),
+        multiplying(2.0 * 2**rbm.n_hidden * rbm.n_visible, np.float64),
+        "one multiplication and one addition a state and unit at the speed of dgemm",
+        {name: Contestant(peer(rbm, share), 1 / share) for name, peer in _seen(others.LOG_Z, peers).items()},
+    )
+
+
+def _random(n_visible: int, n_hidden: int, sd: float) -> RBM:
+    g = rng.generator(0, "model")
+    return RBM(g.normal(0, sd, (n_visible, n_hidden)), np.zeros(n_visible), np.zeros(n_hidden))
+
+
+def _digits(n: int) -> np.ndarray:
+    """Return n digits, the 5,000 of mnist5k over and over."""
+    data = load_dataset("mnist5k")
+    rows = np.concatenate([data.test, data.validation, data.train])
+    return np.resize(rows, (n, rows.shape[1]))
+
+
+def _digit_samples(n: int) -> np.ndarray:
+    return sample(load_model("mnist_pcd"), make_sampler("rates_fpcd"), n).v
+
+
+def _bits(n: int, width: int) -> np.ndarray:
+    return rng.generator(0, "data").integers(0, 2, (n, width), dtype=np.uint8)
+
+
+def _fpcd_maker(model: str, alpha: float) -> Callable[[bool], Match]:
+    return lambda peers: fpcd_row(load_model(model), alpha, peers)
+
+
+def _fpcd_rows() -> Iterator[Row]:
+    for size, model, own in (
+        ("784x500", "mnist_pcd", Target("slower", 5, 3, "own Gibbs")),
+        ("256x200", "usps_fpcd", Target("slower", 3.5, 2.5, "own Gibbs")),
+    ):
+        for alpha in (0.95, 1.0):
+            yield Row(
+                f"rates_fpcd_{size}_alpha_{alpha:g}",
+                f"rates-FPCD, k = 1, {size}, trained, alpha = {alpha:g}; peers: their plain Gibbs",
+                "sample",
+                _fpcd_maker(model, alpha),
+                (own, Target("faster", 40, 80, "naive numpy"), Target("faster", 1))
+                if size == "784x500"
+                else (own,),
+            )
+
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "gibbs_784x500",
+        "Gibbs, one chain, 784x500, trained",
+        "sweep",
+        lambda peers: gibbs_row(load_model("mnist_pcd"), peers),
+        (Target("faster", 12, 20),),
+    ),
+    Row(
+        "gibbs_784x500_dense",
+        "Gibbs, one chain, 784x500, weights N(0, 0.1^2)",
+        "sweep",
+        lambda peers: gibbs_row(Model(_random(784, 500, 0.1)), peers),
+        (Target("faster", 4, 6),),
+    ),
+    Row(
+        "gibbs_256x200",
+        "Gibbs, one chain, 256x200, trained",
+        "sweep",
+        lambda peers: gibbs_row(load_model("usps_fpcd"), peers),
+        (Target("faster", 8, 12),),
+    ),
+    Row(
+        "gibbs_1000_chains",
+        "Gibbs, 1000 chains, 784x500, trained",
+        "sweep of all",
+        lambda peers: chains_row(load_model("mnist_pcd"), 1000, peers),
+        (Target("faster", 1.8, 3, "numpy"),),
+    ),
+    *_fpcd_rows(),
+    Row(
+        "headline_256",
+        "the paper's headline: rates-FPCD against Gibbs at equal k, 256 visible (paper: 2 times slower)",
+        "sample",
+        lambda peers: fpcd_row(load_model("usps_fpcd"), 1.0, False),
+        (Target("slower", 2, None, "own Gibbs"),),
+    ),
+    Row(
+        "headline_784",
+        "the paper's headline: rates-FPCD against Gibbs at equal k, 784 visible (paper: 7 times slower)",
+        "sample",
+        lambda peers: fpcd_row(load_model("mnist_pcd"), 1.0, False),
+        (Target("slower", 7, None, "own Gibbs"),),
+    ),
+    Row(
+        "isl_2000",
+        "streaming ISL, 784 bits, 2,000 test points",
+        "sample",
+        lambda peers: isl_row(_digits(2000), _digit_samples(1024), peers),
+        (Target("rate", 130e3, 300e3), Target("faster", 20, 40)),
+    ),
+    Row(
+        "isl_10000",
+        "streaming ISL, 784 bits, 10,000 test points",
+        "sample",
+        lambda peers: isl_row(_digits(10_000), _digit_samples(1024), peers, 64),
+        (Target("rate", 25e3, 50e3),),
+    ),
+    Row(
+        "ucd_16x16_near",
+        "UCD, gradient of 1000 chains, Bars and Stripes, 16x16 at the start of training",
+        "gradient",
+        lambda peers: ucd_row(_random(16, 16, 0.01), load_dataset("bas").train, 1000, peers),
+        (Target("faster", 2.5, 5, "cdtau"),),
+        {"cdtau": 3.6e-3},
+    ),
+    Row(
+        "ucd_16x16_far",
+        "the same, weights N(0, 1)",
+        "gradient",
+        lambda peers: ucd_row(_random(16, 16, 1.0), load_dataset("bas").train, 1000, peers),
+        (Target("faster", 1.5, 4, "cdtau"),),
+        {"cdtau": 7.8e-3},
+    ),
+    Row(
+        "ucd_200x100",
+        "UCD, gradient of 1000 chains, 200x100, weights N(0, 0.1^2)",
+        "gradient",
+        lambda peers: ucd_row(_random(200, 100, 0.1), _bits(1000, 200), 1000, peers),
+        (Target("faster", 3, 5, "cdtau"),),
+        {"cdtau": 86e-3},
+    ),
+    Row(
+        "ucd_784x500",
+        "UCD, gradient of 100 chains, 784x500, trained: no pair meets within the 100 sweeps allowed",
+        "gradient",
+        lambda peers: ucd_row(load_model("mnist_pcd").rbm, _digits(1000), 100, peers),
+        (Target("faster", 4, 8, "cdtau"),),
+        {"cdtau": 1.956},
+    ),
+    Row(
+        "cd1_784x500",
+        "CD-1 update, mini-batch of 100, 784x500, trained",
+        "update",
+        lambda peers: update_row(load_model("mnist_pcd"), _digits(5000), "cd", peers),
+        (Target("faster", 1.5, 2),),
+    ),
+    Row(
+        "pcd1_784x500",
+        "PCD-1 update, mini-batch and chains of 100, 784x500, trained",
+        "update",
+        lambda peers: update_row(load_model("mnist_pcd"), _digits(5000), "pcd", peers),
+        (Target("faster", 2.5, None, "scikit-learn"),),
+    ),
+    Row(
+        "log_z_16",
+        "exact log Z, 16 hidden, 784 visible",
+        "log Z",
+        lambda peers: log_z_row(_random(784, 16, 0.1), peers),
+        (Target("faster", 10, 25),),
+        {"rbms": 0.75, "cdtau": 0.84},
+    ),
+    Row(
+        "log_z_20",
+        "exact log Z, 20 hidden, 784 visible",
+        "log Z",
+        lambda peers: log_z_row(_random(784, 20, 0.1), peers),
+        (Target("faster", 15, 40),),
+        {"rbms": 45.0, "cdtau": 21.0},
+    ),
+    Row(
+        "log_z_24",
+        "exact log Z, 24 hidden, 784 visible",
+        "log Z",
+        lambda peers: log_z_row(_random(784, 24, 0.1), peers),
+        (),
+    ),
+)
+
+
+def _measured(target: Target, times: Times, peers: Mapping[str, float]) -> tuple[float, str] | None:
+    """Return what the target is about and against whom, or None where nobody was there to compare with."""
+    ours = times.median(OURS)
+    if target.kind == "rate":
+        return 1 / ours, ""
+    name = target.against
+    if name == BEST:
+        if not peers:
+            return None
+        name = min(peers, key=lambda peer: peers[peer])
+    if name in times.seconds:
+        one, other = (OURS, name) if target.kind == "slower" else (name, OURS)
+        return times.ratio(one, other)[0], name
+    if name in peers:
+        return peers[name] / ours, name
+    return None
+
+
+def result(row: Row, match: Match, times: Times) -> dict[str, Any]:
+    """Return a row as JSON values: seconds a unit, ratios to ours, targets."""
+    running = {name: times.median(name) for name in match.peers}
+    recorded = {name: seconds for name, seconds in row.recorded.items() if name not in running}
+    peers = running | recorded
+    against = []
+    for name, seconds in peers.items():
+        entry: dict[str, Any] = {"name": name, "seconds": seconds, "recorded": name in recorded}
+        if name in recorded:
+            entry |= {"ratio": seconds / times.median(OURS)}
+        else:
+            middle, low, high = times.ratio(name, OURS)
+            entry |= {"best": times.best(name), "ratio": middle, "quartiles": [low, high]}
+        against.append(entry)
+    targets = []
+    for target in row.targets:
+        found = _measured(target, times, peers)
+        measured, name = found if found else (None, "")
+        targets.append(
+            {
+                "kind": target.kind,
+                "against": target.against if target.kind != "rate" else "",
+                "who": name,
+                "recorded": name in recorded,
+                "must": target.must,
+                "stretch": target.stretch,
+                "measured": measured,
+                "reached": None if measured is None else target.reached(measured),
+            }
+        )
+    return {
+        "name": row.name,
+        "about": row.about,
+        "unit": row.unit,
+        "rounds": len(times.seconds[OURS]),
+        "seconds": times.median(OURS),
+        "best": times.best(OURS),
+        "own": {
+            name: {"seconds": times.median(name), "ratio": times.ratio(OURS, name)[0]} for name in match.own
+        },
+        "peers": sorted(against, key=lambda entry: entry["seconds"]),
+        "targets": targets,
+        "roofline": {
+            "seconds": times.median(ROOFLINE),
+            "share": times.ratio(ROOFLINE, OURS)[0],
+            "how": match.how,
+        },
+    }
+
+
+def measure(row: Row, peers: bool = True, pace: Pace = USUAL) -> dict[str, Any]:
+    """Time one row; see ``speed``."""
+    match = row.make(peers)
+    contestants = {OURS: match.ours, ROOFLINE: match.bound, **match.own, **match.peers}
+    return result(row, match, interleave(contestants, pace))
+
+
+def chosen(names: Sequence[str] | None) -> tuple[Row, ...]:
+    """Return the rows of these names (or name parts before a ``*``); None: all.
+
+    Raises
+    ------
+    BadInput
+        Where there is no such row.
+    """
+    if names is None:
+        return ROWS
+    found: list[Row] = []
+    for name in names:
+        some = [
+            row for row in ROWS if row.name == name or (name.endswith("*") and row.name.startswith(name[:-1]))
+        ]
+        if not some:
+            raise unknown("row", name, [row.name for row in ROWS])
+        found += some
+    return tuple(dict.fromkeys(found))
+
+
+def speed(
+    rows: Sequence[str] | None = None, peers: bool = True, quick: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Time the rows, one after another, each with its contestants in turns.
+
+    One thread everywhere: BLAS (ours and the peers') and torch are limited to it, our kernels have no more.
+
+    Parameters
+    ----------
+    rows : names, optional
+        Names from ``ROWS``; ``gibbs*`` is all that begin so. Default: all.
+    peers : bool
+        Time numpy, scikit-learn, and torch and rbms where installed, too (default).
+    quick : bool
+        A few short turns: to see that it runs, not to believe.
+
+    Yields
+    ------
+    dict
+        name, about, unit; seconds (median) and best a unit of ours; peers with seconds, ratio (how many times
+        slower than ours, median of the rounds) and its quartiles; targets with must, stretch, measured and
+        reached; roofline with seconds and share (of our time that it would take).
+
+    Raises
+    ------
+    BadInput
+        Where there is no such row.
+    """
+    for row in chosen(rows):
+        yield measure(row, peers, QUICK if quick else USUAL)

@@ -1,0 +1,164 @@
+"""``rbmviz bench``: speed beside the peers, and what samplers are worth a second."""
+
+import argparse
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+from rbmviz.cli import add_command, say
+from rbmviz.errors import BadInput
+from rbmviz.samplers import list_samplers
+
+QUALITY = {"models": "mnist_fpcd,usps_fpcd", "samplers": "gibbs,rates_fpcd,rates_herding"}
+SEEDS, SAMPLES = 3, 10_000
+SPEED_FLAGS, QUALITY_FLAGS = ("rows", "peers", "quick"), ("models", "samplers", "seeds", "n", "dataset")
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = (
+        "Time every kernel beside its peers, in turns, on one thread (speed), or say what samplers are worth "
+        "a second (quality). Trust ratios within a row, not times."
+    )
+    command = add_command(commands, "bench", about, "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
+    command.add_argument("what", nargs="?", choices=("speed", "quality"), default="speed")
+    command.add_argument(
+        "--peers", action="store_true", default=None, help="speed: numpy, scikit-learn, and what is installed"
+    )
+    command.add_argument("--rows", help="speed: names, or beginnings with a *, with commas; default all")
+    command.add_argument(
+        "--quick", action="store_true", default=None, help="speed: short turns, to see that it runs"
+    )
+    command.add_argument(
+        "--models", help=f"quality: names or files, with commas; default {QUALITY['models']}"
+    )
+    command.add_argument(
+        "--samplers", help=f"quality: of {', '.join(list_samplers())}; default {QUALITY['samplers']}"
+    )
+    command.add_argument("--seeds", type=int, help=f"quality: chains of each (default {SEEDS})")
+    command.add_argument("-n", type=int, help=f"quality: samples of each chain (default {SAMPLES})")
+    command.add_argument("--dataset", help="quality: score against it; default: what the model names")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the rows and the machine they were measured on."""
+    for flag in QUALITY_FLAGS if args.what == "speed" else SPEED_FLAGS:
+        if getattr(args, flag) is not None:
+            other = "quality" if args.what == "speed" else "speed"
+            raise BadInput(f"bench {args.what}: {flag} belongs to 'bench {other}'.")
+    from rbmviz.bench.machine import machine
+
+    result: dict[str, Any] = {"what": args.what, "machine": machine(), "rows": []}
+    rows, total = _speed(args) if args.what == "speed" else _quality(args)
+    try:
+        for row in tqdm(rows, total=total, unit="row", file=sys.stderr, disable=None):
+            result["rows"].append(row)
+    except KeyboardInterrupt:
+        if not result["rows"]:
+            raise
+        say("Interrupted: the rows that are missing were not measured.")
+        result["interrupted"] = True
+    return result
+
+
+def _speed(args: argparse.Namespace) -> tuple[Any, int]:
+    from rbmviz.bench.speed import chosen, speed
+
+    names = None if args.rows is None else [name.strip() for name in args.rows.split(",")]
+    return speed(names, bool(args.peers), bool(args.quick)), len(chosen(names))
+
+
+def _quality(args: argparse.Namespace) -> tuple[Any, int]:
+    from rbmviz.bench.quality import quality
+
+    models, samplers = (
+        [name.strip() for name in (getattr(args, flag) or QUALITY[flag]).split(",")]
+        for flag in ("models", "samplers")
+    )
+    seeds, n = (SEEDS if args.seeds is None else args.seeds), (SAMPLES if args.n is None else args.n)
+    return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
+
+
+def text(result: dict[str, Any]) -> str:
+    """Say it for people."""
+    return "\n".join(_speed_lines(result) if result["what"] == "speed" else _quality_lines(result))
+
+
+def _time(seconds: float) -> str:
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _target(target: dict[str, Any]) -> str:
+    """Return one target as a sentence without a verb: what was measured, what was wanted, whether it is."""
+    wanted = f"must {target['must']:,g}"
+    if target["stretch"] is not None:
+        wanted += f", stretch {target['stretch']:,g}"
+    if target["measured"] is None:
+        return f"against {target['against']}: not in this run ({wanted})"
+    measured, who = target["measured"], target["who"] + ("*" if target["recorded"] else "")
+    said = {
+        "faster": f"{measured:.3g}x faster than {who}",
+        "slower": f"{measured:.3g}x the time of {who}",
+        "rate": f"{measured:,.0f} a second",
+    }[target["kind"]]
+    return f"{said} ({wanted}): {target['reached']}"
+
+
+def _speed_lines(result: dict[str, Any]) -> list[str]:
+    lines, machine = [], result["machine"]
+    recorded = False
+    for row in result["rows"]:
+        lines.append(f"{row['name']}: {row['about']}")
+        roofline = row["roofline"]
+        lines.append(f"  {'rbmviz':<20} {_time(row['seconds']):>10} per {row['unit']}")
+        for name, own in row["own"].items():
+            lines.append(f"  {name:<20} {_time(own['seconds']):>10}")
+        for peer in row["peers"]:
+            recorded |= peer["recorded"]
+            name = peer["name"] + ("*" if peer["recorded"] else "")
+            spread = "" if peer["recorded"] else "  ({:.3g} to {:.3g})".format(*peer["quartiles"])
+            lines.append(f"  {name:<20} {_time(peer['seconds']):>10} {peer['ratio']:8.3g}x{spread}")
+        least = f"{_time(roofline['seconds']):>10} {roofline['share']:8.0%}"
+        lines.append(f"  {'roofline':<20} {least}   {roofline['how']}")
+        lines += [f"  -> {_target(target)}" for target in row["targets"]]
+    every = [target["reached"] for row in result["rows"] for target in row["targets"]]
+    lines.append(
+        f"{sum(x in ('must', 'stretch') for x in every)} targets reached, {every.count('stretch')} of them "
+        f"the stretch, too; {every.count('missed')} missed, {every.count(None)} with nobody to compare with"
+    )
+    if recorded:
+        lines.append("* not in this run: recorded on another machine (Ice Lake, 2.8 GHz), a hint only")
+    load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
+    lines.append(
+        f"{machine['processor']}, {machine['cores']} cores, load {load}; one thread each side (BLAS, too), "
+        "medians of rounds in which all take turns"
+    )
+    return lines
+
+
+def _quality_lines(result: dict[str, Any]) -> list[str]:
+    columns = {
+        "isl": "ISL",
+        "isl_equal_time": "at equal time",
+        "nats_per_second": "nats/s",
+        "ess_per_second": "ESS/s",
+        "switches_per_second": "switches/s",
+        "samples_per_second": "samples/s",
+    }
+    lines = [f"{'model':<14} {'sampler':<20}" + "".join(f"{name:>20}" for name in columns.values())]
+    for row in result["rows"]:
+        cells = []
+        for key in columns:
+            mean, error = row[key]["mean"], row[key]["std_error"]
+            cells.append(
+                "-" if mean is None else f"{mean:,.4g}" + ("" if error is None else f" +- {error:.2g}")
+            )
+        lines.append(f"{row['model']:<14} {row['sampler']:<20}" + "".join(f"{cell:>20}" for cell in cells))
+    if result["rows"]:
+        one = result["rows"][0]
+        lines.append(f"after {one['n']:,} samples, {one['seeds']} seeds, mean and standard error; one thread")
+    return lines

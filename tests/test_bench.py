@@ -1,0 +1,316 @@
+"""The benchmark: its clock, its peers against ours, the structure of its JSON. Nothing here judges a time."""
+
+import json
+
+import naive
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from rbmviz import RBM, BadInput, make_sampler, make_trainer, sample
+from rbmviz.bench import peers, speed, timing
+from rbmviz.bench.quality import MEASURES, quality
+from rbmviz.cli import main
+from rbmviz.metrics import ISL, log_z
+
+TINY = timing.Pace(3, 1e-4, 0.1)
+HERE = peers.installed()
+
+
+def taking_part(table):
+    return [name for name in table if name in HERE or name not in ("numpy", "scikit-learn", "torch", "rbms")]
+
+
+# The clock
+
+
+def test_contestants_take_turns(monkeypatch):
+    """A clock of our own: each call of a takes 1 s, of b 3 s and does two units; the machine slows down."""
+    now, order = [0.0], []
+
+    def taking(name, seconds):
+        def run():
+            order.append(name)
+            now[0] += seconds * (1 + len(order))
+
+        return run
+
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+    contestants = {"a": timing.Contestant(taking("a", 1.0)), "b": timing.Contestant(taking("b", 3.0), 2.0)}
+    times = timing.interleave(contestants, timing.Pace(4, 1.0, 1e6))
+    assert order[:4] == ["a", "a", "b", "b"]  # warm-up and pace, outside the clock
+    assert order[4:] == ["a", "b", "b", "a", "a", "b", "b", "a"]
+    assert {name: len(x) for name, x in times.seconds.items()} == {"a": 4, "b": 4}
+    assert times.seconds["a"][0] == pytest.approx(6.0)
+    assert times.seconds["b"][0] == pytest.approx(3.0 * 7 / 2)
+    assert times.best("a") == times.seconds["a"].min()
+    assert times.median("a") == np.median(times.seconds["a"])
+    middle, low, high = times.ratio("b", "a")
+    assert low <= middle <= high
+    assert middle == pytest.approx(1.5, rel=0.2)  # though the last round is twice as slow as the first
+    assert len(timing.interleave(contestants, timing.Pace(40, 1.0, 1.0)).seconds["a"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "measured", "reached"),
+    [
+        (speed.Target("faster", 2, 4), 1.9, "missed"),
+        (speed.Target("faster", 2, 4), 2.0, "must"),
+        (speed.Target("faster", 2, 4), 4.5, "stretch"),
+        (speed.Target("slower", 5, 3), 5.1, "missed"),
+        (speed.Target("slower", 5, 3), 4.0, "must"),
+        (speed.Target("slower", 5, 3), 2.0, "stretch"),
+        (speed.Target("rate", 100.0), 1000.0, "must"),
+    ],
+)
+def test_targets(target, measured, reached):
+    assert target.reached(measured) == reached
+
+
+def test_a_result_knows_its_targets():
+    """Times made up: ours 1 s, own 0.5 s, one peer 3 s, a recorded one 2 s, another recorded one that ran."""
+    nothing = timing.Contestant(lambda: None)
+    match = speed.Match(nothing, nothing, "made up", {"numpy": nothing}, {"own Gibbs": nothing})
+    seconds = {speed.OURS: 1.0, speed.ROOFLINE: 0.25, "own Gibbs": 0.5, "numpy": 3.0}
+    times = timing.Times({name: np.full(3, x) for name, x in seconds.items()})
+    targets = (
+        speed.Target("faster", 1.5, 4),
+        speed.Target("faster", 4, None, "numpy"),
+        speed.Target("slower", 3, 2, "own Gibbs"),
+        speed.Target("rate", 0.5, 2),
+        speed.Target("faster", 1, None, "torch"),
+    )
+    row = speed.Row("r", "about", "unit", lambda peers: match, targets, {"cdtau": 2.0, "numpy": 9.0})
+    found = speed.result(row, match, times)
+    assert [peer["name"] for peer in found["peers"]] == ["cdtau", "numpy"]
+    assert [peer["recorded"] for peer in found["peers"]] == [True, False]
+    assert [t["measured"] for t in found["targets"]] == [2.0, 3.0, 2.0, 1.0, None]
+    assert [t["reached"] for t in found["targets"]] == ["must", "missed", "stretch", "must", None]
+    assert [t["who"] for t in found["targets"]] == ["cdtau", "numpy", "own Gibbs", "", ""]
+    assert [t["recorded"] for t in found["targets"]] == [True, False, False, False, False]
+    assert (found["roofline"]["share"], found["own"]["own Gibbs"]["ratio"]) == (0.25, 2.0)
+
+
+# Peers do the same work as we do
+
+
+def chi_square_p(rbm, states) -> float:
+    """p-value of visible states (n, 5) under the model's exact law."""
+    counts = np.bincount(states.astype(np.int64) @ (1 << np.arange(4, -1, -1)), minlength=32)
+    expected = naive.joint(rbm).sum(axis=1) * len(states)
+    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), 31))
+
+
+@pytest.mark.parametrize("name", taking_part(peers.GIBBS))
+def test_gibbs_of_the_peers_has_the_models_law(name, rbm):
+    starts = np.random.default_rng(0).integers(0, 2, (6000, 5), dtype=np.uint8)
+    sweep = peers.GIBBS[name](rbm, starts, 1)
+    for _ in range(12):
+        v = sweep()
+    assert chi_square_p(rbm, v) > 1e-3
+    turned = RBM(rbm.W, -rbm.b, rbm.c)
+    assert chi_square_p(turned, v) < 1e-6
+    one = peers.GIBBS[name](rbm, starts[0], 1)
+    assert one().shape == (5,)
+    if name == "numpy":
+        chain = np.array([one() for _ in range(40_000)])[7::8]
+        assert chi_square_p(rbm, chain) > 1e-3
+
+
+def test_naive_rates_fpcd_is_the_papers_formula(model):
+    """theta_F rebuilt from the samples; and one draw from its law at a large push."""
+    v0 = np.ones(5, np.uint8)
+    step = peers.numpy_rates_fpcd(model, v0, 2, 0.1, 0.9)
+    want = [np.zeros((5, 3)), np.zeros(5), np.zeros(3)]
+    for _ in range(50):
+        v, h, F = step()
+        statistics = [np.outer(v, h), v, h]
+        rates = [model.rates.W, model.rates.b, model.rates.c]
+        want = [0.9 * f + 0.1 * (r - s) for f, r, s in zip(want, rates, statistics, strict=True)]
+    for got, f in zip(F, want, strict=True):
+        np.testing.assert_allclose(got, f, atol=1e-5)
+    still = peers.numpy_rates_fpcd(model, v0, 2, 0.0, 1.0)
+    assert chi_square_p(model.rbm, np.array([still()[0] for _ in range(40_000)])[7::8]) > 1e-3
+    # Pushed, both chains visit the same states equally often (five runs each, standard errors).
+    shares = [
+        [
+            np.mean([take()[0].mean() for _ in range(2000)])
+            for take in (peers.numpy_rates_fpcd(model, v0, seed, 0.3, 0.9) for seed in range(5))
+        ],
+        [
+            sample(model, make_sampler("rates_fpcd", eps=0.3, alpha=0.9), 2000, seed, v0).v.mean()
+            for seed in range(5)
+        ],
+    ]
+    (a, b), errors = np.mean(shares, axis=1), np.std(shares, axis=1, ddof=1) / np.sqrt(5)
+    assert abs(a - b) < 5 * np.hypot(*errors)
+
+
+@pytest.mark.parametrize("name", list(peers.ISL))
+def test_histograms_of_the_peers_are_ours(name):
+    g = np.random.default_rng(3)
+    test, samples = (g.integers(0, 2, (n, 70), dtype=np.uint8) for n in (11, 23))
+    ours = ISL(test, counts=()).update(samples)._histograms
+    np.testing.assert_array_equal(peers.ISL[name](test, samples)(), ours)
+
+
+@pytest.mark.parametrize("name", taking_part(peers.CD))
+def test_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
+    """The mean update of CD-1 over many copies of the batch, against ours: same expectation."""
+    g = np.random.default_rng(4)
+    rows = np.tile(g.integers(0, 2, (10, 5), dtype=np.uint8), (1000, 1))
+    trainer = make_trainer("cd", batch_size=len(rows), learning_rate=1.0)
+    ours = trainer.step(trainer.init(rbm, rows, 0), 1).rbm
+    theirs = peers.CD[name](rbm, 1.0, 1)(rows.astype(np.float32))
+    # Bits of 10,000 rows: a standard error of at most 1 / (2 sqrt(10,000)) on each side.
+    moved = 0.0
+    for got, want, before in zip(theirs, (ours.W, ours.b, ours.c), (rbm.W, rbm.b, rbm.c), strict=True):
+        np.testing.assert_allclose(got, want, atol=5 * np.sqrt(2) * 0.5 / np.sqrt(len(rows)))
+        moved = max(moved, float(np.abs(got - before).max()))
+    assert moved > 0.05
+
+
+@pytest.mark.parametrize("name", taking_part(peers.PCD))
+def test_persistent_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
+    """Two updates from the same chains, far from the data: the second needs chains that went on."""
+    g = np.random.default_rng(5)
+    chains = np.tile(np.array([[1, 0, 0, 0, 1]], np.uint8), (10_000, 1))
+    rows = np.tile(g.integers(0, 2, (10, 5), dtype=np.uint8), (1000, 1))
+    trainer = make_trainer(
+        "pcd", batch_size=len(rows), n_chains=len(chains), learning_rate=0.5, schedule="constant"
+    )
+    state = trainer.init(rbm, rows, 0)
+    state.source = chains.astype(np.float32)
+    ours = trainer.step(state, 2).rbm
+    update = peers.PCD[name](rbm, 0.5, 1, chains=chains)
+    update(rows.astype(np.float32))
+    theirs = update(rows.astype(np.float32))
+    moved = 0.0
+    for got, want, before in zip(theirs, (ours.W, ours.b, ours.c), (rbm.W, rbm.b, rbm.c), strict=True):
+        np.testing.assert_allclose(got, want, atol=5 * np.sqrt(2) * 0.5 / np.sqrt(len(rows)))
+        moved = max(moved, float(np.abs(got - before).max()))
+    assert moved > 0.05
+
+
+@pytest.mark.parametrize("name", taking_part(peers.LOG_Z))
+def test_log_z_of_the_peers_is_ours(name, rbm):
+    assert peers.LOG_Z[name](rbm, 1)() == pytest.approx(log_z(rbm), rel=1e-6)
+    half = peers.LOG_Z[name](rbm, 2)()  # the states whose first hidden unit is off
+    off = RBM(rbm.W[:, 1:], rbm.b, rbm.c[1:])
+    assert half == pytest.approx(log_z(off), rel=1e-6)
+
+
+# Rows, small
+
+
+def small_rows(model):
+    data = np.random.default_rng(8).integers(0, 2, (40, 5), dtype=np.uint8)
+    v = sample(model, make_sampler("gibbs"), 60).v
+    return {
+        "gibbs": lambda p: speed.gibbs_row(model, p, 5),
+        "chains": lambda p: speed.chains_row(model, 7, p),
+        "fpcd": lambda p: speed.fpcd_row(model, 0.9, p, block=5),
+        "isl": lambda p: speed.isl_row(data, v, p, 8),
+        "ucd": lambda p: speed.ucd_row(model.rbm, data, 6, p),
+        "cd": lambda p: speed.update_row(model, data, "cd", p, 10),
+        "pcd": lambda p: speed.update_row(model, data, "pcd", p, 10),
+        "log_z": lambda p: speed.log_z_row(model.rbm, p, 4),
+    }
+
+
+@pytest.mark.parametrize("kind", ["gibbs", "chains", "fpcd", "isl", "ucd", "cd", "pcd", "log_z"])
+def test_every_kind_of_row_runs(kind, model, monkeypatch):
+    monkeypatch.setattr(speed, "BURN_IN", 60)
+    row = speed.Row(kind, "small", "unit", small_rows(model)[kind], (speed.Target("faster", 1),))
+    found = speed.measure(row, True, TINY)
+    json.dumps(found, allow_nan=False)
+    assert found["seconds"] > 0
+    assert found["roofline"]["seconds"] > 0
+    assert (found["targets"][0]["measured"] is None) == (kind == "ucd")
+    libraries = {peer["name"].removesuffix(" Gibbs") for peer in found["peers"]} & set(HERE)
+    want = {
+        "gibbs": set(HERE), "chains": set(HERE), "fpcd": set(HERE), "isl": set(), "ucd": set(),
+        "cd": set(HERE) - {"scikit-learn"}, "pcd": {"numpy", "scikit-learn"},
+        "log_z": set(HERE) & {"numpy", "rbms"},
+    }  # fmt: skip
+    assert libraries == want[kind]
+    alone = speed.measure(row, False, TINY)
+    assert alone["peers"] == []
+    assert alone["targets"][0]["reached"] is None
+
+
+def test_the_rows_are_those_of_the_table():
+    names = [row.name for row in speed.ROWS]
+    assert len(set(names)) == len(names)
+    for row in speed.ROWS:
+        for target in row.targets:
+            assert target.stretch is None or (target.stretch > target.must) == (target.kind != "slower")
+    assert [row.name for row in speed.chosen(["log_z*", "isl_2000", "log_z_16"])] == [
+        "log_z_16", "log_z_20", "log_z_24", "isl_2000",
+    ]  # fmt: skip
+    with pytest.raises(BadInput, match="did you mean 'isl_2000'"):
+        speed.chosen(["isl_200"])
+
+
+# Quality
+
+
+def test_quality_of_samplers():
+    rows = list(quality(["bas_pcd"], ["gibbs", "rates_fpcd"], seeds=2, n=250))
+    assert [(row["model"], row["sampler"]) for row in rows] == [
+        ("bas_pcd", "gibbs"),
+        ("bas_pcd", "rates_fpcd"),
+    ]
+    for row in rows:
+        assert set(MEASURES) <= set(row)
+        json.dumps(row, allow_nan=False)
+        assert row["isl"]["std_error"] > 0
+        assert row["samples_per_second"]["mean"] > 0
+        assert row["switches_per_second"]["mean"] is None or row["switches_per_second"]["mean"] >= 0
+        assert row["isl_equal_time"]["mean"] <= row["isl"]["mean"] + 5
+    with pytest.raises(BadInput, match="seeds = 0"):
+        list(quality(["bas_pcd"], ["gibbs"], seeds=0))
+
+
+# The command
+
+
+def run(capsys, *arguments) -> dict:
+    assert main(["bench", *map(str, arguments), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.count("\n") == 1
+    return json.loads(captured.out)
+
+
+def test_the_command_gives_rows(capsys, monkeypatch):
+    monkeypatch.setattr(speed, "QUICK", TINY)
+    found = run(capsys, "speed", "--quick", "--rows", "ucd_16x16_near,log_z_16")
+    assert [row["name"] for row in found["rows"]] == ["ucd_16x16_near", "log_z_16"]
+    assert {"processor", "cores", "load", "versions"} <= set(found["machine"])
+    assert {"name", "unit", "seconds", "peers", "targets", "roofline"} <= set(found["rows"][0])
+    assert main(["bench", "--quick", "--rows", "ucd_16x16_near"]) == 0
+    out = capsys.readouterr().out
+    assert "cdtau*" in out
+    assert "must 2.5, stretch 5" in out
+    assert "recorded on another machine" in out
+    found = run(capsys, "quality", "--models", "bas_pcd", "--samplers", "gibbs", "--seeds", 1, "-n", 40)
+    assert [(row["sampler"], row["n"], row["seeds"]) for row in found["rows"]] == [("gibbs", 40, 1)]
+    assert found["rows"][0]["isl"]["std_error"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["speed", "--rows", "gibs_784x500"], "did you mean 'gibbs_784x500'"),
+        (["speed", "--seeds", "3"], "seeds belongs to 'bench quality'"),
+        (["quality", "--peers"], "peers belongs to 'bench speed'"),
+        (["quality", "--models", "bas_pcd", "--dataset", "digits"], "64 units"),
+        (["quality", "--models", "bas_pcd", "-n", "3"], "n = 3 at least 8"),
+    ],
+)
+def test_the_command_refuses(arguments, message, capsys):
+    assert main(["bench", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
