@@ -19,7 +19,7 @@ import snowballstemmer
 from PIL import Image
 from scipy.stats import chisquare
 
-from rbmviz import BadInput, Dataset
+from rbmviz import BadInput, Dataset, rng
 from rbmviz.cli import main
 from rbmviz.datasets import describe, fetch, images, list_datasets, load_bytes, load_dataset, raw, simulated
 
@@ -175,6 +175,13 @@ def test_simulated_data_follow_the_exact_law(monkeypatch):
     monkeypatch.setattr(simulated, "APART", 10)
     monkeypatch.setattr(simulated, "CHAINS", 1000)
     assert agrees(law, rbm, simulated.simulated(0).train) < 1e-10
+
+
+def test_simulated_chains_are_burnt_in(monkeypatch):
+    rbm, seed = simulated.truth(0), rng.child(0, "chain")
+    kept = simulated.observations(rbm, 5, seed)
+    monkeypatch.setattr(simulated, "BURN_IN", simulated.APART)
+    np.testing.assert_array_equal(simulated.observations(rbm, 14, seed)[9:], kept)
 
 
 def test_simulated_parts_and_seeds():
@@ -517,7 +524,7 @@ def test_images_by_class_in_a_folder_and_in_a_zip(tmp_path):
     g = np.random.default_rng(0)
     grey = g.integers(0, 256, (30, 5, 4), dtype=np.uint8)
     files = {f"top/{'ab'[i % 3 == 0]}/{i:02}.PNG": png(grey[i]) for i in range(30)}
-    files |= {"__MACOSX/top/a/._00.png": b"x", "top/a/.hidden.png": b"x", "top/readme.txt": b"x"}
+    files |= {"__MACOSX/top/a/00.png": b"x", "top/a/.hidden.png": b"x", "top/readme.txt": b"x"}
     (tmp_path / "own.zip").write_bytes(zipped(files))
     unzip(zipped(files), tmp_path / "folder")
     bits = {bytes((image > 127).astype(np.uint8)): "ab"[i % 3 == 0] for i, image in enumerate(grey)}

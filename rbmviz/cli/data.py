@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         return {"name": name, "path": None, "note": "comes with rbmviz: nothing to download"}
     path = path_of(name)
     if path is None:
-        say(f"Downloading {name}.")
+        if SOURCES[name].hosts:
+            say(f"Downloading {name}.")
         path = fetch(name)
     return {"name": name, "path": str(path)}
 

@@ -45,7 +45,7 @@ def presence(
     stems = [row for row in stems if len(row) >= max(min_stems, 1)]
     if not stems:
         return np.zeros((0, 0), np.uint8), ()
-    vectorizer = CountVectorizer(analyzer=list, binary=True)
+    vectorizer = CountVectorizer(analyzer=list)
     table = vectorizer.fit_transform(stems)  # columns in alphabetical order
     often = np.argsort(-table.sum(axis=0).A1, kind="stable")[:n_words]
     names = vectorizer.get_feature_names_out()[often]
