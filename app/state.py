@@ -17,7 +17,7 @@ import streamlit as st
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import load_model
+from rbmviz.models import load_model, pattern_model, random_model
 from rbmviz.session import Race
 from rbmviz.session.race import Shared
 
@@ -63,6 +63,18 @@ def trained_models() -> dict[str, Model]:
 def pretrained(name: str) -> Model:
     """Load a shipped model, once for all sessions."""
     return load_model(name)
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def pattern_landscape(patterns: tuple[str, ...], depth: float) -> Model:
+    """Return the small model of these patterns; the same one is the same object, so that its runs go on."""
+    return pattern_model(patterns, depth)
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def random_landscape(scale: float, seed: int, units: tuple[int, int] = (6, 4)) -> Model:
+    """Return a small model of random weights; the same one is the same object, so that its runs go on."""
+    return random_model(*units, scale, seed)
 
 
 @st.cache_resource(scope="session", show_spinner=False)

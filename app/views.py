@@ -1,9 +1,11 @@
 """Snapshots to pictures, tables and charts: pure functions, nothing of Streamlit."""
 
+import base64
 import csv
 import io
 import itertools
 import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +16,16 @@ from PIL import Image
 
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.samplers import Sampler, list_samplers
-from rbmviz.session import Frames, Lesson, Race, SamplingRun, SamplingSnapshot, TrainingPlan, TrainingSnapshot
+from rbmviz.session import (
+    Frames,
+    LandscapeSnapshot,
+    Lesson,
+    Race,
+    SamplingRun,
+    SamplingSnapshot,
+    TrainingPlan,
+    TrainingSnapshot,
+)
 from rbmviz.trainers import list_trainers
 
 # One colour for one algorithm, everywhere; what a trainer and a sampler share has one colour, too. After
@@ -163,16 +174,20 @@ def isl_chart(
     return data, _live_spec(layers, 300)
 
 
-def _live_spec(layers: list[Any], height: int) -> dict[str, Any]:
-    """Return the spec of layers whose data "curves" are given beside it; other data stay inside."""
-    spec = alt.layer(*layers).properties(height=height).to_dict()
+def _live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -> dict[str, Any]:
+    """Return the spec of layers whose data "curves" are given beside it; other data stay inside.
+
+    menu : whether there is one to save the chart
+    """
+    spec = alt.layer(*layers, **more).properties(height=height).to_dict()
     inline = spec.pop("datasets", {})
     spec.pop("data", None)  # Altair hoists data that all layers share
     for layer in spec["layer"]:
         source = layer.pop("data", {}).get("name")
         if source in inline:
             layer["data"] = {"values": inline[source]}
-    spec["usermeta"] = {"embedOptions": {"renderer": "canvas", "actions": False}}
+    actions = {"export": True, "source": False, "compiled": False, "editor": False} if menu else False
+    spec["usermeta"] = {"embedOptions": {"renderer": "canvas", "actions": actions}}
     return spec
 
 
@@ -404,3 +419,217 @@ def training_chart(
             ),
         ]
     return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), _live_spec(layers, 280)
+
+
+# The little chain
+
+WALK_COLUMNS = ("sampler", "n", "visits", "moments")
+
+
+def walk_rows(named: Iterable[tuple[str, LandscapeSnapshot]]) -> list[dict[str, Any]]:
+    """Return all points of all walks against the truth."""
+    return [{"sampler": name, **point._asdict()} for name, snapshot in named for point in snapshot.curve]
+
+
+def walk_chart(
+    named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, title: str
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the data and the spec of one quantity of all walks, with the slopes 1/√t and 1/t as guides.
+
+    quantity : "visits" or "moments"
+    """
+    rows = [row for row in walk_rows(named) if row[quantity] > 0]
+    names = [name for name, _ in named]
+    algorithms = [snapshot.algorithm.name for _, snapshot in named]
+    # Whole decades: the spec changes rarely, so that a live chart keeps its zoom.
+    far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
+    least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
+    x = alt.X("n:Q", title="Samples (t)", scale=alt.Scale(type="log", nice=False, domain=[1, far]))
+    x = x.axis(format="~s", tickCount=8, grid=False)
+    y = alt.Y(f"{quantity}:Q", title=title, scale=alt.Scale(type="log", nice=False, domain=[least, 3]))
+    y = y.axis(format="~g", tickCount=5)
+    colours = alt.Scale(domain=names, range=[colour(name) for name in algorithms])
+    dashes = alt.Scale(domain=names, range=_dashes(algorithms))
+    legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, labelLimit=260, columns=4)
+    walks = (
+        alt.Chart(alt.NamedData("curves"))
+        .mark_line(strokeWidth=2, clip=True)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("sampler:N", title=None, sort=names, scale=colours).legend(legend),
+            strokeDash=alt.StrokeDash("sampler:N", title=None, sort=names, scale=dashes),
+            tooltip=[
+                alt.Tooltip("sampler:N", title="Sampler"),
+                alt.Tooltip("n:Q", title="Samples", format=","),
+                alt.Tooltip(f"{quantity}:Q", title=title, format=".3g"),
+            ],
+        )
+    )
+    ends = [
+        {"n": n, quantity: n**-power, "slope": power}
+        for power in (0.5, 1.0)
+        for n in (1, least ** (-1 / power))
+    ]
+    guide = alt.Chart(alt.InlineData(ends)).encode(x=x, y=y, detail="slope:N")
+    return pd.DataFrame(rows, columns=list(WALK_COLUMNS)), _live_spec(
+        [walks, guide.mark_line(strokeDash=[4, 4], strokeWidth=1, color=GREY, clip=True)], 280
+    )
+
+
+def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -> bytes:
+    """Return every state as CSV: its bits, its probability, and for each panel the visits and the law now."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [f"{name} {what}" for name, _ in named for what in ("visits", "law now")]
+    writer.writerow(["state", "model law", *names])
+    units = len(law).bit_length() - 1
+    for state, p in enumerate(law):
+        found = [value for _, shown in named for value in (shown.visits[state], shown.law[state])]
+        writer.writerow([f"{state:0{units}b}", p, *found])
+    return text.getvalue().encode()
+
+
+CHAINS = ("A", "Ã")
+CHAIN_COLOURS = (GREY, "#c678b4")
+"""The chain as it is; with less staying, the colour of sample penalization, which the paper likens to it."""
+NUMBERED = 12
+"""Largest matrix whose cells show their numbers; a larger one becomes a picture."""
+
+
+def matrix_chart(A: np.ndarray, names: Sequence[str], title: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the data and the spec of the heat map of a transition matrix; shades go by the square root."""
+    n = len(A)
+    axes: dict[str, Any] = {"labelAngle": 0, "ticks": False, "domain": False}
+    if n > NUMBERED:
+        shade = np.rint(255 * np.sqrt(np.minimum(A, 1))).astype(np.uint8)
+        colours = np.broadcast_to(np.array([0x7A, 0x5C, 0xC8], np.uint8), (n, n, 3))
+        picture = Image.fromarray(np.dstack([colours, shade]), "RGBA")
+        content = io.BytesIO()
+        zoom = max(1, 512 // n)
+        picture.resize((n * zoom, n * zoom), Image.Resampling.NEAREST).save(content, "PNG")
+        url = "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()
+        chart = (
+            alt.Chart(alt.NamedData("curves"), title=title)
+            .mark_image(width=300, height=300)
+            .encode(url="url:N", x=alt.value(150), y=alt.value(150))
+        )
+        spec = _live_spec([chart], 300, menu=True)
+        return pd.DataFrame({"url": [url]}), spec | {"width": 300}
+    rows = [
+        {"from": names[i], "to": names[j], "p": A[i, j], "row": i, "column": j}
+        for i in range(n)
+        for j in range(n)
+    ]
+    x = alt.X("to:N", title="to state", sort=list(names)).axis(orient="top", **axes)
+    y = alt.Y("from:N", title="from state", sort=list(names)).axis(**axes)
+    base = alt.Chart(alt.NamedData("curves"), title=title).encode(x=x, y=y)
+    scale = alt.Scale(type="sqrt", domain=[0, 1], scheme="purples", clamp=True)
+    cells = base.mark_rect(stroke="white", strokeWidth=1).encode(
+        color=alt.Color("p:Q", scale=scale, legend=None),
+        tooltip=[
+            alt.Tooltip("from:N", title="From"),
+            alt.Tooltip("to:N", title="To"),
+            alt.Tooltip("p:Q", title="Probability", format=".4f"),
+        ],
+    )
+    numbers = base.mark_text(fontSize=12 if n <= 6 else 10).encode(
+        text=alt.Text("p:Q", format=".2f"),
+        color=alt.condition("datum.p > 0.3", alt.value("white"), alt.value("#333")),
+    )
+    return pd.DataFrame(rows), _live_spec([cells, numbers], 340, menu=True)
+
+
+def distance_chart(distances: Sequence[np.ndarray], log: bool) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the data and the spec of the distances of A and A~ to the stationary law, step by step."""
+    rows = [
+        {"chain": chain, "step": t, "distance": value}
+        for chain, values in zip(CHAINS, distances, strict=True)
+        for t, value in enumerate(values)
+        if not log or value > 1e-6
+    ]
+    scale = alt.Scale(type="log", domainMax=1) if log else alt.Scale(domain=[0, 1])
+    line = (
+        alt.Chart(alt.NamedData("curves"))
+        .mark_line(strokeWidth=2.5, point=len(distances[0]) <= 100 and alt.OverlayMarkDef(size=18))
+        .encode(
+            x=alt.X("step:Q", title="Steps").axis(grid=False, tickMinStep=1),
+            y=alt.Y("distance:Q", title="Total variation to the stationary law", scale=scale),
+            color=_chain_colour(),
+            tooltip=[
+                alt.Tooltip("chain:N", title="Chain"),
+                alt.Tooltip("step:Q", title="Step"),
+                alt.Tooltip("distance:Q", title="Distance", format=".4f"),
+            ],
+        )
+    )
+    return pd.DataFrame(rows), _live_spec([line], 310, menu=True)
+
+
+def spectrum_chart(values: Sequence[np.ndarray]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the data and the spec of the eigenvalues of A and A~ in the complex plane.
+
+    The ring of each chain goes through its second eigenvalue.
+    """
+    rows = [
+        {"chain": chain, "real": z.real, "imaginary": z.imag, "modulus": abs(z), "which": i + 1}
+        for chain, found in zip(CHAINS, values, strict=True)
+        for i, z in enumerate(found)
+    ]
+    turn = np.linspace(0, 2 * np.pi, 121)
+    rings = [
+        {"chain": chain, "real": r * math.cos(a), "imaginary": r * math.sin(a), "order": k}
+        for chain, r in (("unit", 1.0), *zip(CHAINS, (abs(found[1]) for found in values), strict=True))
+        for k, a in enumerate(turn)
+    ]
+    limits = alt.Scale(domain=[-1.08, 1.08], nice=False)
+    x = alt.X("real:Q", title="Real part", scale=limits).axis(grid=False, values=[-1, -0.5, 0, 0.5, 1])
+    y = alt.Y("imaginary:Q", title="Imaginary part", scale=limits).axis(grid=False, values=[-1, 0, 1])
+    domain, range_ = ["unit", *CHAINS], [GREY, *CHAIN_COLOURS]
+    ring = (
+        alt.Chart(alt.InlineData(rings))
+        .mark_line(strokeWidth=1.2, opacity=0.8)
+        .encode(
+            x=x,
+            y=y,
+            order="order:Q",
+            detail="chain:N",
+            color=alt.Color("chain:N", scale=alt.Scale(domain=domain, range=range_), legend=None),
+            strokeDash=alt.StrokeDash(
+                "chain:N", scale=alt.Scale(domain=domain, range=[[1, 0], [4, 3], [4, 3]]), legend=None
+            ),
+        )
+    )
+    points = (
+        alt.Chart(alt.NamedData("curves"))
+        .mark_point(filled=True, size=90, opacity=0.9)
+        .encode(
+            x=x,
+            y=y,
+            color=_chain_colour("circle"),
+            tooltip=[
+                alt.Tooltip("chain:N", title="Chain"),
+                alt.Tooltip("real:Q", title="Real part", format=".4f"),
+                alt.Tooltip("imaginary:Q", title="Imaginary part", format=".4f"),
+                alt.Tooltip("modulus:Q", title="Modulus", format=".4f"),
+            ],
+        )
+    )
+    apart = alt.Resolve(scale=alt.LegendResolveMap(color="independent"))
+    return pd.DataFrame(rows), _live_spec([ring, points], 366, menu=True, resolve=apart) | {"width": 300}
+
+
+def _chain_colour(symbol: str = "stroke") -> alt.Color:
+    scale = alt.Scale(domain=list(CHAINS), range=list(CHAIN_COLOURS))
+    return alt.Color("chain:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolType=symbol))
+
+
+def chain_csv(A: np.ndarray, less: np.ndarray, law: np.ndarray, names: Sequence[str]) -> bytes:
+    """Return both matrices and the stationary law as CSV, one row a state and chain."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["chain", "from", *(f"to {name}" for name in names), "stationary"])
+    for chain, matrix in zip(("A", "A~"), (A, less), strict=True):
+        for name, row, p in zip(names, matrix, law, strict=True):
+            writer.writerow([chain, name, *row, p])
+    return text.getvalue().encode()

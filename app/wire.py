@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.rbm import RBM
-from rbmviz.session import SamplingSnapshot, Snapshot, TrainingSnapshot
+from rbmviz.session import LandscapeSnapshot, SamplingSnapshot, Snapshot, TrainingSnapshot
 from rbmviz.session.sampling import FRAMES
 
 SLOW_SECONDS = 0.5
@@ -137,3 +137,31 @@ def _(shown: TrainingSnapshot, wish: Wish, sent: Sent) -> News | None:
             head["filters"] = len(units)
             parts.append(units.tobytes())
     return head, parts
+
+
+@news_of.register
+def _(shown: LandscapeSnapshot, wish: Wish, sent: Sent) -> News | None:
+    if len(shown.law) != 2**wish.n_visible:
+        return None
+    fresh = min(shown.n - max(sent.n, 0), len(shown.trail), wish.cells)
+    sent.n = shown.n
+    newest = shown.curve[-1] if shown.curve else None
+    head: dict[str, Any] = {
+        "cells": fresh,
+        "here": int(shown.trail[-1]),
+        "raised": finite(shown.raised),
+        "bent": shown.bent,
+        "crossings": shown.crossings,
+        "drift": shown.drift,
+        "visits_off": None if newest is None else newest.visits,
+        "moments": None if newest is None else finite(newest.moments),
+    }
+    with np.errstate(divide="ignore"):
+        ground = -np.log(shown.law)
+    shares = shown.visits / max(shown.n, 1)
+    trail = shown.trail[len(shown.trail) - fresh :]
+    return head, [
+        ground.astype("<f4").tobytes(),
+        shares.astype("<f4").tobytes(),
+        trail.astype("<u2").tobytes(),
+    ]

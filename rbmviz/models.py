@@ -1,11 +1,14 @@
 """The models that come with rbmviz, and anybody else's from a file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rbmviz import rng
 from rbmviz.errors import BadInput, unknown
+from rbmviz.metrics import model_statistics
 from rbmviz.rbm import RBM, Model, load_model_file
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
@@ -57,3 +60,45 @@ def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
     knobs = {name: getattr(estimator, name, None) for name in ("learning_rate", "batch_size", "n_iter")}
     rates = None if data is None else rbm.rates(np.asarray(data))
     return Model(rbm, rates, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
+
+
+def pattern_model(patterns: Sequence[str], depth: float, sharpness: float = 3.0) -> Model:
+    """Return a small model with one valley a pattern, with its own exact statistics as rates.
+
+    Hidden unit j holds pattern x_j: W_:j = s (2 x_j - 1), c_j = depth - s |x_j|, b = 0, so that it is on
+    with log odds ``depth`` at its pattern and s less for each bit that is wrong. A Gibbs chain leaves a
+    valley when its unit turns off: every 1 + exp(depth) sweeps, about.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        Rows of "0" and "1", with "/" where a new row of the picture begins: "110/110".
+    depth : float
+        In nats, of every valley.
+    sharpness : float
+        s: how steep the walls are; at the floor a bit flips with probability 1 / (1 + exp(s)).
+
+    Raises
+    ------
+    BadInput
+        Where the patterns are not pictures of one shape.
+    """
+    rows = [pattern.split("/") for pattern in patterns]
+    shapes = {(len(picture), *{len(row) for row in picture}) for picture in rows}
+    if len(shapes) != 1 or len(next(iter(shapes))) != 2 or set("".join(patterns)) - set("01/"):
+        raise BadInput(
+            f"The patterns {', '.join(patterns)} are not 0/1 pictures of one shape: write '110/110'."
+        )
+    x = np.array([[int(bit) for bit in "".join(picture)] for picture in rows], dtype=np.float64)
+    rbm = RBM(sharpness * (2 * x.T - 1), np.zeros(x.shape[1]), depth - sharpness * x.sum(axis=1))
+    return Model(rbm, model_statistics(rbm), {"image_shape": list(next(iter(shapes)))})
+
+
+def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0) -> Model:
+    """Return a small model of weights N(0, scale^2), with its own exact statistics as rates.
+
+    The biases make every v as likely as its mirror image 1 - v: so there are valleys far apart.
+    """
+    W = rng.generator(seed, "weights").normal(0, scale, (n_visible, n_hidden))
+    rbm = RBM(W, -W.sum(axis=1) / 2, -W.sum(axis=0) / 2)
+    return Model(rbm, model_statistics(rbm))

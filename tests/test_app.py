@@ -233,7 +233,7 @@ def page():
 
 
 def test_every_page_is_tested():
-    assert {path.name for path in PAGES.glob("*.py")} == {"shell.py", "sample.py", "train.py"}
+    assert {path.name for path in PAGES.glob("*.py")} == {"shell.py", "sample.py", "train.py", "chain.py"}
 
 
 def test_sample_page_is_alive(page):

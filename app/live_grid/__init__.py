@@ -5,15 +5,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from app.views import about, colour, origin_text, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
-from rbmviz.session import Lesson, Race, Setting
+from rbmviz.metrics import Landscape
+from rbmviz.session import Lesson, Race, Setting, Terrain
 
 HERE = Path(__file__).parent
 FPS = 20
+TRAIL_SIDE = 10
+"""Squared: new states that a frame can carry."""
 
 
 def _component(name: str) -> Any:
@@ -22,6 +26,7 @@ def _component(name: str) -> Any:
 
 
 _samples, _training = _component("sample"), _component("train")
+_landscapes, _dial = _component("landscape"), _component("dial")
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:
@@ -169,4 +174,56 @@ def train_grid(
         },
         on_edit_change=on_edit,
         on_remove_change=on_remove,
+    )
+
+
+def landscape_grid(
+    race: Race[Terrain],
+    land: Landscape,
+    url: str,
+    *,
+    present: bool,
+    on_edit: Callable[[], None],
+    on_remove: Callable[[], None],
+    key: str,
+) -> None:
+    """Mount the panels that walk; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
+    model = race.setting.model
+    base = -np.log(land.law)
+    _landscapes(
+        key=key,
+        data={
+            "url": url,
+            "fps": FPS,
+            "view": "landscape",
+            "pixels": "binary",
+            "cells": TRAIL_SIDE,
+            "present": present,
+            "n_visible": model.rbm.n_visible,
+            "land": {
+                "law": land.law.tolist(),
+                "base": base.tolist(),
+                "order": land.order.tolist(),
+                "edges": [0.0, *np.cumsum(land.width).tolist()],
+                "valleys": [list(valley) for valley in land.valleys],
+                "shape": shape_of(model.rbm.n_visible, model.meta.get("image_shape")),
+                "top": float(min(max(base.max() + 2, 6), 20)),
+                "highest": 1.2 * float(land.law.max()),
+            },
+            "panels": _panels(race, lambda knob: knob.name in ("eps", "alpha", "temperature")),
+        },
+        on_edit_change=on_edit,
+        on_remove_change=on_remove,
+    )
+
+
+def dial(
+    knob: Knob, value: float, colour: str, *, on_value: Callable[[], None], key: str, width: int = 320
+) -> None:
+    """Mount a slider that tells its value while it is dragged: ``st.session_state[key].value``."""
+    _dial(
+        key=key,
+        data={"knob": knob_spec(knob), "value": value, "colour": colour},
+        on_value_change=on_value,
+        width=width,
     )

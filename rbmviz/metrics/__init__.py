@@ -20,6 +20,8 @@ from rbmviz.metrics.exact import (
     too_large,
 )
 from rbmviz.metrics.isl import ISL, Kernel, isl, reference
+from rbmviz.metrics.landscape import Landscape, landscape
+from rbmviz.metrics.mixing import check_chain, eigenvalues, less_self, stationary_law
 from rbmviz.registry import metrics
 
 
@@ -34,12 +36,17 @@ __all__ = [
     "Coverage",
     "Diagnostics",
     "Kernel",
+    "Landscape",
     "ais_blocks",
     "ais_log_z",
     "chain_diagnostics",
     "chain_distances",
+    "check_chain",
+    "eigenvalues",
     "exact_gradient",
     "isl",
+    "landscape",
+    "less_self",
     "list_metrics",
     "log_likelihood",
     "log_z",
@@ -47,6 +54,7 @@ __all__ = [
     "probabilities",
     "reference",
     "start_law",
+    "stationary_law",
     "sweep_distances",
     "sweep_law",
     "too_large",

@@ -15,7 +15,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.errors import BadInput
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model
 from rbmviz.registry import samplers
 
 
@@ -57,6 +57,9 @@ class Sampler(Protocol):
 
     def step(self, state: Any, n: int) -> Samples:
         """Advance the state by n samples, in place, and return them."""
+
+    def target(self, state: Any) -> RBM:
+        """Return the model that the next sweep samples from: theta + theta_F, theta / T, ..."""
 
 
 def starting_state(model: Model, seed: rng.Seed, v0: np.ndarray | None) -> np.ndarray:

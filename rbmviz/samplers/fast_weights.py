@@ -8,7 +8,7 @@ from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import fast_weights as kernels
 from rbmviz.kernels.gibbs import find_flips, make_affine, make_flips, rebuild
-from rbmviz.rbm import Model, Statistics
+from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import starting_state
 
 
@@ -51,6 +51,20 @@ def start_chain(model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.n
     for affine in (up.theta, up.rates, up.fast):
         rebuild(affine, up.flips)
     return Chain(v, h, up, down, kernels.make_clock(R), rng.kernel_state(seed, "chain"))
+
+
+def with_fast(chain: Chain) -> RBM:
+    """Return the model that the chain samples from at this moment: theta + theta_F."""
+    pull, push = chain.clock.scale
+    m, n = len(chain.v), len(chain.h)
+
+    def moved(theta: np.ndarray, rates: np.ndarray, fast: np.ndarray) -> np.ndarray:
+        return theta + (pull * rates + push * fast)
+
+    up, down = chain.up, chain.down
+    W = moved(up.theta.rows, up.rates.rows, up.fast.rows)[:m, :n]
+    b = moved(down.theta.bias, down.rates.bias, down.fast.bias)[:m]
+    return RBM(W, b, moved(up.theta.bias, up.rates.bias, up.fast.bias)[:n])
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:

@@ -8,7 +8,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.kernels import gibbs as kernels
 from rbmviz.knobs import knob
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples, starting_state
 
@@ -89,3 +89,9 @@ class Gibbs:
             p,
         )
         return Samples(v, p, {"sweeps": np.full(n, self.k)})
+
+    def target(self, state: Chain) -> RBM:
+        """Return theta / T."""
+        m, n = len(state.v), len(state.h)
+        W, b, c = state.up.rows[:m, :n], state.down.bias[:m], state.up.bias[:n]
+        return RBM(W / self.temperature, b / self.temperature, c / self.temperature)

@@ -7,10 +7,10 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.kernels.fast_weights import driven_gibbs
 from rbmviz.knobs import knob
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain
+from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain, with_fast
 
 
 @sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates")
@@ -81,3 +81,7 @@ class RatesFPCD:
             drift,
         )
         return Samples(v, p, {"sweeps": np.full(n, self.k), "drift": drift})
+
+    def target(self, state: Chain) -> RBM:
+        """Return theta + theta_F."""
+        return with_fast(state)

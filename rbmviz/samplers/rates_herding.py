@@ -7,10 +7,10 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.kernels.fast_weights import herding
 from rbmviz.knobs import knob
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain
+from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain, with_fast
 
 
 @sampler(
@@ -76,3 +76,7 @@ class RatesHerding:
             drift,
         )
         return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "drift": drift})
+
+    def target(self, state: Chain) -> RBM:
+        """Return theta + theta_F."""
+        return with_fast(state)

@@ -1,9 +1,10 @@
 """Runs that live while somebody watches: one worker thread a run, immutable snapshots out, commands in.
 
 Between the algorithms and any face (page, command line, notebook); knows no Streamlit. A plan says what a
-run is made of: ``Sampling`` of a model, or ``Training`` on a data set.
+run is made of: ``Sampling`` of a model, a walk over the ``Landscape`` of a small one, ``Training`` on data.
 """
 
+from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSnapshot, Terrain
 from rbmviz.session.race import Panel, Race
 from rbmviz.session.recorder import Record, replay
 from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSnapshot, Setting, Start
@@ -14,6 +15,9 @@ from rbmviz.session.worker import Worker
 
 __all__ = [
     "Frames",
+    "LandscapePlan",
+    "LandscapeRun",
+    "LandscapeSnapshot",
     "Lesson",
     "Origin",
     "Panel",
@@ -26,6 +30,7 @@ __all__ = [
     "Setting",
     "Snapshot",
     "Start",
+    "Terrain",
     "TrainingPlan",
     "TrainingRun",
     "TrainingSnapshot",

@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import Kernel
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.session.recorder import Record, Recorder
 from rbmviz.session.scores import Scores
@@ -87,7 +87,7 @@ class SamplingRun:
         self.chunk = 1
         self.prepared = False
         self._means = np.zeros((0, n_visible), np.uint8)
-        self._drift: float | None = None
+        self.drift: float | None = None
 
     def prepare(self) -> None:
         """Make the chain and what scores it; compile the kernels outside the run's own clock."""
@@ -112,7 +112,7 @@ class SamplingRun:
             self._scores.update(samples, self.seconds)
         self._means = np.concatenate([self._means, np.rint(samples.p[-FRAMES:] * 255).astype(np.uint8)])
         self._means = self._means[-FRAMES:]
-        self._drift = float(samples.info["drift"][-1]) if "drift" in samples.info else None
+        self.drift = float(samples.info["drift"][-1]) if "drift" in samples.info else None
         spent = time.perf_counter() - begin
         self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
         return samples
@@ -127,6 +127,10 @@ class SamplingRun:
         """Take other values of live knobs from the next sample on."""
         self.algorithm = algorithm
         self.recorder.note(algorithm)
+
+    def target(self) -> RBM:
+        """Return the model that the next sweep samples from, once the chain is there."""
+        return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
     def idle(self, paused: bool) -> bool:
         """Nothing is owed: every sample is scored when it is made."""
@@ -155,7 +159,7 @@ class SamplingRun:
             frames=Frames(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),
             newest=scores.newest if scores else None,
-            drift=self._drift,
+            drift=self.drift,
             occupancy=scores.occupancy if scores else None,
             bin_width=scores.bin_width if scores else 1,
             switches=scores.switches if scores else None,

@@ -1,0 +1,757 @@
+"""The little chain: unlearning the current state, seen on all states of a small model, and on a matrix."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app import views
+from app.links import read_panels, write_panel
+from app.live import live_path
+from app.live_grid import dial, landscape_grid
+from app.state import pattern_landscape, race_of, random_landscape, session_race, trained_models
+from rbmviz import BadInput, Model
+from rbmviz.knobs import Knob
+from rbmviz.metrics import (
+    chain_distances,
+    check_chain,
+    eigenvalues,
+    landscape,
+    less_self,
+    stationary_law,
+    transition_matrix,
+)
+from rbmviz.metrics.landscape import MOST_VISIBLE
+from rbmviz.registry import samplers
+from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.session import LandscapeSnapshot, Race, Terrain
+
+PARTS = ("landscape", "matrix")
+SPEEDS = (1, 2, 5, 10, 20, 100, 1000, math.inf)
+DEFAULT_SPEED = 10
+PATTERNS = {
+    "two halves": ("111/000", "000/111"),
+    "three patterns": ("1100/1100", "0011/0011", "1010/0101"),
+    "four patterns": ("1111/0000", "0000/1111", "1001/1001", "0110/0110"),
+    "letters L T X": ("100/100/111", "111/010/010", "101/010/101"),
+}
+RANDOM = "random weights"
+DEFAULT_DEPTH = 7.0
+DEFAULT_PANELS = ["gibbs", "rates_fpcd:eps=0.03", "sample_penalization:eps=0.03,alpha=0.9"]
+QUANTITIES = {
+    "visits": "Total variation of the visits to the model’s law",
+    "moments": "Distance of the mean sample to the rates",
+}
+
+
+class Story(NamedTuple):
+    """A preset: a landscape and panels that show one thing, at a speed, and what to look for."""
+
+    label: str
+    look: str
+    model: str
+    depth: float
+    speed: float
+    panels: list[str]
+    curve: str = "visits"
+
+
+STORIES = [
+    Story(
+        "The valley fills up",
+        "Each sample raises the ground under rates-FPCD until it rolls out; under Gibbs nothing ever moves.",
+        "two halves",
+        7.0,
+        10,
+        DEFAULT_PANELS,
+    ),
+    Story(
+        "Heat or unlearning",
+        "Heat lets Gibbs out of its valley by flattening all of them, for good; unlearning only where it is.",
+        "three patterns",
+        9.0,
+        20,
+        ["gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.03"],
+    ),
+    Story(
+        "Decay hurts",
+        "With decay the ground sinks back while the chain still stands on it: more decay, a longer stay.",
+        "two halves",
+        9.0,
+        20,
+        ["rates_fpcd:eps=0.03", "rates_fpcd:eps=0.03,alpha=0.95", "rates_fpcd:eps=0.03,alpha=0.8"],
+    ),
+    Story(
+        "Penalization ends empty",
+        "Without rates and decay each bit that is on gets dearer: all that is left is the empty state.",
+        "two halves",
+        7.0,
+        100,
+        [
+            "rates_fpcd:eps=0.01",
+            "sample_penalization:eps=0.01,alpha=0.9",
+            "sample_penalization:eps=0.01,alpha=1",
+        ],
+    ),
+    Story(
+        "Moments fall as 1/t",
+        "Gibbs comes near the rates by luck; with alpha 1 rates-FPCD must: its error is |θF|/(εt).",
+        "two halves",
+        6.0,
+        1000,
+        ["gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.03,alpha=0.95"],
+        "moments",
+    ),
+    Story(
+        "Too large a step",
+        "The ground is thrown up so high that the chain visits states the model would never draw.",
+        "letters L T X",
+        7.0,
+        20,
+        ["rates_fpcd:eps=0.01", "rates_fpcd:eps=0.1", "rates_fpcd:eps=1"],
+    ),
+]
+
+
+class Preset(NamedTuple):
+    """A transition matrix and what to look for."""
+
+    look: str
+    rows: list[list[float]]
+
+
+CHAINS = {
+    "two wells": Preset(
+        "Two pairs of states that hardly meet: the less a state stays, the sooner the chain changes sides.",
+        [[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]],
+    ),
+    "sticky ring": Preset(
+        "Six states in a ring, two neighbours each: near the limit it starts to swing, odd and even.",
+        [[0.7 if i == j else 0.15 if (i - j) % 6 in (1, 5) else 0 for j in range(6)] for i in range(6)],
+    ),
+    "one deep trap": Preset(
+        "State 3 holds the chain, but the restless state 1 sets the limit: λ hardly helps against the trap.",
+        [[0.2, 0.4, 0.4], [0.3, 0.4, 0.3], [0.01, 0.01, 0.98]],
+    ),
+    "it backfires": Preset(
+        "A chain that swings between {1, 2} and {3, 4}: what little it stays is what lets it settle at all.",
+        [[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]],
+    ),
+    "Gibbs on 3 units": Preset(
+        "The Gibbs chain of an RBM of 3 visible units: its rarest state hardly stays, so λ has little room.",
+        [],
+    ),
+}
+FROM_LANDSCAPE = "the landscape’s Gibbs chain"
+LANDSCAPE_LOOK = (
+    "One valley is one dark block: a step hardly ever leaves it. λ has no room here, for the least likely "
+    "state hardly ever stays: an RBM must unlearn by its parameters, which is what rates-FPCD does."
+)
+MOST_STATES = 8
+LARGEST_MATRIX = 8
+"""Visible units of a landscape whose matrix can be drawn."""
+
+
+def main() -> None:
+    """Draw the page."""
+    present = st.query_params.get("present") == "1"
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        if not present:
+            st.markdown(
+                "##### Unlearn the state you are in: why does a chain that pushes itself away mix sooner?",
+                width="content",
+            )
+        part = st.segmented_control(
+            "Look at",
+            PARTS,
+            default="landscape",
+            required=True,
+            key="little",
+            bind="query-params",
+            label_visibility="collapsed",
+            help="All states of a small model while chains walk on them; or the idea itself, on a matrix.",
+        )
+    with st.container():
+        if part == "landscape":
+            draw_landscape(present)
+        else:
+            draw_matrix(present)
+
+
+# The landscape
+
+
+def draw_landscape(present: bool) -> None:
+    """Draw the walks, live."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+        terrain, refused = choose_terrain()
+        stories()
+    race, token, fresh = session_race("chain", terrain, st.session_state.get("land_pace", DEFAULT_SPEED))
+    if fresh:
+        fill(race)
+    elif race.setting != terrain:
+        race.change(terrain)
+    if "l" not in st.query_params:  # back from another page
+        write_link(race)
+    with left:
+        transport(race)
+    with st.container():
+        if refused:
+            st.error(refused, icon=":material/error:")
+        if look := st.session_state.get("land_story"):
+            st.caption(look)
+    panels(race, token, present)
+    if not present:
+        reading_help()
+    charts(race)
+    if not present:
+        exports(race)
+
+
+def choose_terrain() -> tuple[Terrain, str]:
+    """Return what all panels share, and a sentence where a model cannot be drawn."""
+    small = {name: model for name, model in trained_models().items() if model.rbm.n_visible <= MOST_VISIBLE}
+    name = st.selectbox(
+        "Landscape",
+        [*PATTERNS, RANDOM, *small],
+        key="land",
+        bind="query-params",
+        width=170,
+        help="A small model with one valley a pattern, or random weights, or a small one from the Train "
+        "page.",
+    )
+    depth = st.slider(
+        "Depth",
+        min_value=2.0,
+        max_value=12.0,
+        value=DEFAULT_DEPTH,
+        step=0.5,
+        key="depth",
+        bind="query-params",
+        width=150,
+        disabled=name in small,
+        help="Of each valley, in nats: one more, and Gibbs stays e times longer (random weights: spread "
+        "times 4).",
+    )
+    with st.popover("Settings", icon=":material/tune:"):
+        seed = st.number_input(
+            "Seed",
+            min_value=0,
+            max_value=2**31 - 1,
+            value=0,
+            key="land_seed",
+            bind="query-params",
+            help="Same seed, same walk; all panels share it, and it draws the random weights, too.",
+        )
+        st.segmented_control(
+            "Order of the states",
+            ["valley", "gray", "index"],
+            default="valley",
+            required=True,
+            key="order",
+            bind="query-params",
+            help="Valleys side by side; or so that neighbours differ in one bit (Gray code); or as numbers.",
+        )
+    if name in small:
+        model = small[name]
+    elif name == RANDOM:
+        model = random_landscape(depth / 4, int(seed))
+    else:
+        model = pattern_landscape(PATTERNS[name], depth)
+    return Terrain(model, int(seed)), ""
+
+
+def fill(race: Race[Terrain]) -> None:
+    """Give a new race the panels of the link, or the default ones, and start it."""
+    asked = st.query_params.get_all("l")
+    read, refused = read_panels(samplers, asked or DEFAULT_PANELS)
+    for sentence in refused:
+        st.warning(sentence, icon=":material/link_off:")
+    for sampler in read or read_panels(samplers, DEFAULT_PANELS)[0]:
+        race.add(sampler)
+    race.resume()
+    write_link(race)
+
+
+def write_link(race: Race[Terrain]) -> None:
+    """Put the panels into the page's address."""
+    st.query_params["l"] = [write_panel(panel.worker.algorithm) for panel in race.panels]
+
+
+def stories() -> None:
+    """Offer the presets."""
+
+    def tell(story: Story) -> None:
+        st.session_state.land = story.model
+        st.session_state.depth = story.depth
+        st.session_state.land_pace = story.speed
+        st.session_state.curve = story.curve
+        st.session_state.land_story = story.look
+        st.session_state.land_told = st.session_state.get("land_told", 0) + 1
+        race = race_of("chain")
+        for panel in race.panels:
+            race.remove(panel.key)
+        race.change(race.setting._replace(model=pattern_landscape(PATTERNS[story.model], story.depth)))
+        race.set_rate(story.speed)
+        for sampler in read_panels(samplers, story.panels)[0]:
+            race.add(sampler)
+        race.resume()
+        write_link(race)
+
+    # Another key is another popover, closed: a story that was picked must not cover what it shows.
+    key = f"walks {st.session_state.get('land_told')}"
+    with st.popover("Stories", icon=":material/auto_stories:", key=key):
+        for story in STORIES:
+            st.button(story.label, key=f"walk {story.label}", on_click=tell, args=(story,), type="tertiary")
+            st.caption(story.look)
+
+
+@st.fragment
+def transport(race: Race[Terrain]) -> None:
+    """Play, step, reset, speed."""
+
+    def toggle() -> None:
+        (race.pause if race.running else race.resume)()
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            on_click=toggle,
+            shortcut="P",
+            key="land_play",
+            type="secondary" if race.running else "primary",
+            help="Stop all chains at the same sample, or let them go on.",
+        )
+        st.button(
+            "Step",
+            icon=":material/skip_next:",
+            on_click=race.step,
+            shortcut="S",
+            help="One more sample of every chain, then pause: see the ground rise where the chain stood.",
+        )
+        st.button(
+            "Reset",
+            icon=":material/replay:",
+            on_click=race.reset,
+            shortcut="0",
+            help="All chains back to the deepest floor, the ground as the model has it, with the same seed.",
+        )
+        pace = st.select_slider(
+            "Samples per second",
+            SPEEDS,
+            value=DEFAULT_SPEED,
+            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
+            key="land_pace",
+            bind="query-params",
+            width=170,
+            help="Slow to follow every jump, full speed to see where the visits end.",
+        )
+        if pace != race.rate:
+            race.set_rate(pace)
+
+
+@st.fragment
+def panels(race: Race[Terrain], token: str, present: bool) -> None:
+    """Draw the live panels, and the way to add one."""
+
+    def edited() -> None:
+        edit = st.session_state.land_grid.edit
+        try:
+            race.tune(edit["key"], **edit["knobs"])
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
+        write_link(race)
+
+    def removed() -> None:
+        race.remove(st.session_state.land_grid.remove["key"])
+        write_link(race)
+
+    def add(name: str) -> None:
+        race.add(make_sampler(name))
+        write_link(race)
+
+    landscape_grid(
+        race,
+        landscape(race.setting.model.rbm, st.session_state.order),
+        live_path() + token,
+        present=present,
+        on_edit=edited,
+        on_remove=removed,
+        key="land_grid",
+    )
+    if not race.panels:
+        st.info("No panel is open: add a sampler.", icon=":material/landscape:")
+    if not present:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("Add a panel:", width="content")
+            for name in list_samplers():
+                st.button(
+                    samplers[name].label,
+                    key=f"add walk {name}",
+                    icon=":material/add:",
+                    on_click=add,
+                    args=(name,),
+                    type="tertiary",
+                )
+
+
+def reading_help() -> None:
+    """Say how to read the pictures, and what to try."""
+    left, middle, right = st.columns(3)
+    left.caption(
+        "**The ground** is −log p(v) of every state v, the likeliest lowest. The line is the model’s own; in "
+        "colour, what the fast parameters have piled up (full) or dug away (pale). The ball is the chain; "
+        "under each valley, the picture at its floor."
+    )
+    middle.caption(
+        "**Below** are the newest states, one row each, the newest on top: a column is a chain that stays. "
+        "At the bottom the visits so far, against the model’s law (line). Point at a state to read its "
+        "numbers."
+    )
+    right.caption(
+        "**Try**: step slowly with `S` and watch the ground rise where the ball stood; drag the step size "
+        "to 0 and rates-FPCD is Gibbs; deepen the valleys and only the chains that unlearn still cross "
+        "(rates-FPCD paper, sections 3 and 4)."
+    )
+
+
+def named(race: Race[Terrain]) -> list[tuple[str, LandscapeSnapshot]]:
+    """Return the snapshots of all panels by name, no two names alike."""
+    shown = [snapshot for _, snapshot in race.peek()]
+    return list(zip(views.titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
+
+
+@st.fragment(run_every=1.0)
+def charts(race: Race[Terrain]) -> None:
+    """How the walks come near the truth; read once a second, without renewing any lease."""
+    if not race.panels:
+        return
+    wide, narrow = st.columns([3, 1])
+    with wide:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("**Does the walk come to the truth?**")
+            quantity = st.segmented_control(
+                "Compare",
+                list(QUANTITIES),
+                default="visits",
+                required=True,
+                key="curve",
+                bind="query-params",
+                label_visibility="collapsed",
+                help="The share of visits against the model’s law, or the mean sample against the rates.",
+            )
+        rows, spec = views.walk_chart(named(race), quantity, QUANTITIES[quantity])
+        if rows.empty:
+            st.caption("The curves begin with the first sample.")
+        else:
+            st.vega_lite_chart(rows, spec, key="walks", width="stretch", alt=QUANTITIES[quantity])
+    with narrow:
+        if quantity == "visits":
+            st.caption(
+                "Visits of a chain that mixes come to its law as 1/√t (upper dashes). Gibbs does so in the "
+                "end, after many crossings. rates-FPCD is near sooner, but bends the law that it samples: a"
+                " large step size stops its curve at a floor. Penalization stops higher."
+            )
+        else:
+            st.caption(
+                "With alpha = 1 the sum of all pushes is θF itself: the samples’ mean differs from the "
+                "rates by |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower dashes), faster"
+                " than independent samples could (1/√t). Any decay ends that (section 4)."
+            )
+        st.caption(
+            "The paper says that penalization without decay ends at the uniform law. With 0/1 units it does"
+            " not: only what is on is penalised, and the chain ends at the empty state (last bars in the "
+            "story “Penalization ends empty”)."
+        )
+
+
+def exports(race: Race[Terrain]) -> None:
+    """Offer downloads, built when they are clicked."""
+    with st.container(horizontal=True):
+        st.download_button(
+            "States",
+            data=lambda: views.walks_csv(named(race), landscape(race.setting.model.rbm).law),
+            file_name="states.csv",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Every state with its probability, visits and the law now, of every panel (.csv).",
+        )
+        st.download_button(
+            "Samples",
+            data=lambda: views.samples_npz(race, [name for name, _ in named(race)]),
+            file_name="samples.npz",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The newest 100,000 samples of every panel, and the log that makes them again (.npz).",
+        )
+        st.caption("A panel’s ⤓ saves its picture.", width="content")
+
+
+# The matrix
+
+
+@st.fragment
+def draw_matrix(present: bool) -> None:
+    """Draw a chain that can be edited, and the same chain with less staying."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = st.selectbox(
+            "Chain",
+            [*CHAINS, FROM_LANDSCAPE],
+            key="matrix",
+            bind="query-params",
+            width=240,
+            on_change=forget_table,
+            help="A table to edit, or the Gibbs chain of the model that the landscape shows.",
+        )
+        editable = source != FROM_LANDSCAPE
+        table = base_table(source) if editable else None
+        if table is not None:
+            st.number_input(
+                "States",
+                min_value=3,
+                max_value=MOST_STATES,
+                value=len(table),
+                key=f"states {st.session_state.table_turn}",
+                width=110,
+                on_change=resize_table,
+                help="A new state is joined to the first; one that goes gives its share to the others.",
+            )
+    st.caption(CHAINS[source].look if editable else LANDSCAPE_LOOK)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        found = chain_of_table(table) if table is not None else chain_of_landscape()
+    if found is not None:
+        compare(*found, right, present)
+
+
+def forget_table() -> None:
+    """Let the preset come back in the place of the edited table."""
+    st.session_state.pop("table", None)
+    st.query_params.pop("A", None)
+
+
+def keep_table(table: np.ndarray) -> None:
+    """Put another table into the editor."""
+    st.session_state.table = table
+    st.session_state.table_turn = st.session_state.get("table_turn", 0) + 1
+
+
+def resize_table() -> None:
+    """Give the table as it was edited the number of states that was asked for."""
+    turn = st.session_state.table_turn
+    keep_table(resized(st.session_state.edited, st.session_state[f"states {turn}"]))
+
+
+def base_table(source: str) -> np.ndarray:
+    """Return the table that the editor starts from: what was kept, the link's, or the preset."""
+    if "table" not in st.session_state:
+        keep_table(linked_table() if "A" in st.query_params else preset_table(source))
+    return st.session_state.table
+
+
+def preset_table(source: str) -> np.ndarray:
+    """Return the matrix of a preset."""
+    rows = CHAINS[source].rows
+    return np.array(rows) if rows else transition_matrix(random_landscape(3.0, 2, (3, 2)).rbm).round(4)
+
+
+def linked_table() -> np.ndarray:
+    """Return the matrix of the link, ``0.9,0.1;0.2,0.8``; the first preset where it makes no sense."""
+    text = st.query_params["A"]
+    try:
+        table = np.array([[float(p) for p in row.split(",")] for row in text.split(";")])
+        if not 3 <= len(table) <= MOST_STATES or table.shape != (len(table), len(table)):
+            raise BadInput(f"it has shape {table.shape}; give 3 to {MOST_STATES} rows as long.")
+        return table
+    except ValueError as error:  # BadInput, too
+        st.warning(f"The link's matrix is left out: {error}", icon=":material/link_off:")
+        return preset_table(next(iter(CHAINS)))
+
+
+def resized(table: np.ndarray, n: int) -> np.ndarray:
+    """Return the table with n states: the last go, or new ones come, joined to the first."""
+    A = table[:n, :n]
+    A = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-12)
+    while len(A) < n:
+        k = len(A)
+        A = np.pad(A, ((0, 1), (0, 1)))
+        A[0] *= 0.9
+        A[0, k], A[k, 0], A[k, k] = 0.1, 0.5, 0.5
+    return A.round(4)
+
+
+def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
+    """Let the table be edited; return its chain and the names of its states, None where it is no chain."""
+    names = [str(i + 1) for i in range(len(table))]
+    frame = pd.DataFrame(table, index=[f"from {name}" for name in names], columns=[f"to {n}" for n in names])
+    cell = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.0001, format="%.4g")
+    edited = st.data_editor(
+        frame,
+        key=f"table {st.session_state.table_turn}",
+        column_config={column: cell for column in frame.columns},
+        width="stretch",
+    ).to_numpy(dtype=np.float64)
+    st.session_state.edited = np.nan_to_num(edited)
+    try:
+        A = check_chain(edited)
+        stationary_law(A)
+    except BadInput as error:
+        st.error(str(error), icon=":material/error:")
+        sums = np.nansum(edited, axis=1, keepdims=True)
+        if (sums > 0).all():
+            scaled = np.nan_to_num(edited) / sums
+            st.button(
+                "Make every row sum to 1", on_click=keep_table, args=(scaled,), icon=":material/balance:"
+            )
+        return None
+    st.query_params["A"] = ";".join(",".join(f"{p:.4g}" for p in row) for row in edited)
+    return A, names
+
+
+def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
+    """Return the Gibbs chain of the landscape's model, its states in the order of the valleys."""
+    st.query_params.pop("A", None)
+    model = landscape_model()
+    if model.rbm.n_visible > LARGEST_MATRIX:
+        st.info(
+            f"A matrix of 2^{model.rbm.n_visible} states is too large to draw: choose a landscape of at most "
+            f"{LARGEST_MATRIX} units.",
+            icon=":material/info:",
+        )
+        return None
+    order = landscape(model.rbm).order
+    A = transition_matrix(model.rbm)[np.ix_(order, order)]
+    return A, [f"{state:0{model.rbm.n_visible}b}" for state in order]
+
+
+def landscape_model() -> Model:
+    """Return the model that the landscape shows, or would show first."""
+    race = st.session_state.get("races", {}).get("chain")
+    return race[0].setting.model if race else pattern_landscape(next(iter(PATTERNS.values())), DEFAULT_DEPTH)
+
+
+def compare(
+    A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator, present: bool
+) -> None:
+    """Draw both chains: matrices, distances, eigenvalues; lambda and the numbers beside the table."""
+    most = float(A.diagonal().min())
+    law = stationary_law(A)
+    with beside:
+        lam = choose_lambda(most)
+        try:
+            less = less_self(A, lam)
+        except BadInput as error:
+            st.info(f"{error} Shown is the limit.", icon=":material/info:")
+            lam = most if most < 1 else 0.0
+            less = less_self(A, lam)
+        spectra = eigenvalues(A), eigenvalues(less)
+        second = [float(abs(found[1])) for found in spectra]
+        st.markdown(
+            f"Second eigenvalue (its modulus): **{second[0]:.4f}** of A, **{second[1]:.4f}** of Ã. "
+            + worth(*second)
+        )
+    left, middle, right = st.columns([2, 2, 1.3])
+    with left:
+        rows, spec = views.matrix_chart(A, names, "A: the chain as it is")
+        st.vega_lite_chart(rows, spec, key="heat A", width="stretch", alt="Heat map of A")
+    with middle:
+        rows, spec = views.matrix_chart(less, names, f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}")
+        st.vega_lite_chart(rows, spec, key="heat less", width="stretch", alt="Heat map of A less staying")
+    with right:
+        st.caption(
+            "**What you see**: the diagonal pales, and what it loses goes to the other cells of its row in "
+            "proportion. Both chains have the same stationary law, for πA = π makes πÃ = π."
+        )
+        st.caption("Stationary law: " + law_text(names, law))
+        st.caption(
+            "**Try**: make one state restless (a small A_ii) and see how that limits λ for all (section 3)."
+        )
+    left, middle, right = st.columns([2, 2, 1.3])
+    with left:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            start = st.selectbox(
+                "Start in state",
+                range(len(A)),
+                format_func=lambda i: names[i],
+                key=f"start {len(A)}",
+                width=130,
+            )
+            steps = st.select_slider(
+                "Steps", (10, 20, 40, 100, 400, 2000), value=40, key="steps", bind="query-params", width=130
+            )
+            log = st.toggle("Log scale", key="chain_log", bind="query-params")
+        begin = np.eye(len(A))[start]
+        distances = [chain_distances(chain, begin, law, steps) for chain in (A, less)]
+        rows, spec = views.distance_chart(distances, log)
+        st.vega_lite_chart(rows, spec, key="distances", width="stretch", alt="Distance to the stationary law")
+    with middle:
+        rows, spec = views.spectrum_chart(spectra)
+        st.vega_lite_chart(rows, spec, key="spectrum", width="content", alt="Eigenvalues of both chains")
+    with right:
+        st.caption(
+            "**What you see**: how far the law after t steps is from the stationary one, and the "
+            "eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move to the left. The smaller the "
+            "ring through the second, the faster the curve falls; on a log scale its slope is that ring."
+        )
+        st.caption(
+            "**In most cases** the paper says. It holds for chains that stay a lot: with A_ii spread over 0"
+            " to 1 the largest λ hurts 10 % of random chains of 3 states, 2 % of 4 and none of 8. Where the"
+            " rows are drawn without regard to staying it hurts 62 to 75 %: a negative eigenvalue takes the"
+            " lead."
+        )
+    if not present:
+        st.download_button(
+            "Chain",
+            data=lambda: views.chain_csv(A, less, law, names),
+            file_name="chain.csv",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
+        )
+
+
+def choose_lambda(most: float) -> float:
+    """Return lambda: half of what is allowed at first, then the link's or the slider's."""
+
+    def turned() -> None:
+        st.query_params["lam"] = f"{st.session_state.chain_dial.value:.4g}"
+
+    try:
+        lam = float(st.query_params.get("lam", most / 2))
+    except ValueError:
+        lam = most / 2
+    if most < lam <= 1.01 * most:  # the slider's own rounding
+        lam = most
+    if most > 0:
+        help = "Probability taken from staying, the same in every state, and shared out over the row."
+        knob = Knob("lam", float, 0.0, "λ, taken from the diagonal", help, lo=0.0, hi=most)
+        dial(knob, min(max(lam, 0.0), most), views.CHAIN_COLOURS[1], on_value=turned, key="chain_dial")
+    else:
+        st.info(
+            "A state never stays: λ has no room, and Ã is A. Give every state some A_ii.",
+            icon=":material/info:",
+        )
+    return lam
+
+
+def worth(first: float, second: float) -> str:
+    """Say how many steps of A one step of A~ is worth, given the moduli of their second eigenvalues."""
+    if second >= 1 - 1e-9:
+        return "Ã never settles: it swings for ever."
+    if min(first, second) <= 1e-12 or first >= 1 - 1e-12:
+        return ""
+    return f"In the long run a step of Ã is worth **{math.log(second) / math.log(first):.2f}** of A."
+
+
+def law_text(names: list[str], law: np.ndarray) -> str:
+    """Write the states with their probabilities; of many, the likeliest."""
+    best = range(len(law)) if len(law) <= MOST_STATES else np.argsort(-law, kind="stable")[:4]
+    return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if len(law) > MOST_STATES else "")
+
+
+main()

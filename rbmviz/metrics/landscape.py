@@ -1,0 +1,103 @@
+"""All visible states of a small model laid out as a landscape: valleys side by side, floors in the middle."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from rbmviz.errors import BadInput
+from rbmviz.metrics.exact import probabilities
+from rbmviz.rbm import RBM
+
+MOST_VISIBLE = 10
+"""More states than a picture has room for."""
+
+WIDER = 0.5
+"""Share of the width that likelier states take more of: floors are single states, and must be seen."""
+
+Order = Literal["valley", "gray", "index"]
+
+
+class Valley(NamedTuple):
+    """States that lead down to one ``floor``, the lowest of them; at positions ``first`` to ``last`` - 1."""
+
+    first: int
+    last: int
+    floor: int
+
+
+class Landscape(NamedTuple):
+    """Where each state is drawn.
+
+    law float64 (2^n_visible,): p(v) of every state, the first unit the slowest bit; order int64
+    (2^n_visible,): the state at each position; width float64 (2^n_visible,): share of the picture that each
+    position takes; valley int64 (2^n_visible,): the valley of each state; valleys: deepest first, their
+    positions only with the order "valley".
+    """
+
+    law: np.ndarray
+    order: np.ndarray
+    width: np.ndarray
+    valley: np.ndarray
+    valleys: tuple[Valley, ...]
+
+
+def codes(v: np.ndarray) -> np.ndarray:
+    """Return the number of each row of bits (n, n_visible), int64 (n,); the first unit is the slowest bit."""
+    return np.asarray(v).astype(np.int64) @ (1 << np.arange(v.shape[1] - 1, -1, -1))
+
+
+def floors(law: np.ndarray) -> np.ndarray:
+    """Return the state that each leads down to, always to the likeliest neighbour by one flipped bit."""
+    states = np.arange(len(law))
+    near = states[:, None] ^ (1 << np.arange(len(law).bit_length() - 1))
+    best = near[states, law[near].argmax(axis=1)]
+    down = np.where(law[best] > law * (1 + 1e-9), best, states)  # equal up to rounding is level ground
+    while (down != down[down]).any():
+        down = down[down]
+    return down
+
+
+def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
+    """Lay out the states of a model by its law.
+
+    Parameters
+    ----------
+    rbm : RBM
+        At most 10 visible units.
+    order : "valley", "gray", "index"
+        "valley": the valleys (states that lead down to one floor by single flips) side by side, the deepest
+        first, then always the one whose floor has the fewest other bits; within one, states rise from its
+        floor to both sides, the likelier ones wider. "gray": neighbours differ in one bit. "index": as
+        numbers.
+    """
+    if rbm.n_visible > MOST_VISIBLE:
+        raise BadInput(
+            f"A landscape of 2^{rbm.n_visible} states cannot be drawn: choose a model of at most "
+            f"{MOST_VISIBLE} visible units."
+        )
+    law = probabilities(rbm)
+    down = floors(law)
+    left = list(np.unique(down)[np.argsort(-law[np.unique(down)], kind="stable")])
+    placed = [int(left.pop(0))]
+    while left:
+        steps = [int(floor ^ placed[-1]).bit_count() for floor in left]
+        placed.append(int(left.pop(int(np.argmin(steps)))))
+    rank = {floor: i for i, floor in enumerate(sorted(placed, key=lambda floor: -law[floor]))}
+    valley = np.array([rank[floor] for floor in down.tolist()])
+    n = np.arange(len(law))
+    if order != "valley":
+        at = n ^ (n >> 1) if order == "gray" else n
+        even = np.full(len(law), 1 / len(law))
+        return Landscape(law, at, even, valley, tuple(Valley(0, 0, floor) for floor in rank))
+    rows: list[np.ndarray] = []
+    found, first = {}, 0
+    for floor in placed:
+        inside = np.flatnonzero(down == floor)
+        inside = inside[np.argsort(-law[inside], kind="stable")]
+        rows.append(np.concatenate([inside[2::2][::-1], inside[:1], inside[1::2]]))
+        found[floor] = Valley(first, first + len(inside), floor)
+        first += len(inside)
+    at = np.concatenate(rows)
+    root = np.sqrt(law[at])
+    width = (1 - WIDER) / len(law) + WIDER * root / root.sum()
+    return Landscape(law, at, width, valley, tuple(found[floor] for floor in rank))

@@ -1,0 +1,105 @@
+"""Any finite Markov chain, exactly: its law, its eigenvalues, and the same chain with less staying."""
+
+import numpy as np
+
+from rbmviz.errors import BadInput
+
+ROUNDING = 1e-6
+"""How far the sum of a row may be from 1: tables are typed by hand, with few digits."""
+
+
+def check_chain(A: np.ndarray) -> np.ndarray:
+    """Return a transition matrix as float64 (states, states), rows scaled to sum to 1 exactly.
+
+    Raises
+    ------
+    BadInput
+        Where it is not square, a value is no probability, or a row does not sum to 1 within 1e-6.
+    """
+    A = np.asarray(A, dtype=np.float64)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or len(A) < 2:
+        raise BadInput(
+            f"The matrix has shape {A.shape}; a chain asks for as many columns as rows, 2 or more."
+        )
+    wrong = np.argwhere(~(np.isfinite(A) & (A >= 0)))
+    if len(wrong):
+        i, j = wrong[0]
+        raise BadInput(
+            f"The step from state {i + 1} to {j + 1} is {A[i, j]:g}; give a probability from 0 to 1."
+        )
+    sums = A.sum(axis=1)
+    i = int(np.abs(sums - 1).argmax())
+    if abs(sums[i] - 1) > ROUNDING:
+        raise BadInput(f"Row {i + 1} sums to {sums[i]:.6g}; the steps out of a state must sum to 1.")
+    return A / sums[:, None]
+
+
+def less_self(A: np.ndarray, lam: float) -> np.ndarray:
+    """Return A~ = (A - lam I) / (1 - lam): the chain that stays less, with the same stationary law.
+
+    Paper rates-FPCD, section 3: mass lam is taken from every P(s_t = i | s_{t-1} = i) and shared out over
+    the row. Eigenvalues z become (z - lam) / (1 - lam): 1 stays, all others move away from it, which helps
+    against positive ones and hurts where a negative one is (or becomes) the largest.
+
+    Parameters
+    ----------
+    A : float64 (states, states)
+        Transition matrix, rows sum to 1.
+    lam : float
+        From 0 up to the smallest A_ii, and below 1.
+
+    Raises
+    ------
+    BadInput
+        Where some probability would be below 0.
+    """
+    A = check_chain(A)
+    stay = A.diagonal()
+    i = int(stay.argmin())
+    if not 0 <= lam <= stay[i] + ROUNDING or lam >= 1:
+        most = f"{stay[i]:.6g}" if stay[i] < 1 else "below 1"
+        raise BadInput(
+            f"lambda = {lam:g} cannot be taken from the diagonal: state {i + 1} stays with probability "
+            f"{stay[i]:.6g}; choose from 0 to {most}."
+        )
+    lam = min(lam, stay[i])
+    return (A - lam * np.eye(len(A))) / (1 - lam)
+
+
+def stationary_law(A: np.ndarray) -> np.ndarray:
+    """Return the law that a step of the chain leaves as it is, float64 (states,).
+
+    Raises
+    ------
+    BadInput
+        Where there are several: some states can never be reached from others, and these not from those.
+    """
+    A = check_chain(A)
+    n = len(A)
+    reach = (A > 0) | np.eye(n, dtype=bool)
+    for _ in range(n.bit_length()):
+        reach = (reach.astype(np.float64) @ reach) > 0
+    ends = ~(reach & ~reach.T).any(axis=1)  # what such a state can reach can reach it, too
+    first = int(np.flatnonzero(ends)[0])
+    apart = np.flatnonzero(ends & ~reach[first])
+    if len(apart):
+        raise BadInput(
+            f"This chain has several stationary laws: states {first + 1} and {apart[0] + 1} never lead to "
+            "each other; give one of them a step that leads to the other."
+        )
+    equations = np.vstack([A.T - np.eye(n), np.ones(n)])
+    law = np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
+    law = np.maximum(law, 0)
+    return law / law.sum()
+
+
+def eigenvalues(A: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of a transition matrix, complex128 (states,), the largest modulus first.
+
+    The first is 1. The modulus of the second is what the distance to the stationary law shrinks by, each
+    step, in the long run.
+    """
+    values = np.linalg.eigvals(check_chain(A))
+    values = values[np.argsort(np.abs(values - 1), kind="stable")]
+    rest = values[1:]
+    return np.append(values[:1], rest[np.argsort(-np.abs(rest), kind="stable")]).astype(np.complex128)

@@ -1,0 +1,196 @@
+"""A sampler's walk over all states of a small model, and the landscape that it walks on at this moment."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz.metrics import Landscape, landscape, probabilities
+from rbmviz.metrics.chain import total_variation
+from rbmviz.metrics.landscape import codes
+from rbmviz.rbm import Model
+from rbmviz.samplers import Sampler, Samples
+from rbmviz.session.recorder import Record
+from rbmviz.session.sampling import SamplingPlan
+from rbmviz.session.snapshot import Snapshot, Status
+
+TRAIL = 240
+"""Newest states in a snapshot: more than a page shows."""
+
+COUNTS = np.unique(np.round(10 ** np.arange(0, 9, 0.06)).astype(np.int64))
+"""Sample counts at which the walk so far is compared with the model."""
+
+
+class Visited(NamedTuple):
+    """The first n samples against the truth.
+
+    visits: total variation between the share of visits and the model's law; moments: distance between the
+    mean of v and the rates <v> of the training set (NaN without rates).
+    """
+
+    n: int
+    visits: float
+    moments: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LandscapeSnapshot(Snapshot):
+    """A walk at one moment; states are numbered, the first unit the slowest bit.
+
+    Parameters
+    ----------
+    trail : int64 (up to 240,)
+        Newest states, the last one the current one; the starting state before the first sample.
+    visits : int64 (2^n_visible,)
+        Samples in each state so far.
+    law : float64 (2^n_visible,)
+        Law of v under theta + theta_F (or theta / T): what the next sweep samples from.
+    raised : float
+        By how many nats -log p(v) of the current state is higher under ``law`` than under the model.
+    bent : float
+        Total variation between ``law`` and the model's law.
+    crossings : int
+        Samples in another valley than the one before.
+    drift : float or None
+        Norm of theta_F, None for samplers without fast parameters.
+    curve : tuple of Visited
+        At log-spaced counts, and at this moment.
+    """
+
+    algorithm: Sampler
+    trail: np.ndarray
+    visits: np.ndarray
+    law: np.ndarray
+    raised: float
+    bent: float
+    crossings: int
+    drift: float | None
+    curve: tuple[Visited, ...]
+
+
+class LandscapePlan(NamedTuple):
+    """Plan of a walk over the states of a model of at most 10 visible units, from its likeliest state on."""
+
+    model: Model
+    seed: int = 0
+
+    def run(self, number: int, algorithm: Sampler) -> "LandscapeRun":
+        """Return the ``number``-th run of a worker."""
+        return LandscapeRun(number, self, algorithm)
+
+
+class LandscapeRun:
+    """One chain from its first sample on; a step is a sample."""
+
+    def __init__(self, number: int, plan: LandscapePlan, sampler: Sampler) -> None:
+        self.plan = plan
+        rbm = plan.model.rbm
+        self._land: Landscape = landscape(rbm)
+        start = self._land.valleys[0].floor
+        v0 = (start >> np.arange(rbm.n_visible - 1, -1, -1) & 1).astype(np.uint8)
+        self._walk = SamplingPlan(plan.model, plan.seed, v0).run(number, sampler)
+        self._target = rbm
+        self._trail = np.array([start])
+        self._visits = np.zeros(len(self._land.law), np.int64)
+        self._sum = np.zeros(rbm.n_visible, np.int64)
+        self._crossings = 0
+        self._curve: list[Visited] = []
+
+    @property
+    def n(self) -> int:
+        """Samples so far."""
+        return self._walk.n
+
+    @property
+    def prepared(self) -> bool:
+        """Whether the chain is there."""
+        return self._walk.prepared
+
+    @property
+    def algorithm(self) -> Sampler:
+        """The sampler with the knobs that made the newest samples."""
+        return self._walk.algorithm
+
+    def prepare(self) -> None:
+        """Make the chain; compile the kernels outside the run's own clock."""
+        self._walk.prepare()
+        self._target = self._walk.target()
+
+    def most(self) -> int:
+        """Return the most samples of the next chunk."""
+        return self._walk.most()
+
+    def advance(self, n: int) -> Samples:
+        """Make n samples."""
+        return self._walk.advance(n)
+
+    def keep(self, made: Samples) -> None:
+        """Count what advance has made, and compare it with the model at the counts of the curve."""
+        states, before = codes(made.v), self.n
+        self._walk.keep(made)
+        marks = COUNTS[(COUNTS > before) & (COUNTS <= self.n)] - before
+        for part in np.split(np.arange(len(states)), marks):
+            self._visits += np.bincount(states[part], minlength=len(self._visits))
+            self._sum += made.v[part].sum(axis=0, dtype=np.int64)
+            if len(self._curve) < np.searchsorted(COUNTS, self._visits.sum(), side="right"):
+                self._curve.append(self._visited())
+        valleys = self._land.valley[np.append(self._trail[-1:], states)]
+        self._crossings += int((valleys[1:] != valleys[:-1]).sum())
+        self._trail = np.append(self._trail, states)[-TRAIL:]
+        self._target = self._walk.target()
+
+    def _visited(self) -> Visited:
+        n, rates = int(self._visits.sum()), self.plan.model.rates
+        moments = np.nan if rates is None else float(np.linalg.norm(self._sum / n - rates.b))
+        return Visited(n, total_variation(self._visits / n, self._land.law), moments)
+
+    def turn(self, algorithm: Sampler) -> None:
+        """Take other values of live knobs from the next sample on."""
+        self._walk.turn(algorithm)
+        self._target = self._walk.target()
+
+    def idle(self, paused: bool) -> bool:
+        """Nothing is owed."""
+        return False
+
+    def record(self) -> Record:
+        """Return the log of the run so far: with it, ``replay`` makes the same samples."""
+        return self._walk.record()
+
+    def kept(self) -> tuple[int, np.ndarray]:
+        """Return the number of the first sample kept and the newest samples, uint8 (m, n_visible)."""
+        return self._walk.kept()
+
+    def snapshot(self, status: Status) -> LandscapeSnapshot:
+        """Return what there is to see."""
+        walk, model_law, now = self._walk, self._land.law, probabilities(self._target)
+        here = self._trail[-1]
+        newest = (self._visited(),) if self.n and self._curve[-1].n < self.n else ()
+        with np.errstate(divide="ignore"):
+            raised = float(np.log(model_law[here]) - np.log(now[here]))
+        return LandscapeSnapshot(
+            status=status,
+            run=walk.number,
+            n=walk.n,
+            seconds=walk.seconds,
+            algorithm=walk.algorithm,
+            trail=self._trail,
+            visits=self._visits.copy(),
+            law=now,
+            raised=raised,
+            bent=total_variation(now, model_law),
+            crossings=self._crossings,
+            drift=walk.drift,
+            curve=(*self._curve, *newest),
+        )
+
+
+class Terrain(NamedTuple):
+    """What all samplers of a race over one landscape share: the model and the seed."""
+
+    model: Model
+    seed: int = 0
+
+    def plan(self) -> LandscapePlan:
+        """Return the plan of each run."""
+        return LandscapePlan(self.model, self.seed)

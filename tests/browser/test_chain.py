@@ -1,0 +1,79 @@
+"""The Little-chain page as its users meet it."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_valley_fills_up_and_knobs_act(live):
+    page = live().open("chain?land_pace=20")
+    assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == [
+        "Gibbs",
+        "rates-FPCD",
+        "Sample penalization",
+    ]
+    before = page.pictures()
+    page.until("panels.every(p => Number(p.dataset.n) > 30)")
+    assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
+    assert page.number(0, "raised") == "+0.00"
+    assert float(page.number(2, "bent")) > 0.05
+    # Without pushes and with full decay the ground is the model's again: rates-FPCD is Gibbs.
+    page.set_knob(1, "eps", 0.0)
+    page.set_knob(1, "alpha", 0.0)
+    page.until("panels[1].querySelector('dd[data-number=bent]').textContent === '0.000'")
+    page.page.wait_for_url("**rates_fpcd%3Aeps%3D0.0**")
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+
+
+def test_steps_reset_and_another_landscape(live):
+    page = live().open("chain?l=gibbs&l=rates_fpcd:eps=0.3")
+    page.page.get_by_role("button", name="Pause").click()
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    page.page.get_by_role("button", name="Reset").click()
+    page.until("panels.every(p => p.dataset.n === '0')")
+    page.page.get_by_role("button", name="Step").click()
+    page.until("panels.every(p => p.dataset.n === '1' && p.dataset.status === 'paused')")
+    assert page.number(0, "bent") == "0.000"
+    assert float(page.number(1, "bent")) > 0.1
+    page.ask("panels[0].mark = 'the same element'")
+    page.page.get_by_role("combobox", name="Landscape").click()
+    page.page.get_by_role("option", name="letters L T X").click()
+    page.page.wait_for_url("**land=letters**")
+    page.until("panels.every(p => p.dataset.n === '0')")
+    assert page.ask("panels[0].mark") == "the same element"
+    with page.page.expect_download() as download:
+        page.ask("panels[1].querySelector('[title^=Save]').click()")
+    with Image.open(io.BytesIO(download.value.path().read_bytes())) as picture:
+        assert np.ptp(np.asarray(picture.convert("L"))) > 100
+
+
+def test_lambda_is_dragged_and_the_figures_follow(live):
+    page = live().page
+    page.goto(f"{live().address}/chain?little=matrix")
+    page.get_by_text("0.9333").wait_for()
+    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
+    pictures = (
+        "[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas')].map(c => c.toDataURL())"
+    )
+    before = page.evaluate(pictures)
+    slider = page.get_by_label("λ, taken from the diagonal", exact=True)
+    slider.evaluate("input => { input.value = 1000; input.dispatchEvent(new Event('input')); }")  # not let go
+    page.get_by_text("swings for ever").wait_for()
+    page.wait_for_timeout(500)
+    changed = [a != b for a, b in zip(before, page.evaluate(pictures), strict=True)]
+    assert changed == [False, True, True, True]  # A itself stays
+    page.wait_for_url("**lam=0.8**")
+
+
+@pytest.mark.parametrize("part", ["landscape", "matrix"])
+def test_a_phone_held_upright_does_not_scroll_sideways(live, part):
+    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    page.page.goto(f"{page.address}/chain?little={part}")
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
+    if part == "landscape":
+        assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390

@@ -1,0 +1,245 @@
+"""The Little-chain page without a browser: walks, the matrix, what is refused, what is sent and saved."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import views
+from app.links import write_panel
+from app.live import Viewer, Wish
+from rbmviz import make_sampler
+from rbmviz.metrics import eigenvalues, landscape, less_self
+from rbmviz.models import pattern_model
+from rbmviz.session import Race, Terrain
+
+PAGE = str(Path(__file__).parents[1] / "app" / "pages" / "chain.py")
+
+
+def wait(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def page():
+    """Run the page, and stop its threads afterwards."""
+    opened = []
+
+    def run(state=(), **query) -> AppTest:
+        test = AppTest.from_file(PAGE, default_timeout=90)
+        for key, value in query.items():
+            test.query_params[key] = value
+        for key, value in dict(state).items():
+            test.session_state[key] = value
+        opened.append(test.run())
+        assert not test.exception
+        return test
+
+    yield run
+    for test in opened:
+        for race, _ in test.session_state["races"].values() if "races" in test.session_state else ():
+            race.close()
+            for panel in race.panels:
+                panel.worker.join(60)
+
+
+def race_of(test):
+    return test.session_state["races"]["chain"][0]
+
+
+# The landscape
+
+
+def test_the_walks_are_alive(page):
+    test = page()
+    race = race_of(test)
+    assert [p.worker.algorithm.name for p in race.panels] == ["gibbs", "rates_fpcd", "sample_penalization"]
+    wait(lambda: all(s.n > 3 for _, s in race.snapshots()), "samples in every panel")
+    test.run()
+    assert not test.exception
+
+
+def test_the_page_follows_its_link(page):
+    test = page(
+        l=["rates_fpcd:eps=0.5", "gibs"], land="letters L T X", depth="5.0", land_seed="4", order="gray"
+    )
+    race = race_of(test)
+    assert [write_panel(p.worker.algorithm).split(",")[0] for p in race.panels] == ["rates_fpcd:eps=0.5"]
+    assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
+    assert race.setting.seed == 4
+    want = pattern_model(("100/100/111", "111/010/010", "101/010/101"), 5.0)
+    np.testing.assert_array_equal(race.setting.model.rbm.c, want.rbm.c)
+
+
+def test_another_landscape_or_a_story_begins_anew(page):
+    test = page()
+    race = race_of(test)
+    test.selectbox(key="land").set_value("random weights").run()
+    assert not test.exception
+    assert race.setting.model.rbm.n_hidden == 4
+    model = race.setting.model
+    test.run()
+    assert race.setting.model is model  # the same object: nothing began anew
+    next(button for button in test.button if button.label == "Penalization ends empty").click().run()
+    assert not test.exception
+    assert [p.worker.algorithm.alpha for p in race.panels] == [1.0, 0.9, 1.0]
+    assert race.rate == 100
+    assert race.setting.model.rbm.n_hidden == 2
+    assert any("empty state" in caption.value for caption in test.caption)
+    wait(lambda: all(s.n > 0 for _, s in race.snapshots()), "samples")
+
+
+def test_transport(page):
+    test = page()
+    race = race_of(test)
+    test.button(key="land_play").click().run()
+    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
+    counts = [s.n for _, s in race.snapshots()]
+    next(button for button in test.button if button.label == "Step").click().run()
+    wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one step each")
+
+
+def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
+    large = pattern_model(["0" * 12], 3)
+    test = page({"trained": {"mine": model, "too large": large}}, land="mine")
+    assert "mine" in test.selectbox(key="land").options
+    assert "too large" not in test.selectbox(key="land").options
+    assert race_of(test).setting.model is model
+
+
+@pytest.fixture
+def race():
+    """Two walks of 300 samples, paused."""
+    race = Race(Terrain(pattern_model(["110/100", "001/011"], 5), 1))
+    race.add(make_sampler("gibbs"))
+    race.add(make_sampler("rates_fpcd", eps=0.1))
+    race.step(300)
+    wait(lambda: all(s.n == 300 and s.status == "paused" for _, s in race.snapshots()), "samples")
+    yield race
+    race.close()
+    for panel in race.panels:
+        panel.worker.join(60)
+
+
+def test_frames_carry_the_ground_the_visits_and_the_newest_states(race):
+    wish = Wish(20, "landscape", "binary", 100, 6, [panel.key for panel in race.panels])
+    viewer = Viewer(race)
+    for fresh in (100, 0):
+        frame = viewer.frame(wish)
+        length = int.from_bytes(frame[:4], "little")
+        heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
+        for head, (_, shown) in zip(heads, race.snapshots(), strict=True):
+            assert (head["n"], head["cells"], head["here"]) == (300, fresh, shown.trail[-1])
+            ground = np.frombuffer(frame[at : at + 256], "<f4")
+            visits = np.frombuffer(frame[at + 256 : at + 512], "<f4")
+            trail = np.frombuffer(frame[at + 512 : at + 512 + 2 * fresh], "<u2")
+            np.testing.assert_allclose(np.exp(-ground), shown.law, rtol=1e-5)
+            np.testing.assert_allclose(visits, shown.visits / 300, rtol=1e-6)
+            np.testing.assert_array_equal(trail, shown.trail[len(shown.trail) - fresh :])
+            assert head["visits_off"] == shown.curve[-1].visits
+            at += 512 + 2 * fresh
+        assert at == len(frame)
+    other = json.loads(viewer.frame(wish._replace(n_visible=5))[4:])
+    assert other["panels"] == []
+
+
+def test_walk_charts_and_files(race):
+    named = list(zip(("a", "b"), (shown for _, shown in race.snapshots()), strict=True))
+    for quantity in ("visits", "moments"):
+        rows, spec = views.walk_chart(named, quantity, "title")
+        assert set(rows["sampler"]) == {"a", "b"}
+        assert "data" not in spec["layer"][0]
+        assert views.walk_chart(named, quantity, "title")[1] == spec
+    law = landscape(race.setting.model.rbm).law
+    lines = views.walks_csv(named, law).decode().splitlines()
+    assert lines[0] == "state,model law,a visits,a law now,b visits,b law now"
+    assert lines[1].startswith("000000,")
+    assert len(lines) == 1 + 64
+    assert sum(int(line.split(",")[2]) for line in lines[1:]) == 300
+
+
+# The matrix
+
+
+def text_of(test):
+    return " ".join(element.value for kind in (test.markdown, test.caption, test.info) for element in kind)
+
+
+def test_the_matrix_says_how_much_faster(page):
+    test = page(little="matrix")
+    assert "**0.9600** of A, **0.9333** of Ã" in text_of(test)
+    assert "races" not in test.session_state  # nothing runs that is not seen
+    assert test.query_params["A"] == "0.8,0.18,0.02,0;0.18,0.8,0,0.02;0.02,0,0.8,0.18;0,0.02,0.18,0.8"
+    test.selectbox(key="matrix").set_value("it backfires").run()
+    assert not test.exception
+    assert "**0.8000** of A, **0.8947** of Ã" in text_of(test)
+
+
+def test_the_matrix_follows_its_link(page):
+    test = page(little="matrix", A="0.5,0.5,0;0.25,0.5,0.25;0,0.5,0.5", lam="0.2")
+    A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
+    second = abs(eigenvalues(less_self(A, 0.2))[1])
+    assert f"**{second:.4f}** of Ã" in text_of(test)
+    assert test.number_input[0].value == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"A": "0.5,0.5;0.5,0.5"}, "give 3 to 8 rows"),
+        ({"A": "a,b"}, "The link's matrix is left out"),
+        ({"A": "0.5,0.4,0;0.25,0.5,0.25;0,0.5,0.5"}, r"Row 1 sums to 0.9"),
+        ({"A": "1,0,0;0,1,0;0,0,1"}, "several stationary laws"),
+        ({"lam": "0.81"}, "choose from 0 to 0.8. Shown is the limit"),
+        ({"A": "0,1,0;0,0,1;1,0,0"}, "A state never stays"),
+    ],
+)
+def test_what_is_no_chain_is_said_in_a_sentence(page, query, says):
+    test = page(little="matrix", **query)
+    said = [element.value for kind in (test.warning, test.error, test.info) for element in kind]
+    assert any(says in sentence for sentence in said), said
+
+
+def test_rows_can_be_made_to_sum_to_one_and_states_added(page):
+    test = page(little="matrix", A="0.5,0.4,0;0.25,0.5,0.25;0,0.5,0.5")
+    next(button for button in test.button if button.label == "Make every row sum to 1").click().run()
+    assert not test.error
+    assert "Second eigenvalue" in text_of(test)
+    next(box for box in test.number_input if box.label == "States").set_value(5).run()
+    assert not test.exception
+    assert not test.error
+    assert test.query_params["A"].count(";") == 4
+    next(box for box in test.number_input if box.label == "States").set_value(3).run()
+    assert not test.exception
+    assert not test.error
+    assert test.query_params["A"].count(";") == 2
+
+
+def test_the_landscapes_own_chain(page):
+    test = page(little="matrix", matrix="the landscape’s Gibbs chain")
+    assert "Second eigenvalue" in text_of(test)
+    assert "races" not in test.session_state
+
+
+def test_matrix_charts_and_file():
+    A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
+    less, law = less_self(A, 0.5), np.array([0.25, 0.5, 0.25])
+    rows, spec = views.matrix_chart(A, "123", "A")
+    assert list(rows["p"]) == list(A.ravel())
+    assert views.matrix_chart(less, "123", "A")[1] == spec
+    rows, _ = views.matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
+    assert rows["url"][0].startswith("data:image/png;base64,")
+    rows, _ = views.spectrum_chart([eigenvalues(A), eigenvalues(less)])
+    assert len(rows) == 6
+    rows, _ = views.distance_chart([np.array([1.0, 0.5, 0]), np.array([1.0, 0, 0])], log=True)
+    assert rows["distance"].min() > 0
+    lines = views.chain_csv(A, less, law, "123").decode().splitlines()
+    assert lines[0] == "chain,from,to 1,to 2,to 3,stationary"
+    assert lines[1] == "A,1,0.5,0.5,0.0,0.25"
+    assert len(lines) == 7
