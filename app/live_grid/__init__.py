@@ -83,6 +83,14 @@ def _panels(
     ]
 
 
+def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int]]:
+    """Return the words of the visible units and their places, those of fewest examples first."""
+    if dataset is None or dataset.vocabulary is None or dataset.n_visible != n_visible:
+        return []
+    order = dataset.train.mean(axis=0).argsort(kind="stable")
+    return [(dataset.vocabulary[i], int(i)) for i in order]
+
+
 def sample_grid(
     race: Race[Setting],
     url: str,
@@ -111,6 +119,7 @@ def sample_grid(
             "shape": shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
             "classes": dataset.classes if dataset and shares else (),
             "data_shares": shares,
+            "vocabulary": rarest_first(dataset, model.rbm.n_visible),
             "panels": _panels(race, lambda knob: True),
         },
         on_edit_change=on_edit,
@@ -170,6 +179,7 @@ def train_grid(
             "present": present,
             "n_visible": dataset.n_visible,
             "shape": shape_of(dataset.n_visible, None, dataset),
+            "vocabulary": rarest_first(dataset, dataset.n_visible),
             "panels": panels,
         },
         on_edit_change=on_edit,

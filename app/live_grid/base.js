@@ -186,13 +186,14 @@ class Panel {
     this.title = element('h3');
     this.numbers = element('dl', { class: 'numbers' });
     this.knobs = element('div', { class: 'knobs' });
+    this.words = element('p', { class: 'words', hidden: true });
     this.warning = element('p', { class: 'warning', role: 'status' });
     this.pictures = this.makePictures();
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
       element('header', {}, element('span', { class: 'swatch' }), this.title, helpButton(spec.about), this.count,
         element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
           text: '×', onclick: () => grid.trigger('remove', { key: this.key }) })),
-      element('div', { class: 'stage' }, ...this.pictures.map(mosaic => mosaic.canvas), this.note), this.strip, this.numbers, this.warning, this.knobs);
+      element('div', { class: 'stage' }, ...this.pictures.map(mosaic => mosaic.canvas), this.note), this.words, this.strip, this.numbers, this.warning, this.knobs);
     this.configure(spec, true);
   }
 
@@ -219,6 +220,16 @@ class Panel {
       if (nodes.false.length) this.knobs.append(element('details', {}, element('summary', { text: 'More knobs' }), ...nodes.false));
     } else for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
     this.arrange();
+  }
+
+  // The words of one picture, the rarest first; at most once a second, for more could not be read.
+  tellWords(mosaic, slot) {
+    const words = this.grid.cfg.vocabulary, now = performance.now();
+    this.words.hidden = !words.length;
+    if (!words.length || now - (this.told || 0) < 1000) return;
+    this.told = now;
+    const on = words.filter(([, i]) => mosaic.cells[slot * mosaic.size + i] > 127).map(([word]) => word);
+    this.words.textContent = on.length ? on.join(' ') : 'no word';
   }
 
   // Take one panel's part of a frame; returns the offset behind it.

@@ -58,6 +58,7 @@ class SamplePanel extends Panel {
     const ring = grid.cfg.view === 'single' || !state.n ? null : { slot: (state.n - 1) % picture.slots, colour: this.spec.colour };
     picture.draw(grid.ink, grid.gap, ring);
     if (!this.strip.hidden) this.drawStrip();
+    this.tellWords(picture, ring ? ring.slot : 0);
   }
 
   // Rows are classes, time runs to the right; the bars at the right are shares so far, ticks the data's.

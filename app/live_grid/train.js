@@ -51,6 +51,7 @@ class TrainPanel extends Panel {
     if (!samples.canvas.hidden) samples.draw(grid.ink, grid.gap, null);
     if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
     if (!this.strip.hidden) this.drawTrace();
+    this.tellWords(samples, 0);
   }
 
   // The inner quantity against updates: a line without axes, its range at the right.

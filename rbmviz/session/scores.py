@@ -76,9 +76,9 @@ class Scores:
         return self._bins[: -(-self._isl.n // self.bin_width)].copy()
 
     @property
-    def switches(self) -> int:
-        """Class changes between consecutive samples."""
-        return self._coverage.switches
+    def switches(self) -> int | None:
+        """Class changes between consecutive samples; None where the data have no classes."""
+        return self._coverage.switches if len(self._coverage.occupancy) else None
 
     @property
     def spurious(self) -> float:
