@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import kernel
-from rbmviz.kernels.gibbs import REFRESH, Affine, Flips, copy_bits, find_flips, follow, rebuild
+from rbmviz.kernels.gibbs import REFRESH, Affine, Flips, copy_bits, find_flips, follow, list_active, rebuild
 from rbmviz.kernels.random import bernoulli, sigmoid
 
 f32 = np.float32
@@ -176,6 +176,8 @@ def penalise(up, down, visible, hidden, hidden_rows, n_rows, clock, eps, alpha):
     """
     decay(up, down, clock, alpha)
     if eps > 0.0:
+        list_active(up.flips)
+        list_active(down.flips)
         n_active = up.flips.counts[2]
         step_moments(up, down, visible, hidden, clock, eps)
         clock.scale[0] += eps

@@ -68,12 +68,13 @@ def bernoulli(state, mean, out):
     """
     lanes = state.shape[1]
     bits = np.empty(lanes, np.uint32)
-    n = out.shape[0]
-    for start in range(0, n, lanes):
+    for start in range(0, out.shape[0], lanes):
         random_bits(state, bits)
-        for i in range(start, min(start + lanes, n)):
-            uniform = (f32(i32(bits[i - start] >> u32(8))) + f32(0.5)) * f32(2.0**-24)
-            out[i] = uniform < mean[i]
+        # Slices: an index i - start could be negative for all that numba knows, and would not vectorise.
+        means, draws = mean[start : start + lanes], out[start : start + lanes]
+        for i in range(draws.shape[0]):
+            uniform = (f32(i32(bits[i] >> u32(8))) + f32(0.5)) * f32(2.0**-24)
+            draws[i] = uniform < means[i]
 
 
 @kernel
