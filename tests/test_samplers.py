@@ -317,7 +317,7 @@ for m, n in ((20, 9), (33, 17)):
 for module in (random, gibbs, fast_weights):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
-            batch = kernel.__name__ in ("bernoulli_rows", "mean_rows")  # of the trainers
+            batch = kernel.__name__ in ("bernoulli_rows", "mean_row", "mean_rows")  # of the trainers
             assert len(kernel.signatures) == (not batch), (kernel, kernel.signatures)
 """
     alone = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path)}

@@ -78,23 +78,35 @@ def bernoulli(state, mean, out):
 
 
 @kernel
+def mean_row(x, bias, mean):
+    """Write mean = sigmoid(x + bias), float32 (n,): into other memory than x, else it does not vectorise."""
+    for i in range(x.shape[0]):
+        mean[i] = sigmoid(x[i] + bias[i])
+
+
+@kernel
 def bernoulli_rows(state, x, bias, mean, out):
     """Draw a batch: mean = sigmoid(x + bias) row by row, out = 1.0 with that probability.
 
-    x, mean, out float32 (rows, n), bias float32 (n,); ``mean`` may be ``x`` itself.
+    x, mean, out float32 (rows, n), bias float32 (n,); all three may be the same array.
     """
-    bits = np.empty(x.shape[1], np.uint8)
+    n = x.shape[1]
+    row, bits = np.empty(n, np.float32), np.empty(n, np.uint8)
     for r in range(x.shape[0]):
-        for i in range(x.shape[1]):
-            mean[r, i] = sigmoid(x[r, i] + bias[i])
-        bernoulli(state, mean[r], bits)
-        for i in range(x.shape[1]):
+        mean_row(x[r], bias, row)
+        bernoulli(state, row, bits)
+        for i in range(n):
+            mean[r, i] = row[i]
+        for i in range(n):
             out[r, i] = f32(bits[i])
 
 
 @kernel
 def mean_rows(x, bias, mean):
     """Write mean = sigmoid(x + bias), float32 (rows, n); ``mean`` may be ``x`` itself."""
+    n = x.shape[1]
+    row = np.empty(n, np.float32)
     for r in range(x.shape[0]):
-        for i in range(x.shape[1]):
-            mean[r, i] = sigmoid(x[r, i] + bias[i])
+        mean_row(x[r], bias, row)
+        for i in range(n):
+            mean[r, i] = row[i]
