@@ -9,9 +9,27 @@ from rbmviz.registry import Table
 
 def write_panel(algorithm: Any) -> str:
     """Write a sampler or trainer: ``rates_fpcd:eps=0.03,alpha=1.0,k=1,statistics=sampled``."""
+    return f"{algorithm.name}:{write_knobs(algorithm)}"
+
+
+def write_knobs(algorithm: Any) -> str:
+    """Write the knobs alone: ``eps=0.03,alpha=1.0``."""
     values = values_of(algorithm)
-    knobs = ",".join(f"{name}={knob.text(values[name])}" for name, knob in knobs_of(algorithm).items())
-    return f"{algorithm.name}:{knobs}"
+    return ",".join(f"{name}={knob.text(values[name])}" for name, knob in knobs_of(algorithm).items())
+
+
+def read_knobs(cls: Any, text: str) -> dict[str, Any]:
+    """Read what write_knobs writes; some may be left out.
+
+    Raises
+    ------
+    BadInput
+        Where a knob is unknown or out of range.
+    """
+    given = dict(pair.partition("=")[::2] for pair in text.split(",") if pair)
+    check_names(cls, given)
+    known = knobs_of(cls)
+    return {knob: known[knob].parse(value, cls.name) for knob, value in given.items()}
 
 
 def read_panel(table: Table, text: str) -> Any:
@@ -24,10 +42,7 @@ def read_panel(table: Table, text: str) -> Any:
     """
     name, _, knobs = text.partition(":")
     cls = table[name]
-    given = dict(pair.partition("=")[::2] for pair in knobs.split(",") if pair)
-    check_names(cls, given)
-    known = knobs_of(cls)
-    return table.make(name, **{knob: known[knob].parse(value, name) for knob, value in given.items()})
+    return table.make(name, **read_knobs(cls, knobs))
 
 
 def read_panels(table: Table, texts: list[str]) -> tuple[list[Any], list[str]]:

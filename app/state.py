@@ -18,7 +18,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model, pattern_model, random_model
-from rbmviz.session import Race
+from rbmviz.session import Race, random_rbm
 from rbmviz.session.race import Shared
 
 S = TypeVar("S", bound=Shared)
@@ -75,6 +75,12 @@ def pattern_landscape(patterns: tuple[str, ...], depth: float) -> Model:
 def random_landscape(scale: float, seed: int, units: tuple[int, int] = (6, 4)) -> Model:
     """Return a small model of random weights; the same one is the same object, so that its runs go on."""
     return random_model(*units, scale, seed)
+
+
+@st.cache_resource(show_spinner=False, max_entries=100)
+def drawn_rbm(n_visible: int, n_hidden: int, seed: int) -> Model:
+    """Return a random model; the same question has the same object, so that its run goes on."""
+    return Model(random_rbm(n_visible, n_hidden, seed))
 
 
 @st.cache_resource(scope="session", show_spinner=False)

@@ -43,13 +43,16 @@ KNOWN = {
     "ucd": "#5c940d",
     "pt": "#a0522d",
     "exact": "#808080",
+    # The two couplings; UCD takes the first.
+    "rbm": "#5c940d",
+    "general": "#d08700",
 }
 GREY = "#808080"
 MORE = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
 
 
 def colour(name: str) -> str:
-    """Return the colour of a sampler or trainer."""
+    """Return the colour of a sampler, trainer or coupling."""
     others = [other for other in (*list_samplers(), *list_trainers()) if other not in KNOWN]
     return KNOWN.get(name) or MORE[others.index(name) % len(MORE)]
 
@@ -171,10 +174,10 @@ def isl_chart(
                 x=alt.value(0), y="isl:Q", text="label:N"
             ),
         ]
-    return data, _live_spec(layers, 300)
+    return data, live_spec(layers, 300)
 
 
-def _live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -> dict[str, Any]:
+def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -> dict[str, Any]:
     """Return the spec of layers whose data "curves" are given beside it; other data stay inside.
 
     menu : whether there is one to save the chart
@@ -418,7 +421,7 @@ def training_chart(
                 x=alt.value(0), y="value:Q", text="label:N"
             ),
         ]
-    return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), _live_spec(layers, 280)
+    return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), live_spec(layers, 280)
 
 
 # The little chain
@@ -472,7 +475,7 @@ def walk_chart(
         for n in (1, least ** (-1 / power))
     ]
     guide = alt.Chart(alt.InlineData(ends)).encode(x=x, y=y, detail="slope:N")
-    return pd.DataFrame(rows, columns=list(WALK_COLUMNS)), _live_spec(
+    return pd.DataFrame(rows, columns=list(WALK_COLUMNS)), live_spec(
         [walks, guide.mark_line(strokeDash=[4, 4], strokeWidth=1, color=GREY, clip=True)], 280
     )
 
@@ -514,7 +517,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str) -> tuple[pd.Da
             .mark_image(width=300, height=300)
             .encode(url="url:N", x=alt.value(150), y=alt.value(150))
         )
-        spec = _live_spec([chart], 300, menu=True)
+        spec = live_spec([chart], 300, menu=True)
         return pd.DataFrame({"url": [url]}), spec | {"width": 300}
     rows = [
         {"from": names[i], "to": names[j], "p": A[i, j], "row": i, "column": j}
@@ -537,7 +540,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str) -> tuple[pd.Da
         text=alt.Text("p:Q", format=".2f"),
         color=alt.condition("datum.p > 0.3", alt.value("white"), alt.value("#333")),
     )
-    return pd.DataFrame(rows), _live_spec([cells, numbers], 340, menu=True)
+    return pd.DataFrame(rows), live_spec([cells, numbers], 340, menu=True)
 
 
 def distance_chart(distances: Sequence[np.ndarray], log: bool) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -563,7 +566,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> tuple[pd.DataF
             ],
         )
     )
-    return pd.DataFrame(rows), _live_spec([line], 310, menu=True)
+    return pd.DataFrame(rows), live_spec([line], 310, menu=True)
 
 
 def spectrum_chart(values: Sequence[np.ndarray]) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -616,7 +619,7 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> tuple[pd.DataFrame, dict[str
         )
     )
     apart = alt.Resolve(scale=alt.LegendResolveMap(color="independent"))
-    return pd.DataFrame(rows), _live_spec([ring, points], 366, menu=True, resolve=apart) | {"width": 300}
+    return pd.DataFrame(rows), live_spec([ring, points], 366, menu=True, resolve=apart) | {"width": 300}
 
 
 def _chain_colour(symbol: str = "stroke") -> alt.Color:

@@ -2,14 +2,14 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz.rbm import RBM
-from rbmviz.session import LandscapeSnapshot, SamplingSnapshot, Snapshot, TrainingSnapshot
+from rbmviz.session import CouplingSnapshot, LandscapeSnapshot, SamplingSnapshot, Snapshot, TrainingSnapshot
 from rbmviz.session.sampling import FRAMES
 
 SLOW_SECONDS = 0.5
@@ -38,6 +38,7 @@ class Sent:
     run: int
     n: int = -1
     slow_at: float = 0.0
+    ended: dict[str, int] = field(default_factory=dict)  # newest pair that has ended, of each algorithm
 
     def slow(self) -> bool:
         """Whether it is time again for what changes slowly."""
@@ -165,3 +166,32 @@ def _(shown: LandscapeSnapshot, wish: Wish, sent: Sent) -> News | None:
         shares.astype("<f4").tobytes(),
         trail.astype("<u2").tobytes(),
     ]
+
+
+@news_of.register
+def _(shown: CouplingSnapshot, wish: Wish, sent: Sent) -> News | None:
+    if shown.n_visible != wish.n_visible:
+        return None
+    lanes, parts, slow = [], [], sent.slow()
+    for drawn in shown.drawn:
+        lane: dict[str, Any] = {
+            name: getattr(drawn, name) for name in ("pair", "t", "met", "truncated", "path", "stride")
+        }
+        lane["ended"] = lane["counted"] = None
+        parts += [drawn.v.tobytes(), drawn.v2.tobytes()]
+        ended, counted = drawn.ended, drawn.counted
+        if ended is not None and sent.ended.get(drawn.algorithm) != ended.pair:
+            sent.ended[drawn.algorithm] = ended.pair
+            lane["ended"] = {
+                name: getattr(ended, name) for name in ("pair", "tau", "truncated", "path", "stride")
+            }
+            parts += [ended.v.tobytes(), ended.v2.tobytes()]
+        if slow:
+            lane["counted"] = {
+                "pairs": counted.n,
+                "tau": finite(counted.tau_mean),
+                "truncated": counted.truncated_share,
+                "rejected": [finite(mean) for mean in counted.rejected_mean],
+            }
+        lanes.append(lane)
+    return {"lanes": lanes}, parts

@@ -1,5 +1,6 @@
 """Coupled Gibbs chains: meeting times, the unbiased estimate they give, a bound on total variation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -48,7 +49,7 @@ class Pairs:
     lag: int
     _rbm: RBM
     _v0: np.ndarray
-    _run: tuple[str, int, int, int]
+    _run: tuple[str, int, int, np.random.SeedSequence]
 
     @cached_property
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -69,11 +70,35 @@ class Pairs:
     def tv_bound(self, t: np.ndarray) -> np.ndarray:
         """Return an upper bound on the total variation distance to the model's law after t sweeps, float64.
 
-        TV(t) <= E[max(0, ceil((tau - lag - t) / lag))] (Biswas, Jacob, Vanetti, 2019), for chains started as
-        these. Truncated pairs make it too small.
+        For chains started as these; see the function ``tv_bound``, which gives its error, too.
         """
-        later = np.ceil((self.tau[:, None] - self.lag - np.atleast_1d(t)) / self.lag)
-        return np.maximum(later, 0).mean(axis=0)
+        return tv_bound(self.tau, self.lag, t)[0]
+
+
+def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an upper bound on the total variation distance to the model's law after t sweeps.
+
+    TV(t) <= E[max(0, ceil((tau - lag - t) / lag))] (Biswas, Jacob, Vanetti, 2019), estimated by the mean over
+    pairs. Truncated pairs make it too small.
+
+    Parameters
+    ----------
+    tau : int64 (pairs,)
+        Meeting times of pairs with this lag.
+    lag : int
+    t : int (times,)
+
+    Returns
+    -------
+    bound, std_error : float64 (times,)
+        std_error is that of the mean. Where no pair met later than t + lag both are 0: nothing was seen in
+        so many pairs, not more.
+    """
+    times, counts = np.unique(tau, return_counts=True)
+    later = np.maximum(np.ceil((times - lag - np.atleast_1d(t)[:, None]) / lag), 0)
+    mean = later @ counts / len(tau)
+    variance = np.maximum(later**2 @ counts / len(tau) - mean**2, 0)
+    return mean, np.sqrt(variance / len(tau))
 
 
 def run_pairs(
@@ -125,7 +150,7 @@ def couple(
     algorithm: Algorithm = "rbm",
     max_sweeps: int = 1000,
     lag: int = 1,
-    seed: int = 0,
+    seed: rng.Seed = 0,
     *,
     k: int = 1,
 ) -> Pairs:
@@ -147,7 +172,7 @@ def couple(
         Pairs that have not met by then are truncated, counted, and named.
     lag : int
         Sweeps that the first chain runs ahead; more than 1 is for ``tv_bound``.
-    seed : int
+    seed : int, SeedSequence or Generator
     k : int
         Sweeps before the estimate begins.
 
@@ -165,7 +190,129 @@ def couple(
         raise BadInput(
             f"couple: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
         )
+    seed = rng.seed_sequence(seed)
     states = pair_states(len(v0), seed)
     tau, counts = run_pairs(rbm, v0, states, algorithm, lag, k, max_sweeps, None)
     run = (algorithm, k, max_sweeps, seed)
     return Pairs(tau, counts[:, 0], counts[:, 1] > 0, int(counts[:, 2].sum()), lag, rbm, v0, run)
+
+
+BLOCK = 256
+"""Pairs of a stream that have their starts and random states made together."""
+
+MOST_PAIRS = 100_000
+"""Pairs of a stream; their mean is then known to a three-hundredth of a standard deviation."""
+
+STATISTICS = (
+    "share of visible units on",
+    "share of hidden units on",
+    "the visible unit on",
+    "the hidden unit on",
+    "both units on",
+)
+"""What a stream estimates: means of v, E[h|v], v_i, E[h_j|v], v_i E[h_j|v] for two chosen units."""
+
+
+class PairStream:
+    """Pairs of coupled chains one after the other, a few sweeps at a time: to watch, and to count.
+
+    Pair number p is pair p % BLOCK of ``couple(rbm, starts(p // BLOCK), algorithm, max_sweeps, lag,
+    seed=rng.child(seed, "pairs", p // BLOCK), k=k)``, bit for bit. A pair is counted when it ends, and they
+    run in order: to run many at once and count those that have ended would favour short ones.
+
+    Parameters
+    ----------
+    rbm : RBM
+    starts : function
+        Number of a block -> its starts, uint8 (BLOCK, n_visible).
+    algorithm, max_sweeps, lag, seed, k
+        As ``couple`` takes them.
+    unit : (int, int)
+        The visible and the hidden unit that STATISTICS speak of.
+    times : int64 (times,), ascending, from lag on
+        Sweeps at which the Hamming distance of every pair is counted.
+
+    Attributes
+    ----------
+    finished : int
+        Pairs that have ended; the arrays below hold one row for each.
+    tau : int64 (pairs,)
+    rejected : int64 (pairs, 2)
+        Refused proposals of the first and of the second chain.
+    truncated : bool (pairs,)
+    stopped : int
+        Residual loops given up after MOST_PROPOSALS.
+    plain, unbiased : float64 (pairs, 5)
+        Estimates of STATISTICS: f(xi_k), which is what CD-k uses, and UCD's (UCD, sec. 3.1). Lag 1 only.
+    distances : int64 (times, n_visible + 1)
+        How many of the pairs had each Hamming distance at these times.
+    """
+
+    def __init__(
+        self,
+        rbm: RBM,
+        starts: Callable[[int], np.ndarray],
+        algorithm: Algorithm,
+        max_sweeps: int = 1000,
+        lag: int = 1,
+        seed: rng.Seed = 0,
+        *,
+        k: int = 1,
+        unit: tuple[int, int] = (0, 0),
+        times: np.ndarray | None = None,
+    ) -> None:
+        self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
+        self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
+        self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
+        self._down = np.ascontiguousarray(rbm.W.T)
+        m, n = rbm.W.shape
+        # Zeros cost no memory before they are written.
+        self.tau, self._counts = np.zeros(MOST_PAIRS, np.int64), np.zeros((MOST_PAIRS, 4), np.int64)
+        self.plain, self.unbiased = np.zeros((MOST_PAIRS, 5)), np.zeros((MOST_PAIRS, 5))
+        self.distances = np.zeros((len(self.times), m + 1), np.int64)
+        self.v, self.v2 = np.zeros(m, np.uint8), np.zeros(m, np.uint8)
+        self.h, self.h2 = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
+        self.finished, self.stopped = 0, 0
+        self._begin(0)
+
+    def _begin(self, block: int) -> None:
+        self._block, self._cursor = block, np.zeros(3, np.int64)
+        self._v0 = np.ascontiguousarray(self._starts(block), dtype=np.uint8)
+        self._states = pair_states(BLOCK, rng.child(self._seed, "pairs", block))
+        self._near = np.zeros((BLOCK, len(self.times)), np.int32)
+
+    @property
+    def rejected(self) -> np.ndarray:
+        """Refused proposals of the first and of the second chain."""
+        return self._counts[:, :2]
+
+    @property
+    def truncated(self) -> np.ndarray:
+        """Whether a pair had not met at max_sweeps."""
+        return self._counts[:, 2] > 0
+
+    @property
+    def t(self) -> int:
+        """Sweeps of the first chain in the pair under way; 0: the next one has not begun."""
+        return int(self._cursor[1])
+
+    def advance(self, sweeps: int) -> int:
+        """Go on by about so many sweeps (a beginning is ``lag`` at once), within a block; return how many."""
+        if self.finished >= MOST_PAIRS:
+            return 0
+        if self._cursor[0] == len(self._v0):
+            self._begin(self._block + 1)
+        first, before = self._block * BLOCK, int(self._cursor[0])
+        here = slice(first, min(first + BLOCK, MOST_PAIRS))
+        used = kernels.follow(
+            self.rbm.W, self._down, self.rbm.b, self.rbm.c, self._v0[: here.stop - first], self._states,
+            self.lag, self.k, self.max_sweeps, self.algorithm == "rbm", MOST_PROPOSALS, self._unit,
+            self.times, sweeps, self._cursor, self.v, self.h, self.v2, self.h2,
+            self.tau[here], self._counts[here], self.plain[here], self.unbiased[here], self._near,
+        )  # fmt: skip
+        ended = slice(before, int(self._cursor[0]))
+        self.finished = first + ended.stop
+        self.stopped += int(self._counts[first + before : self.finished, 3].sum())
+        for j, near in enumerate(self._near[ended].T):
+            self.distances[j] += np.bincount(near, minlength=self.distances.shape[1])
+        return used

@@ -233,7 +233,13 @@ def page():
 
 
 def test_every_page_is_tested():
-    assert {path.name for path in PAGES.glob("*.py")} == {"shell.py", "sample.py", "train.py", "chain.py"}
+    assert {path.name for path in PAGES.glob("*.py")} == {
+        "shell.py",
+        "sample.py",
+        "train.py",
+        "chain.py",
+        "coupling.py",
+    }
 
 
 def test_sample_page_is_alive(page):

@@ -6,9 +6,9 @@ from scipy.stats import chi2
 
 import rbmviz.coupling
 from rbmviz import RBM, BadInput, couple, rng
-from rbmviz.coupling import ALGORITHMS
+from rbmviz.coupling import ALGORITHMS, BLOCK, PairStream, tv_bound
 from rbmviz.kernels import coupling as kernels
-from rbmviz.metrics import model_statistics, probabilities
+from rbmviz.metrics import model_statistics, probabilities, start_law, sweep_distances
 
 
 def small(m: int, n: int) -> RBM:
@@ -150,3 +150,81 @@ def test_seeds_and_bad_input():
         couple(rbm, v0, lag=5, max_sweeps=5)
     with pytest.raises(BadInput, match="for lag 1"):
         _ = couple(rbm, v0, lag=2).estimate
+
+
+def random_starts(m: int):
+    return lambda block: rng.generator(3, "starts", block).integers(0, 2, (BLOCK, m), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("lag", "k"), [(1, 1), (1, 4), (3, 1)])
+def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k):
+    """Same seed, same tau, however the sweeps are cut; and what is drawn on the way is the coupled chain."""
+    rbm, starts, unit = small(10, 8), random_starts(10), (7, 2)
+    times = np.array([lag, lag + 1, lag + 2, 20])
+    stream = PairStream(rbm, starts, algorithm, 30, lag, 5, k=k, unit=unit, times=times)
+    for sweeps in [1, 1, 3, 50, 7, *[400] * 200]:
+        stream.advance(sweeps)
+    assert stream.finished > 2 * BLOCK
+    n = 2 * BLOCK
+    blocks = [
+        couple(rbm, starts(block), algorithm, 30, lag, rng.child(5, "pairs", block), k=k)
+        for block in range(2)
+    ]
+    np.testing.assert_array_equal(stream.tau[:n], np.concatenate([pairs.tau for pairs in blocks]))
+    np.testing.assert_array_equal(stream.truncated[:n], np.concatenate([pairs.truncated for pairs in blocks]))
+    np.testing.assert_array_equal(
+        stream.rejected[:n].sum(axis=1), np.concatenate([pairs.rejected for pairs in blocks])
+    )
+    if algorithm == "general":  # the first chain keeps its refused candidate
+        assert not stream.rejected[:n, 0].any()
+    assert stream.distances.sum(axis=1).tolist() == [stream.finished] * 4
+    met = (stream.tau[: stream.finished] <= 20) & ~stream.truncated[: stream.finished]
+    assert stream.distances[3, 0] >= met.sum() > 0
+    if lag == 1:
+        W, b, c = (np.concatenate([pairs.estimate[i] for pairs in blocks]) for i in range(3))
+        want = [b.mean(axis=1), c.mean(axis=1), b[:, 7], c[:, 2], W[:, 7, 2]]
+        np.testing.assert_allclose(stream.unbiased[:n], np.transpose(want), atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_pair_on_show_is_the_coupled_chain(algorithm):
+    """One sweep at a time: the chains differ until tau, and are equal there, in the library's pair, too."""
+    rbm, starts = small(10, 8), random_starts(10)
+    stream = PairStream(rbm, starts, algorithm, 1000, seed=5)
+    want = couple(rbm, starts(0), algorithm, 1000, 1, rng.child(5, "pairs", 0)).tau
+    for tau in want[:20]:
+        for t in range(1, tau):
+            stream.advance(1)
+            assert stream.t == t
+        h_differ = (stream.h != stream.h2).any()
+        assert h_differ or (stream.v != stream.v2).any()
+        stream.advance(1)
+        np.testing.assert_array_equal(stream.v, stream.v2)
+        np.testing.assert_array_equal(stream.h, stream.h2)
+    assert stream.finished == 20
+
+
+@pytest.mark.parametrize("lag", [1, 4])
+def test_the_bound_lies_above_the_exact_curve_over_seeds(lag):
+    """At every t, within Monte-Carlo error; at small t it is above by far, at large t it comes near."""
+    rbm, starts, times = small(8, 5), random_starts(8), np.arange(25)
+    exact = sweep_distances(rbm, start_law(np.concatenate([starts(block) for block in range(40)])), 24)
+    for seed in range(5):
+        stream = PairStream(rbm, starts, "rbm", 10_000, lag, seed)
+        while stream.finished < 10_000:
+            stream.advance(100_000)
+        bound, error = tv_bound(stream.tau[:10_000], lag, times)
+        assert (bound + 4 * error + 4 / 10_000 >= exact).all()
+        # Negative controls: the bound of a wrong time, and of pairs cut off, do not hold.
+        assert not (tv_bound(stream.tau[:10_000], lag, times + 12)[0] + 4 * error >= exact).all()
+        assert not (tv_bound(np.minimum(stream.tau[:10_000], lag + 2), lag, times)[0] + 0.01 >= exact).all()
+
+
+def test_the_error_of_the_bound_is_that_of_a_mean():
+    tau, lag = np.random.default_rng(0).geometric(0.2, 500) + 3, 3
+    bound, error = tv_bound(tau, lag, np.array([0, 4]))
+    for i, t in enumerate((0, 4)):
+        values = np.maximum(np.ceil((tau - lag - t) / lag), 0)
+        assert bound[i] == pytest.approx(values.mean())
+        assert error[i] == pytest.approx(values.std() / np.sqrt(500))

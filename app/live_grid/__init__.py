@@ -12,7 +12,7 @@ from app.views import about, colour, origin_text, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics import Landscape
-from rbmviz.session import Lesson, Race, Setting, Terrain
+from rbmviz.session import CouplingPlan, Lesson, Race, Setting, Terrain
 
 HERE = Path(__file__).parent
 FPS = 20
@@ -25,7 +25,7 @@ def _component(name: str) -> Any:
     return st.components.v2.component(f"rbmviz_{name}", js=js, css=(HERE / "grid.css").read_text())
 
 
-_samples, _training = _component("sample"), _component("train")
+_samples, _training, _coupling = (_component(name) for name in ("sample", "train", "coupling"))
 _landscapes, _dial = _component("landscape"), _component("dial")
 
 
@@ -184,6 +184,70 @@ def train_grid(
         },
         on_edit_change=on_edit,
         on_remove_change=on_remove,
+    )
+
+
+LANES = [
+    {
+        "name": "rbm",
+        "label": "Algorithm 3, for RBMs",
+        "help": "Where the chains do not meet, both draw from the same random numbers, and so stay close.",
+    },
+    {
+        "name": "general",
+        "label": "Algorithm 1, general",
+        "help": "Where the chains do not meet, each draws from random numbers of its own.",
+    },
+]
+"""The two couplings of paper UCD, in the order of rbmviz.coupling.ALGORITHMS."""
+
+HIGHLIGHT = "#ff5c00"
+"""Pixels that differ: strong where they are on, pale where they are off."""
+
+
+def coupling_panel(
+    race: Race[CouplingPlan],
+    url: str,
+    *,
+    title: str,
+    labels: dict[str, str],
+    shape: tuple[int, int],
+    present: bool,
+    on_edit: Callable[[], None],
+    key: str,
+) -> None:
+    """Mount the two pairs of chains; ``st.session_state[key].edit`` tells the callback what.
+
+    labels : names of knobs that are called otherwise for this model
+    """
+    [panel] = race.panels
+    coupling = panel.worker.algorithm
+    knobs = [knob_spec(knob) | {"front": True} for knob in knobs_of(coupling).values()]
+    _coupling(
+        key=key,
+        data={
+            "url": url,
+            "fps": FPS,
+            "view": "pairs",
+            "pixels": "binary",
+            "cells": 1,
+            "present": present,
+            "n_visible": race.setting.rbm.n_visible,
+            "shape": shape,
+            "highlight": HIGHLIGHT,
+            "lanes": [lane | {"colour": colour(lane["name"])} for lane in LANES],
+            "panels": [
+                {
+                    "key": panel.key,
+                    "label": title,
+                    "about": about(coupling),
+                    "colour": colour("ucd"),
+                    "knobs": [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in knobs],
+                    "values": values_of(coupling),
+                }
+            ],
+        },
+        on_edit_change=on_edit,
     )
 
 

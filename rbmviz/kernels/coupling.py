@@ -81,8 +81,9 @@ def gibbs_sweep(up, down, b, c, v, h, a, e, z, state):
 
 @kernel
 def coupled_sweep(up, down, b, c, v, h, v2, h2, a, a2, e, z, candidate, state, common, most):
-    """One joint sweep of both chains, in place. Returns (met, rejected proposals, loops stopped by ``most``).
+    """One joint sweep of both chains, in place.
 
+    Returns (met, rejected proposals of the first chain, of the second, loops stopped by ``most``).
     common: algorithm 3 (residual proposals and hidden draws share their uniforms), else algorithm 1.
     """
     m = v.shape[0]
@@ -98,10 +99,10 @@ def coupled_sweep(up, down, b, c, v, h, v2, h2, a, a2, e, z, candidate, state, c
         uniforms(state, z)
         threshold(z, e, h)
         h2[:] = h
-        return True, 0, 0
+        return True, 0, 0, 0
     v[:] = candidate  # algorithm 1 keeps it: refused by U, it has the residual law
     wanted, wanted2 = common, True
-    rejected, proposals = 0, 0
+    rejected, rejected2, proposals = 0, 0, 0
     while (wanted or wanted2) and proposals < most:
         proposals += 1
         uniforms(state, z)
@@ -118,7 +119,7 @@ def coupled_sweep(up, down, b, c, v, h, v2, h2, a, a2, e, z, candidate, state, c
                 v2[:] = candidate
                 wanted2 = False
             else:
-                rejected += 1
+                rejected2 += 1
     activate(up, c, v, e)
     uniforms(state, z)
     threshold(z, e, h)
@@ -126,7 +127,7 @@ def coupled_sweep(up, down, b, c, v, h, v2, h2, a, a2, e, z, candidate, state, c
     if not common:
         uniforms(state, z)
     threshold(z, e, h2)
-    return False, rejected, np.int64(wanted or wanted2)
+    return False, rejected, rejected2, np.int64(wanted or wanted2)
 
 
 @kernel
@@ -177,11 +178,11 @@ def couple(up, down, b, c, v0, states, lag, k, t_max, common, most, estimate, ta
                 add_statistics(up, c, v, e, 1.0, W[slot], B[slot], C[slot])
         t, met = lag, False
         while not met and t < t_max:
-            met, rejected, stopped = coupled_sweep(
+            met, rejected, rejected2, stopped = coupled_sweep(
                 up, down, b, c, v, h, v2, h2, a, a2, e, z, candidate, state, common, most
             )
             t += 1
-            counts[i, 0] += rejected
+            counts[i, 0] += rejected + rejected2
             counts[i, 2] += stopped
             if estimate and t == k:
                 add_statistics(up, c, v, e, 1.0, W[slot], B[slot], C[slot])
@@ -195,3 +196,87 @@ def couple(up, down, b, c, v0, states, lag, k, t_max, common, most, estimate, ta
             t += 1
             if t == k:
                 add_statistics(up, c, v, e, 1.0, W[slot], B[slot], C[slot])
+
+
+@kernel
+def watched(up, c, v, e, unit, sign, out):
+    """Add sign times five statistics to out: shares on of v and E[h|v], v_i, E[h_j|v], v_i E[h_j|v].
+
+    unit int64 (2,): i and j; e is work space.
+    """
+    activate(up, c, v, e)
+    on, on_h = 0.0, 0.0
+    for x in v:
+        on += f64(x)
+    for j in range(e.shape[0]):
+        e[j] = sigmoid(e[j])
+        on_h += f64(e[j])
+    i, j = unit[0], unit[1]
+    out[0] += sign * on / v.shape[0]
+    out[1] += sign * on_h / e.shape[0]
+    out[2] += sign * f64(v[i])
+    out[3] += sign * f64(e[j])
+    out[4] += sign * f64(v[i]) * f64(e[j])
+
+
+@kernel
+def follow(up, down, b, c, v0, states, lag, k, t_max, common, most, unit, times, sweeps, cursor,
+           v, h, v2, h2, tau, counts, plain, unbiased, distances):  # fmt: skip
+    """Go on with the pairs that ``couple`` runs, one after the other, by about so many sweeps.
+
+    Returns how many. cursor int64 (3,): pair under way, its t (0: not begun), next of ``times``; v, h and v2,
+    h2: its two chains. All are advanced in place; a beginning is ``lag`` sweeps at once. Of each pair: tau;
+    counts int64 (4,): rejected proposals of either chain, truncated, residual loops stopped; distances int32
+    (times,): Hamming distance of v and v2 at these sweeps, 0 from the meeting on; where lag is 1, plain and
+    unbiased float64 (5,): f(xi_k), and f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})].
+    """
+    m, n = up.shape
+    a, a2, e = np.empty(m, np.float32), np.empty(m, np.float32), np.empty(n, np.float32)
+    z, candidate = np.empty(max(m + 2, n), np.float32), np.empty(m, np.uint8)
+    used, estimate = 0, lag == 1
+    while used < sweeps and cursor[0] < v0.shape[0]:
+        i = cursor[0]
+        state, met = states[i], False
+        if cursor[1] == 0:
+            v[:] = v0[i]
+            activate(up, c, v, e)
+            uniforms(state, z)
+            threshold(z, e, h)
+            v2[:] = v
+            h2[:] = h
+            for _ in range(lag):
+                gibbs_sweep(up, down, b, c, v, h, a, e, z, state)
+            cursor[1], cursor[2] = lag, 0
+            used += lag
+        else:
+            met, rejected, rejected2, stopped = coupled_sweep(
+                up, down, b, c, v, h, v2, h2, a, a2, e, z, candidate, state, common, most
+            )
+            cursor[1] += 1
+            used += 1
+            counts[i, 0] += rejected
+            counts[i, 1] += rejected2
+            counts[i, 3] += stopped
+        t = cursor[1]
+        while cursor[2] < times.shape[0] and times[cursor[2]] <= t:
+            if times[cursor[2]] == t and not met:
+                for x in range(m):
+                    distances[i, cursor[2]] += np.int32(v[x] != v2[x])
+            cursor[2] += 1
+        if estimate and t == k:
+            watched(up, c, v, e, unit, 1.0, plain[i])
+            unbiased[i] += plain[i]
+        elif estimate and t > k and not met:
+            watched(up, c, v, e, unit, 1.0, unbiased[i])
+            watched(up, c, v2, e, unit, -1.0, unbiased[i])
+        if met or t >= t_max:
+            tau[i] = t
+            counts[i, 2] = not met
+            if estimate and t < k:  # met before k: f(xi_k) is all there is
+                after, after_h = v.copy(), h.copy()
+                for _ in range(k - t):
+                    gibbs_sweep(up, down, b, c, after, after_h, a, e, z, state)
+                watched(up, c, after, e, unit, 1.0, plain[i])
+                unbiased[i] += plain[i]
+            cursor[0], cursor[1] = i + 1, 0
+    return used

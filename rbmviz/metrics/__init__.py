@@ -6,6 +6,7 @@ from rbmviz.metrics.chain import (
     start_law,
     sweep_distances,
     sweep_law,
+    sweep_law_steps,
     total_variation,
     transition_matrix,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "stationary_law",
     "sweep_distances",
     "sweep_law",
+    "sweep_law_steps",
     "too_large",
     "total_variation",
     "transition_matrix",

@@ -1,6 +1,6 @@
 """The Gibbs chain of an enumerable model, exactly: transition matrix, law after t sweeps, total variation."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
@@ -15,14 +15,15 @@ MOST_MATRIX = 34
 MOST_LAW = 32
 """Most n_visible + n_hidden of a law that is followed: about a second a sweep, on one core."""
 
-ROWS = 4096
+ROWS = 1024
+"""States of one step."""
 
 
 def _product_law(p: np.ndarray) -> np.ndarray:
     """Return the law of independent bits of means p (rows, n), float64 (rows, 2^n); first unit slowest."""
     law = np.ones((len(p), 1))
-    for mean in p.T:
-        law = (law[:, :, None] * np.stack([1 - mean, mean], axis=1)[:, None, :]).reshape(len(p), -1)
+    for mean in p.T[::-1]:
+        law = np.concatenate([law * (1 - mean)[:, None], law * mean[:, None]], axis=1)
     return law
 
 
@@ -63,8 +64,8 @@ def transition_matrix(rbm: RBM) -> np.ndarray:
     return matrix
 
 
-def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """Return the law of the layer that W (from, to) leads to, given that of the layer it leads from.
+def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> Generator[None, None, np.ndarray]:
+    """Return, in steps, the law of the layer that W (from, to) leads to, given that of the other layer.
 
     Given one layer the units of the other are independent, so that the matrix is a product of one of its
     first half of units and one of its second half, and is never made.
@@ -74,11 +75,28 @@ def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> np.ndarray:
     for where, x in _blocks(len(W)):
         p = sigmoid(x @ W + bias)
         out += (_product_law(p[:, :half]) * law[where, None]).T @ _product_law(p[:, half:])
+        yield
     return out.ravel()
 
 
 def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
     """Return the law of v one Gibbs sweep later, float64 (2^n_visible,), given the law of v now.
+
+    Raises
+    ------
+    BadInput
+        Where the law does not fit the model, or n_visible + n_hidden is above 32.
+    """
+    steps = sweep_law_steps(rbm, law)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarray]:
+    """Return what ``sweep_law`` does, in steps of some milliseconds: for a page that must stay alive.
 
     Raises
     ------
@@ -95,7 +113,7 @@ def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
     if law.shape != (2**m,):
         raise BadInput(f"The law has shape {law.shape}; {m} visible units ask for ({2**m},).")
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
-    return _half_sweep(_half_sweep(law, W, c), W.T, b)
+    return (yield from _half_sweep((yield from _half_sweep(law, W, c)), W.T, b))
 
 
 def start_law(v0: np.ndarray) -> np.ndarray:

@@ -1,9 +1,11 @@
 """Runs that live while somebody watches: one worker thread a run, immutable snapshots out, commands in.
 
 Between the algorithms and any face (page, command line, notebook); knows no Streamlit. A plan says what a
-run is made of: ``Sampling`` of a model, a walk over the ``Landscape`` of a small one, ``Training`` on data.
+run is made of: ``Sampling`` of a model, a walk over the ``Landscape`` of a small one, ``Training`` on data,
+``Coupling`` of two chains.
 """
 
+from rbmviz.session.coupling import Coupling, CouplingPlan, CouplingRun, CouplingSnapshot, Results, random_rbm
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSnapshot, Terrain
 from rbmviz.session.race import Panel, Race
 from rbmviz.session.recorder import Record, replay
@@ -14,6 +16,10 @@ from rbmviz.session.warm import warm_up
 from rbmviz.session.worker import Worker
 
 __all__ = [
+    "Coupling",
+    "CouplingPlan",
+    "CouplingRun",
+    "CouplingSnapshot",
     "Frames",
     "LandscapePlan",
     "LandscapeRun",
@@ -24,6 +30,7 @@ __all__ = [
     "Point",
     "Race",
     "Record",
+    "Results",
     "SamplingPlan",
     "SamplingRun",
     "SamplingSnapshot",
@@ -35,6 +42,7 @@ __all__ = [
     "TrainingRun",
     "TrainingSnapshot",
     "Worker",
+    "random_rbm",
     "replay",
     "warm_up",
 ]

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from rbmviz.coupling import PairStream
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, ais_log_z
 from rbmviz.rbm import RBM, Model
@@ -12,7 +13,7 @@ from rbmviz.trainers import list_trainers, make_trainer
 
 
 def warm_up() -> float:
-    """Run every sampler, trainer and live metric once on a toy model; return the seconds it took.
+    """Run every sampler, trainer, coupling and live metric once on a toy model; return the seconds it took.
 
     Compiled kernels go into the cache folder, so only the first call on a machine takes long.
     """
@@ -30,4 +31,5 @@ def warm_up() -> float:
     for name in list_trainers():
         trainer = make_trainer(name, batch_size=2)
         trainer.step(trainer.init(rbm, rows, 0), 1)
+    PairStream(rbm, lambda block: rows, "rbm", 3).advance(1)
     return time.perf_counter() - begin

@@ -1,0 +1,336 @@
+"""Charts, pictures and files of the Coupling page: pure functions, nothing of Streamlit."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from PIL import Image, ImageDraw, ImageFont
+
+from app.views import GREY, colour, live_spec
+from rbmviz.coupling import STATISTICS
+from rbmviz.session import Coupling, CouplingPlan, CouplingSnapshot, Results
+from rbmviz.session.coupling import Counted
+
+NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1"}
+EXACT = "exact"
+COLUMNS = ("series", "x", "value", "low", "high")
+POINTS = 60
+HEIGHT = 300
+
+Rows = list[dict[str, Any]]
+Chart = tuple[pd.DataFrame, dict[str, Any]]
+
+STYLES = {
+    "Algorithm 3": (colour("rbm"), [1, 0]),
+    "Algorithm 1": (colour("general"), [6, 3]),
+    "UCD, algorithm 3": (colour("rbm"), [1, 0]),
+    "UCD, algorithm 1": (colour("general"), [6, 3]),
+    "CD": (colour("cd"), [2, 2]),
+    EXACT: (GREY, [1, 0]),
+}
+"""Colour and dashes of what the charts show: never told apart by the colour alone."""
+
+
+def style(series: str) -> tuple[str, list[int]]:
+    """Return colour and dashes of a series; CD-1, CD-2, ... are all CD."""
+    return STYLES["CD" if series.startswith("CD-") else series]
+
+
+def tau_rows(pairs: Sequence[Counted]) -> Rows:
+    """Return the histogram of stopping times: bins from x to x2, and one behind for pairs cut off."""
+    rows = []
+    for counted in pairs:
+        edges, shares = counted.tau_shares()
+        name = NAMES[counted.algorithm]
+        bins = [
+            (low, high, share, f"τ = {low}" if high == low + 1 else f"τ from {low:,} to {high - 1:,}")
+            for low, high, share in zip(edges, edges[1:], shares, strict=False)
+        ]
+        cut = f"not met in {counted.max_sweeps:,} sweeps"
+        bins.append((edges[-1] * 1.1, edges[-1] * 1.6, counted.truncated_share, cut))
+        for low, high, share, label in bins:
+            # Bars of the two algorithms side by side in a bin, a little apart from the next bin's.
+            middle, end = (low * (high / low) ** part for part in (0.46, 0.92))
+            x, x2 = (low, middle) if counted.algorithm == "rbm" else (middle, end)
+            rows.append({"series": name, "x": x, "x2": x2, "value": share, "label": label})
+    return rows
+
+
+def tau_chart(pairs: Sequence[Counted], log: bool) -> Chart:
+    """Return the chart of stopping times."""
+    rows = tau_rows(pairs)
+    floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
+    data = pd.DataFrame(rows, columns=["series", "x", "x2", "value", "label"])
+    data = data[data["value"] > 0].assign(floor=floor)
+    names = [NAMES[counted.algorithm] for counted in pairs]
+    bars = (
+        alt.Chart(alt.NamedData("curves"))
+        .mark_rect(clip=True)
+        .encode(
+            x=alt.X("x:Q", title="Stopping time τ (sweeps)", scale=alt.Scale(type="log", nice=False)).axis(
+                format="~s", grid=False, tickCount=6
+            ),
+            x2="x2:Q",
+            y=alt.Y("value:Q", title="Share of pairs", scale=alt.Scale(type="log" if log else "linear")).axis(
+                format="~%", tickCount=5
+            ),
+            y2="floor:Q",
+            color=_colour(names, "square"),
+            tooltip=[
+                alt.Tooltip("series:N", title="Coupling"),
+                alt.Tooltip("label:N", title="Pairs with"),
+                alt.Tooltip("value:Q", title="Share", format=".3~%"),
+            ],
+        )
+    )
+    return data, live_spec([bars], HEIGHT)
+
+
+def rejected_rows(pairs: Sequence[Counted]) -> Rows:
+    """Return shares of pairs by refused proposals of either chain."""
+    rows = []
+    for counted in pairs:
+        edges, shares = counted.rejected_shares()
+        for low, high, both in zip(edges, edges[1:], shares, strict=False):
+            label = f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}"
+            rows += [
+                {
+                    "series": NAMES[counted.algorithm],
+                    "chain": chain,
+                    "x": label,
+                    "order": low,
+                    "value": value,
+                }
+                for chain, value in zip(("ξ", "η"), both, strict=True)
+            ]
+    return rows
+
+
+def rejected_chart(pairs: Sequence[Counted]) -> Chart:
+    """Return the chart of refused proposals a chain."""
+    rows = [row | {"who": f"{row['series']}, {row['chain']}"} for row in rejected_rows(pairs)]
+    data = pd.DataFrame(rows, columns=["series", "chain", "x", "order", "value", "who"])
+    names = [NAMES[counted.algorithm] for counted in pairs]
+    bars = (
+        alt.Chart(alt.NamedData("curves"))
+        .mark_bar()
+        .encode(
+            x=alt.X("x:N", title="Rejected proposals of a chain", sort=alt.SortField("order")).axis(
+                labelAngle=0, grid=False
+            ),
+            xOffset=alt.XOffset("who:N", sort=[f"{name}, {chain}" for name in names for chain in "ξη"]),
+            y=alt.Y("value:Q", title="Share of pairs").axis(format="~%", tickCount=5),
+            color=_colour(names, "square"),
+            opacity=alt.Opacity("chain:N", scale=alt.Scale(domain=["ξ", "η"], range=[0.45, 1.0])).legend(
+                orient="top", title=None, symbolType="square"
+            ),
+            tooltip=[
+                alt.Tooltip("who:N", title="Chain"),
+                alt.Tooltip("x:N", title="Rejected proposals"),
+                alt.Tooltip("value:Q", title="Share of pairs", format=".3~%"),
+            ],
+        )
+    )
+    return data, live_spec([bars], HEIGHT)
+
+
+def distance_rows(pairs: Sequence[Counted]) -> Rows:
+    """Return mean and middle 80 % of the Hamming distance of all pairs over time."""
+    rows = []
+    for counted in pairs:
+        if counted.n:
+            low, high = counted.distance_quantiles((0.1, 0.9)).T
+            rows += _rows(NAMES[counted.algorithm], counted.times, counted.mean_distance(), low, high)
+    return rows
+
+
+def bound_rows(results: Results, log: bool = False) -> Rows:
+    """Return the bound on the total variation distance with two standard errors, and the exact curve."""
+    rows: Rows = []
+    last = max([20, *(int(c.tau.max()) for c in results.lagged if c.n)])
+    times = np.unique(np.rint(np.geomspace(1, last, POINTS)).astype(int))
+    times = np.array([0, *times])
+    if len(results.exact):
+        known = times[times < len(results.exact)]
+        exact = results.exact[known]
+        rows += _rows(EXACT, known, exact, exact, exact)
+    for counted in results.lagged:
+        if counted.n:
+            bound, error = counted.bound(times)
+            low, high = np.maximum(bound - 2 * error, 0), np.minimum(bound + 2 * error, 1)
+            rows += _rows(NAMES[counted.algorithm], times, np.minimum(bound, 1), np.minimum(low, 1), high)
+    if log:
+        least = min([row["value"] for row in rows if row["value"] > 0], default=1e-4)
+        rows = [row | {"low": max(row["low"], least / 2)} for row in rows if row["value"] > 0]
+    return rows
+
+
+def estimate_rows(results: Results, statistic: str) -> Rows:
+    """Return the running estimates of one statistic with two standard errors, and its exact value."""
+    rows: Rows = []
+    most = 10
+    for counted in results.pairs:
+        unbiased, plain = counted.running(statistic)
+        shown = {f"UCD, {NAMES[counted.algorithm].lower()}": unbiased}
+        if counted.algorithm == "rbm":  # CD-k needs one chain only: both would be the same
+            shown[f"CD-{counted.k}"] = plain
+        for name, running in shown.items():
+            late = running.pairs >= 10
+            pairs, mean, error = (x[late] for x in running)
+            rows += _rows(name, pairs, mean, mean - 2 * error, mean + 2 * error)
+            most = max([most, *pairs])
+    if results.truth is not None:
+        value = np.full(2, results.truth[STATISTICS.index(statistic)])
+        rows += _rows(EXACT, np.array([10, most]), value, value, value)
+    return rows
+
+
+def _rows(series: str, *columns: np.ndarray) -> Rows:
+    return [
+        dict(zip(COLUMNS, (series, *(float(y) for y in values)), strict=True))
+        for values in zip(*columns, strict=True)
+    ]
+
+
+def line_chart(
+    rows: Rows,
+    names: Sequence[str],
+    x: str,
+    y: str,
+    *,
+    kind: Literal["log", "symlog"] = "log",
+    log: bool = False,
+    domain: tuple[float, float] | None = None,
+) -> Chart:
+    """Return the chart of lines with bands.
+
+    names : all series that may come, in order, so that the spec stays as they do
+    domain : of y; without it the curves say
+    x, y : titles; kind : scale of x, "log" or "symlog" (which has a zero)
+    """
+    across = alt.X("x:Q", title=x, scale=alt.Scale(type=kind, nice=False))
+    across = across.axis(format="~s", grid=False, tickCount=6)
+    if kind == "symlog":
+        across = across.axis(
+            format="~s", grid=False, values=[0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000]
+        )
+    up = alt.Scale(type="log") if log else alt.Scale(zero=False, domain=domain or alt.Undefined)
+    base = alt.Chart(alt.NamedData("curves"))
+    dashes = alt.Scale(domain=list(names), range=[style(name)[1] for name in names])
+    band = base.mark_area(opacity=0.2, clip=True).encode(
+        x=across, y=alt.Y("low:Q", title=y, scale=up), y2="high:Q", color=_colour(names, "stroke")
+    )
+    line = base.mark_line(strokeWidth=2, clip=True).encode(
+        x=across,
+        y=alt.Y("value:Q", title=y, scale=up),
+        color=_colour(names, "stroke"),
+        strokeDash=alt.StrokeDash("series:N", title=None, sort=list(names), scale=dashes),
+        tooltip=[
+            alt.Tooltip("series:N", title="Curve"),
+            alt.Tooltip("x:Q", title=x, format=",.0f"),
+            alt.Tooltip("value:Q", title=y, format=".4~g"),
+            alt.Tooltip("low:Q", title="Band from", format=".4~g"),
+            alt.Tooltip("high:Q", title="to", format=".4~g"),
+        ],
+    )
+    return pd.DataFrame(rows, columns=list(COLUMNS)), live_spec([band, line], HEIGHT)
+
+
+def _range(names: Sequence[str]) -> alt.Scale:
+    return alt.Scale(domain=list(names), range=[style(name)[0] for name in names])
+
+
+def _colour(names: Sequence[str], symbol: str) -> alt.Color:
+    legend = alt.Legend(
+        orient="top", symbolType=symbol, symbolOpacity=1, symbolStrokeWidth=3, labelLimit=200, columns=4
+    )
+    return alt.Color("series:N", title=None, sort=list(names), scale=_range(names)).legend(legend)
+
+
+# Files
+
+
+def pairs_csv(results: Results) -> bytes:
+    """Return every pair that has been counted, one a row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    estimates = [f"{kind} {name}" for kind in ("UCD", "CD") for name in STATISTICS]
+    writer.writerow(
+        ("algorithm", "lag", "k", "pair", "tau", "truncated", "rejected_xi", "rejected_eta", *estimates)
+    )
+    for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):
+        for p in range(counted.n):
+            row: list[Any] = [counted.algorithm, counted.lag, counted.k, p, counted.tau[p]]
+            row += [int(counted.truncated[p]), *counted.rejected[p]]
+            row += [*counted.unbiased[p], *counted.plain[p]] if counted.lag == 1 else [""] * len(estimates)
+            writer.writerow(row)
+    return text.getvalue().encode()
+
+
+def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
+    """Return the points of all charts, one a row."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ("chart", *COLUMNS, "x2", "chain", "label"), extrasaction="ignore")
+    writer.writeheader()
+    for chart, rows in charts:
+        writer.writerows({"chart": chart} | row for row in rows)
+    return text.getvalue().encode()
+
+
+def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
+    """Return the pairs on show as PNG: black on white, pixels that differ in colour."""
+    zoom = max(1, 220 // max(shape))
+    height, width = shape[0] * zoom, shape[1] * zoom
+    gap, header = 16, 52
+    sheet = Image.new("RGB", (2 * (2 * width + 3 * gap), header + height + gap), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
+    strong = np.array(tuple(int(highlight[i : i + 2], 16) for i in (1, 3, 5)))
+    pale = (255 - (255 - strong) * 0.35).astype(int)
+    for lane, drawn in enumerate(shown.drawn):
+        left = lane * (2 * width + 3 * gap) + gap
+        v, v2 = (np.unpackbits(x, count=shown.n_visible) for x in (drawn.v, drawn.v2))
+        state = "met" if drawn.met else "given up" if drawn.truncated else f"{int((v != v2).sum())} differ"
+        title = f"{NAMES[drawn.algorithm]}: pair {drawn.pair + 1}, sweep {drawn.t}, {state}"
+        draw.text((left, 8), title, fill="black", font=font)
+        for i, (name, x) in enumerate((("xi", v), ("eta", v2))):
+            cells = np.full((shape[0] * shape[1], 3), 255)
+            cells[: len(x)] = np.where(x[:, None] == 1, 0, 235)
+            differs = np.flatnonzero(v != v2)
+            cells[differs] = np.where(x[differs, None] == 1, strong, pale)
+            image = Image.fromarray(cells.reshape(*shape, 3).astype(np.uint8))
+            at = left + i * (width + gap)
+            draw.text((at, 30), name, fill="black", font=font)
+            sheet.paste(image.resize((width, height), Image.Resampling.NEAREST), (at, header))
+    content = io.BytesIO()
+    sheet.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+def snippet(model_name: str, plan: CouplingPlan, coupling: Coupling) -> str:
+    """Return Python code that repeats the first pairs of the page."""
+    m, n = plan.rbm.W.shape
+    lines = [
+        "import rbmviz",
+        "from rbmviz import rng",
+        "from rbmviz.session import CouplingPlan, random_rbm",
+        "",
+    ]
+    if model_name == "random":
+        lines.append(f"rbm = random_rbm({m}, {n}, seed={plan.seed})")
+    else:
+        lines.append(f'rbm = rbmviz.load_model("{model_name}").rbm')
+    data = "None" if plan.dataset is None else f'rbmviz.load_dataset("{plan.dataset.name}")'
+    lines += [
+        f"starts = CouplingPlan(rbm, {data}, seed={plan.seed}).starts(0)",
+        f"scale = {coupling.scale!r}",
+        "rbm = rbmviz.RBM(scale * rbm.W, scale * rbm.b, scale * rbm.c)",
+        f'seed = rng.child({plan.seed}, "pairs", 0)',
+        'for algorithm in ("rbm", "general"):',
+        f"    pairs = rbmviz.couple(rbm, starts, algorithm, max_sweeps={coupling.max_sweeps}, seed=seed)",
+        "    print(algorithm, pairs.tau[:10], pairs.truncated.mean())",
+    ]
+    return "\n".join(lines)

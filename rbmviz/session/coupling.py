@@ -1,0 +1,468 @@
+"""Coupled chains to watch: one pair of each algorithm on show, many more counted behind it."""
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.coupling import ALGORITHMS, BLOCK, MOST_PAIRS, STATISTICS, Algorithm, PairStream, tv_bound
+from rbmviz.datasets import Dataset
+from rbmviz.knobs import check_all, knob
+from rbmviz.metrics import model_statistics, probabilities, start_law, sweep_law_steps, total_variation
+from rbmviz.rbm import RBM, Statistics
+from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.session.training import ENUMERABLE
+from rbmviz.session.worker import CHUNK_SECONDS
+
+MOST_LAW = 32
+"""Models of at most so many units in all have their exact total variation computed: a second a sweep."""
+
+CLOSE = 1e-4
+"""The exact curve ends at this distance."""
+
+FIRST_PAIRS = 200
+"""Pairs that are counted even while the run is paused, so that no chart stays empty."""
+
+EXACT_SHARE = 4
+"""Time given to the exact curve for each second given to a stream: it has nothing to show before."""
+
+MOST_STEPS = 300
+"""Points of the path of a pair; when there are more, every second one goes."""
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Two Gibbs chains of one model, the first a sweep ahead, drawn jointly so that they meet.
+
+    Each of them alone is an exact Gibbs chain; once they are equal they stay so. The general way (algorithm
+    1) and the one for RBMs (algorithm 3) meet at the next sweep equally often; where they do not, algorithm 3
+    lets both draw from the same random numbers, so that they come near each other.
+    """
+
+    name: ClassVar[str] = "coupling"
+    label: ClassVar[str] = "Coupled chains"
+    paper: ClassVar[str] = "Qiu, Zhang, Wang 2020 (unbiased CD), algorithms 1 and 3"
+
+    scale: float = knob(
+        1.0,
+        0.01,
+        3,
+        scale="log",
+        live=False,
+        label="Scale of the parameters",
+        help="All weights and biases times this number: the larger they are, the later the chains meet.",
+    )
+    max_sweeps: int = knob(
+        1000,
+        10,
+        100_000,
+        scale="log",
+        live=False,
+        label="Give up after",
+        unit="sweeps",
+        help="Pairs that have not met by then are cut off and counted: what they tell is biased.",
+    )
+
+    def __post_init__(self) -> None:
+        check_all(self)
+
+
+class Ended(NamedTuple):
+    """A pair that was on show: its number, stopping time, whether it was cut off, last states, path."""
+
+    pair: int
+    tau: int
+    truncated: bool
+    v: np.ndarray
+    v2: np.ndarray
+    path: tuple[int, ...]
+    stride: int
+
+
+class Drawn(NamedTuple):
+    """The pair on show: its number, sweeps so far, states, distances.
+
+    t : int
+        Sweeps of the first chain.
+    v, v2 : uint8 (ceil(n_visible / 8),), bits packed: xi_t and eta_{t-1}.
+    path : Hamming distances at t = 1, 1 + stride, ...
+    met, truncated : bool
+        Whether this is its last sweep; the next step begins another pair.
+    ended : Ended or None
+        The last pair that has ended, maybe this one.
+    counted : Counted
+        Of the pairs counted behind it, those that have ended.
+    """
+
+    algorithm: Algorithm
+    pair: int
+    t: int
+    v: np.ndarray
+    v2: np.ndarray
+    path: tuple[int, ...]
+    stride: int
+    met: bool
+    truncated: bool
+    ended: Ended | None
+    counted: "Counted"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CouplingSnapshot(Snapshot):
+    """Coupled chains at one moment; a step is one sweep of the pair that each algorithm has on show."""
+
+    algorithm: Coupling
+    n_visible: int
+    drawn: tuple[Drawn, ...]
+
+
+class Running(NamedTuple):
+    """An estimate and its standard error after so many pairs, int64 and float64 (points,)."""
+
+    pairs: np.ndarray
+    mean: np.ndarray
+    std_error: np.ndarray
+
+
+class Counted(NamedTuple):
+    """Pairs of one algorithm that have ended, in order; see PairStream for the arrays."""
+
+    algorithm: Algorithm
+    lag: int
+    k: int
+    max_sweeps: int
+    n: int
+    tau: np.ndarray
+    rejected: np.ndarray
+    truncated: np.ndarray
+    stopped: int
+    plain: np.ndarray
+    unbiased: np.ndarray
+    times: np.ndarray
+    distances: np.ndarray
+
+    @property
+    def truncated_share(self) -> float:
+        """Share of the pairs that had not met at max_sweeps."""
+        return float(self.truncated.mean()) if self.n else 0.0
+
+    @property
+    def tau_mean(self) -> float:
+        """Mean stopping time; too small where pairs were cut off."""
+        return float(self.tau.mean()) if self.n else float("nan")
+
+    @property
+    def rejected_mean(self) -> tuple[float, float]:
+        """Refused proposals of the first and of the second chain, a pair."""
+        first, second = self.rejected.mean(axis=0) if self.n else (float("nan"), float("nan"))
+        return float(first), float(second)
+
+    def tau_shares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return edges (bins + 1,) and shares (bins,) of the stopping times of pairs that have met.
+
+        Bins hold whole numbers from one edge to below the next and widen with the sweeps; the shares and
+        ``truncated_share`` add up to 1.
+        """
+        edges = np.unique(np.rint(np.geomspace(2, self.max_sweeps + 1, 30)).astype(np.int64))
+        counts = np.histogram(self.tau[~self.truncated], edges)[0]
+        return edges, counts / max(self.n, 1)
+
+    def rejected_shares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return edges (bins + 1,): 0, 1, 2, 4, 8, ..., and the shares (bins, 2) of either chain."""
+        most = int(self.rejected.max()) if self.n else 0
+        edges = np.array([0, *(2 ** np.arange(max(most, 7).bit_length() + 1))])
+        counts = [np.histogram(chain, edges)[0] for chain in self.rejected.T]
+        return edges, np.transpose(counts) / max(self.n, 1)
+
+    def distance_quantiles(self, shares: tuple[float, ...]) -> np.ndarray:
+        """Return quantiles of the Hamming distance at ``times``, int64 (times, shares); met pairs have 0."""
+        below = self.distances.cumsum(axis=1)
+        wanted = np.array(shares) * max(self.n, 1)
+        return np.array([np.searchsorted(row, wanted) for row in below]).reshape(len(self.times), -1)
+
+    def mean_distance(self) -> np.ndarray:
+        """Return the mean Hamming distance at ``times``, float64 (times,)."""
+        return self.distances @ np.arange(self.distances.shape[1]) / max(self.n, 1)
+
+    def bound(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bound on the total variation distance after t sweeps, and its standard error."""
+        return tv_bound(self.tau, self.lag, t)
+
+    def running(self, statistic: str) -> tuple[Running, Running]:
+        """Return UCD's estimate of one of STATISTICS, and that of CD-k, after the first 2, 3, ... pairs."""
+        at = np.unique(np.rint(np.geomspace(2, max(self.n, 2), 80)).astype(np.int64))
+        at = at[at <= self.n]
+        return _running(self.unbiased, statistic, at), _running(self.plain, statistic, at)
+
+
+def _running(values: np.ndarray, statistic: str, at: np.ndarray) -> Running:
+    x = values[:, STATISTICS.index(statistic)]
+    mean, square = (np.cumsum(y)[at - 1] / at for y in (x, x**2))
+    return Running(at, mean, np.sqrt(np.maximum(square - mean**2, 0) / (at - 1)))
+
+
+class Results(NamedTuple):
+    """What the pairs have told so far.
+
+    Parameters
+    ----------
+    pairs : tuple of Counted, one an algorithm, lag 1
+    lagged : tuple of Counted, with the lag asked for
+    unit : (int, int)
+        Visible and hidden unit that STATISTICS speak of: those of the largest weight.
+    truth : tuple of float or None
+        Exact values of STATISTICS; None where the model is too large to enumerate.
+    exact : float64 (sweeps + 1,)
+        Exact total variation distance after 0, 1, ... sweeps, as far as known; empty where it cannot be.
+    """
+
+    pairs: tuple[Counted, ...]
+    lagged: tuple[Counted, ...]
+    unit: tuple[int, int]
+    truth: tuple[float, ...] | None
+    exact: np.ndarray
+
+
+class CouplingPlan(NamedTuple):
+    """Plan of a run of coupled chains, and what a race of one shares.
+
+    rbm: at scale 1; dataset that the pairs start at, each at a training example (None: at random bits);
+    seed: same seed, same pairs.
+    """
+
+    rbm: RBM
+    dataset: Dataset | None = None
+    seed: int = 0
+
+    def plan(self) -> "CouplingPlan":
+        """Return the plan of each run."""
+        return self
+
+    def run(self, number: int, algorithm: Coupling) -> "CouplingRun":
+        """Return the ``number``-th run of a worker."""
+        return CouplingRun(number, self, algorithm)
+
+    def starts(self, block: int) -> np.ndarray:
+        """Return where the pairs of a block start, uint8 (BLOCK, n_visible); the same for both algorithms."""
+        g = rng.generator(self.seed, "starts", block)
+        if self.dataset is None:
+            return g.integers(0, 2, (BLOCK, self.rbm.n_visible), dtype=np.uint8)
+        return self.dataset.train[g.integers(len(self.dataset.train), size=BLOCK)]
+
+    def start_law(self) -> np.ndarray:
+        """Return the law of a start, float64 (2^n_visible,)."""
+        if self.dataset is None:
+            return np.full(2**self.rbm.n_visible, 0.5**self.rbm.n_visible)
+        return start_law(self.dataset.train)
+
+
+def random_rbm(n_visible: int, n_hidden: int, seed: int) -> RBM:
+    """Return a model with all parameters N(0, 1); scaled by SD it is that of UCD, appendix A.2."""
+    g = rng.generator(seed, "model")
+    W, b, c = g.normal(0, 1, (n_visible, n_hidden)), g.normal(0, 1, n_visible), g.normal(0, 1, n_hidden)
+    return RBM(W, b, c)
+
+
+class Show:
+    """The pair of one algorithm that is drawn, sweep by sweep."""
+
+    def __init__(self, stream: PairStream) -> None:
+        self.stream = stream
+        self.ended: Ended | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._path: list[int] = []
+        self._stride, self._t = 1, 0
+
+    def sweep(self) -> None:
+        """Move by one sweep; the one after a meeting begins the next pair."""
+        stream, before = self.stream, self.stream.finished
+        if stream.t == 0:
+            self._begin()
+        stream.advance(1)
+        self._t += 1
+        if (self._t - 1) % self._stride == 0:
+            self._path.append(int((stream.v != stream.v2).sum()))
+        if len(self._path) > MOST_STEPS:
+            self._path, self._stride = self._path[::2], 2 * self._stride
+        if stream.finished > before:
+            v, v2 = np.packbits(stream.v), np.packbits(stream.v2)
+            truncated = bool(stream.truncated[before])
+            self.ended = Ended(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
+
+    def drawn(self, counted: Counted) -> Drawn:
+        """Return what there is to see."""
+        stream, over = self.stream, self._t > 0 and self.stream.t == 0
+        return Drawn(
+            algorithm=stream.algorithm,
+            pair=stream.finished - over,
+            t=self._t,
+            v=np.packbits(stream.v),
+            v2=np.packbits(stream.v2),
+            path=tuple(self._path),
+            stride=self._stride,
+            met=over and not (self.ended is not None and self.ended.truncated),
+            truncated=over and self.ended is not None and self.ended.truncated,
+            ended=self.ended,
+            counted=counted,
+        )
+
+
+Key = tuple[Algorithm, int, int]
+
+
+class CouplingRun:
+    """A pair of each algorithm on show, in step, and streams of pairs that are counted behind them."""
+
+    def __init__(self, number: int, plan: CouplingPlan, coupling: Coupling) -> None:
+        self.number, self.plan, self.algorithm = number, plan, coupling
+        self.n, self.seconds, self.chunk, self.prepared = 0, 0.0, 1, False
+        self._lag, self._k = 1, 1
+        self._shows: tuple[Show, ...] = ()
+        self._streams: dict[Key, PairStream] = {}  # grows with the lags that are asked for
+        self._spent: dict[Key | str, float] = {}
+        self._speed: dict[Key, float] = {}
+        self._exact: list[float] = []
+        self._work: Generator[None, None, None] | None = None
+
+    def prepare(self) -> None:
+        """Make the chains; compile the kernels outside the run's own clock."""
+        base, scale = self.plan.rbm, self.algorithm.scale
+        self.rbm = rbm = RBM(scale * base.W, scale * base.b, scale * base.c)
+        i, j = np.unravel_index(np.abs(base.W).argmax(), base.W.shape)
+        self.unit = int(i), int(j)
+        self._stream("rbm", 1, 1).advance(1)
+        self._shows = tuple(Show(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
+        self._want()
+        self._truth = self._enumerated() if min(rbm.W.shape) <= ENUMERABLE else None
+        if sum(rbm.W.shape) <= MOST_LAW and rbm.n_visible <= 20:
+            self._work = self._follow_law()
+        self.prepared = True
+
+    def _stream(self, algorithm: Algorithm, lag: int, k: int) -> PairStream:
+        most = max(self.algorithm.max_sweeps, lag + 1)
+        times = np.unique(np.rint(np.geomspace(lag, most, 48)).astype(np.int64))
+        plan, seed = self.plan, self.plan.seed
+        return PairStream(self.rbm, plan.starts, algorithm, most, lag, seed, k=k, unit=self.unit, times=times)
+
+    def _enumerated(self) -> tuple[float, ...]:
+        model: Statistics = model_statistics(self.rbm)
+        i, j = self.unit
+        values = model.b.mean(), model.c.mean(), model.b[i], model.c[j], model.W[i, j]
+        return tuple(float(x) for x in values)
+
+    def _follow_law(self) -> Generator[None, None, None]:
+        """Find the exact total variation distance, sweep after sweep."""
+        model, law = probabilities(self.rbm), self.plan.start_law()
+        while True:
+            self._exact.append(total_variation(law, model))
+            if self._exact[-1] < CLOSE or len(self._exact) > self.algorithm.max_sweeps:
+                return
+            yield
+            law = yield from sweep_law_steps(self.rbm, law)
+
+    def _keys(self) -> list[Key]:
+        """Return the streams that are wanted now; with lag 1 one stream serves both purposes."""
+        wanted = [(a, 1, self._k) for a in ALGORITHMS]
+        return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
+
+    def _want(self) -> None:
+        for key in self._keys():
+            if key not in self._streams:
+                self._streams[key] = self._stream(*key)
+                # A new stream begins level with the others: it neither waits nor takes all the time.
+                self._spent[key] = min((self._spent[k] for k in self._streams if k != key), default=0.0)
+
+    def results(self, lag: int = 1, k: int = 1) -> Results | None:
+        """Return what the pairs have told so far, and count those of this lag and this k from now on."""
+        self._lag, self._k = lag, k
+        if not self.prepared:
+            return None
+        self._want()
+        return Results(
+            tuple(self._counted((a, 1, k)) for a in ALGORITHMS),
+            tuple(self._counted((a, lag, k if lag == 1 else 1)) for a in ALGORITHMS),
+            self.unit,
+            self._truth,
+            np.array(self._exact),
+        )
+
+    def _counted(self, key: Key) -> Counted:
+        s = self._streams[key]
+        n = s.finished
+        # Rows of pairs that have ended never change; the counts of distances do.
+        return Counted(
+            s.algorithm, s.lag, s.k, s.max_sweeps, n, s.tau[:n], s.rejected[:n], s.truncated[:n], s.stopped,
+            s.plain[:n], s.unbiased[:n], s.times, s.distances.copy(),
+        )  # fmt: skip
+
+    def most(self) -> int:
+        """Return the most sweeps of the next chunk: about CHUNK_SECONDS."""
+        return self.chunk
+
+    def advance(self, n: int) -> int:
+        """Do n sweeps of the pairs on show, and count others for as long."""
+        begin = time.perf_counter()
+        for _ in range(n):
+            for show in self._shows:
+                show.sweep()
+        spent = time.perf_counter() - begin
+        self.seconds += spent
+        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        self._count(spent, MOST_PAIRS)
+        return n
+
+    def keep(self, made: int) -> None:
+        """Count what advance has made."""
+        self.n += made
+
+    def turn(self, algorithm: Coupling) -> None:
+        """Take other values of live knobs: there are none."""
+        self.algorithm = algorithm
+
+    def idle(self, paused: bool) -> bool:
+        """Count pairs while the pace allows no sweep; while paused only until there is something to show."""
+        return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MOST_PAIRS)
+
+    def _count(self, seconds: float, most: int) -> bool:
+        """Work so long for what has had the least time; False where everything has enough pairs."""
+        end = time.perf_counter() + seconds
+        worked = False
+        while (begin := time.perf_counter()) < end:
+            open_ = [key for key in self._keys() if self._streams[key].finished < most]
+            exact = self._work is not None and (most > FIRST_PAIRS or len(self._exact) < 50)
+            if exact and (not open_ or self._spent.get("exact", 0.0) < min(self._spent[k] for k in open_)):
+                if next(self._work, self) is self:  # type: ignore[arg-type]
+                    self._work = None
+                self._spent["exact"] = (
+                    self._spent.get("exact", 0.0) + (time.perf_counter() - begin) / EXACT_SHARE
+                )
+            elif open_:
+                key = min(open_, key=self._spent.__getitem__)
+                sweeps = max(int(self._speed.get(key, 0) * (end - begin)), 1)
+                used = self._streams[key].advance(sweeps)
+                spent = time.perf_counter() - begin
+                self._spent[key] += spent
+                self._speed[key] = min(used / spent, 2 * self._speed.get(key, 0) + 100)
+            else:
+                break
+            worked = True
+        return worked
+
+    def snapshot(self, status: Status) -> CouplingSnapshot:
+        """Return what there is to see."""
+        return CouplingSnapshot(
+            status=status,
+            run=self.number,
+            n=self.n,
+            seconds=self.seconds,
+            algorithm=self.algorithm,
+            n_visible=self.plan.rbm.n_visible,
+            drawn=tuple(
+                show.drawn(self._counted((show.stream.algorithm, 1, self._k))) for show in self._shows
+            ),
+        )

@@ -1,0 +1,92 @@
+"""The Coupling page as its users meet it."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+LANES = "[...panels[0].querySelectorAll('.lane')]"
+
+
+def lanes(page, expression):
+    return page.ask(f"{LANES}.map(lane => {expression})")
+
+
+def figures(page, name):
+    return lanes(
+        page, f"lane.querySelector(`dd[data-number=${{lane.dataset.algorithm}}-{name}]`).textContent"
+    )
+
+
+def test_pairs_meet_and_the_scale_acts(live):
+    page = live().open("coupling?coupling_speed=30")
+    before = page.pictures()
+    page.until(f"{LANES}.every(lane => lane.querySelector('dd').textContent.match(/[0-9]/))")
+    page.until(f"{LANES}.some(lane => lane.classList.contains('met'))")
+    assert page.pictures() != before
+    badges = lanes(page, "lane.classList.contains('met') && lane.querySelector('.badge').textContent")
+    assert all(badge.startswith("met: τ = ") for badge in badges if badge)
+    page.until(f"{LANES}.every(lane => Number(lane.dataset.pair) > 1)")
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(4).wait_for()
+    page.page.get_by_text("The grey curve is exact").wait_for()
+    # Hardly any weights: all pairs meet at once. The panel is not built anew.
+    slow = [float(x) for x in figures(page, "tau")]
+    page.ask("panels[0].mark = 'the same element'")
+    page.set_knob(0, "scale", 0.05, commit=False)
+    page.until(
+        f"{LANES}.every((lane, i) => parseFloat(lane.querySelectorAll('dd')[1].textContent) < {slow}[i] - 1)"
+    )
+    page.set_knob(0, "scale", 0.05)
+    page.page.wait_for_url(lambda url: "scale%3D0.013" in url)
+    assert page.ask("panels[0].mark") == "the same element"
+
+
+def test_step_by_step_to_the_meeting(live):
+    page = live().open("coupling?coupling_seed=3")
+    page.page.get_by_role("button", name="Pause").click()
+    page.until("panels[0].dataset.status === 'paused'")
+    page.page.get_by_role("button", name="Reset").click()
+    page.until("panels[0].dataset.n === '0'")
+    for n in range(1, 60):
+        page.page.get_by_role("button", name="Step").click()
+        page.until(f"panels[0].dataset.n === '{n}'")
+        if (lanes(page, "lane.dataset.met"))[0] == "true":
+            break
+    page.until(f"{LANES}[0].classList.contains('met')")
+    assert lanes(page, "lane.querySelector('.badge').textContent")[0] == f"met: τ = {n}"
+    assert lanes(page, "lane.querySelector('.where').textContent")[0].endswith("0 of 16 differ")
+    first, second = page.ask(f"[...{LANES}[0].querySelectorAll('canvas.picture')].map(c => c.toDataURL())")
+    assert first == second
+    page.page.get_by_role("button", name="Step").click()
+    page.until(f"{LANES}[0].dataset.pair === '1' && {LANES}[0].dataset.t === '1'")
+    assert not lanes(page, "lane.classList.contains('met')")[0]
+
+
+def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
+    page = live().open("coupling")
+    page.ask("panels[0].mark = 'the same element'")
+    page.page.get_by_text("pairs of lag 10").wait_for()
+    slider = page.page.get_by_role("slider", name="Lag L")
+    slider.focus()
+    slider.press("ArrowRight")
+    page.page.get_by_text("pairs of lag 20").wait_for()
+    page.page.wait_for_url("**lag=20**")
+    page.page.get_by_role("combobox", name="Model").click()
+    page.page.get_by_role("option", name="bas_pcd").click()
+    page.page.wait_for_url("**coupling_model=bas_pcd**")
+    page.until(
+        "panels[0].querySelector('h3').textContent.startsWith('bas_pcd') && Number(panels[0].dataset.n) > 3"
+    )
+    assert page.ask("panels[0].mark") == "the same element"
+    for name in ("Pairs", "Curves", "Picture"):
+        with page.page.expect_download() as download:
+            page.page.get_by_role("button", name=name, exact=True).click()
+        download.value.save_as(tmp_path / name)
+    assert (tmp_path / "Pairs").read_text().startswith("algorithm,lag,k,pair,tau,")
+    assert (tmp_path / "Picture").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_phone_does_not_scroll_sideways(live):
+    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("coupling")
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(4).wait_for()
+    assert page.ask("document.documentElement.scrollWidth") <= 390
+    assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390

@@ -1,0 +1,300 @@
+"""The Coupling page without a browser: its run, what it sends, charts and files, links and stories."""
+
+import csv
+import io
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from app import coupling_charts as charts
+from app.live import Viewer, Wish
+from rbmviz import RBM, couple, rng
+from rbmviz.coupling import ALGORITHMS, BLOCK, STATISTICS
+from rbmviz.datasets import Dataset
+from rbmviz.metrics import model_statistics, sweep_distances
+from rbmviz.session import Coupling, CouplingPlan, Race, random_rbm
+
+PAGE = Path(__file__).parents[1] / "app" / "pages" / "coupling.py"
+SWEEPS = 40
+
+
+def wait(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.01)
+
+
+def done(race):
+    race.close()
+    for panel in race.panels:
+        panel.worker.join(60)
+
+
+@pytest.fixture
+def race():
+    """Forty sweeps of the pairs on show of a tiny random model, paused."""
+    race = Race(CouplingPlan(random_rbm(9, 6, 5), seed=5))
+    race.add(Coupling(scale=1.2, max_sweeps=60))
+    race.step(SWEEPS)
+    wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
+    yield race
+    done(race)
+
+
+def library(race, block=0):
+    """The same pairs by ``couple``."""
+    plan, coupling = race.setting, race.panels[0].worker.algorithm
+    rbm = RBM(*(coupling.scale * x for x in (plan.rbm.W, plan.rbm.b, plan.rbm.c)))
+    seed = rng.child(plan.seed, "pairs", block)
+    return rbm, {a: couple(rbm, plan.starts(block), a, coupling.max_sweeps, 1, seed) for a in ALGORITHMS}
+
+
+def test_the_pairs_on_show_are_those_of_the_library(race):
+    """Forty sweeps go through whole pairs, tau each, in the library's order; the last is under way."""
+    shown = race.snapshots()[0][1]
+    assert (shown.n, [drawn.algorithm for drawn in shown.drawn]) == (SWEEPS, list(ALGORITHMS))
+    for drawn in shown.drawn:
+        ends = np.cumsum(library(race)[1][drawn.algorithm].tau)
+        assert drawn.pair == np.searchsorted(ends, SWEEPS)
+        assert drawn.t == SWEEPS - (ends[drawn.pair - 1] if drawn.pair else 0)
+        assert drawn.met == (ends[drawn.pair] == SWEEPS)
+        assert drawn.ended.pair == drawn.pair - (not drawn.met)
+        assert drawn.ended.path[-1] == 0
+        v, v2 = (np.unpackbits(x, count=9) for x in (drawn.v, drawn.v2))
+        assert drawn.path[-1] == (v != v2).sum()
+
+
+def test_what_is_counted_behind_them_is_of_the_library_too(race):
+    worker = race.panels[0].worker
+    race.resume()
+    wait(lambda: worker.snapshot.drawn[0].counted.n > BLOCK, "a block of pairs")
+    wait(lambda: worker.snapshot.drawn[1].counted.n > BLOCK, "a block of pairs")
+    found = worker.read(lambda run: run.results(3, 2))
+    wait(lambda: all(c.n > 50 for c in worker.read(lambda run: run.results(3, 2)).lagged), "lagged pairs")
+    first = worker.read(lambda run: run.results(1, 1))
+    rbm, pairs = library(race)
+    for counted in first.pairs:
+        np.testing.assert_array_equal(counted.tau[:BLOCK], pairs[counted.algorithm].tau)
+        assert counted.truncated_share == pytest.approx(counted.truncated.mean())
+        edges, shares = counted.tau_shares()
+        assert shares.sum() + counted.truncated_share == pytest.approx(1)
+        assert (edges[0], edges[-1]) == (2, 61)
+        assert counted.rejected_shares()[1].sum(axis=0) == pytest.approx([1, 1])
+        assert counted.distances.sum(axis=1).tolist() == [counted.n] * len(counted.times)
+        low, high = counted.distance_quantiles((0.1, 0.9)).T
+        assert (low <= counted.mean_distance()).all()
+        assert (counted.mean_distance()[:2] <= high[:2]).all()
+    assert found.pairs[0].k == 2
+    assert first.lagged[0].lag == 1
+    model = model_statistics(rbm)
+    i, j = first.unit
+    assert (i, j) == np.unravel_index(np.abs(rbm.W).argmax(), rbm.W.shape)
+    want = [model.b.mean(), model.c.mean(), model.b[i], model.c[j], model.W[i, j]]
+    np.testing.assert_allclose(first.truth, want, rtol=1e-6)
+    wait(lambda: len(worker.read(lambda run: run.results(1, 1)).exact) > 8, "an exact curve")
+    exact = worker.read(lambda run: run.results(1, 1)).exact
+    np.testing.assert_allclose(exact, sweep_distances(rbm, race.setting.start_law(), len(exact) - 1))
+
+
+def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(race):
+    before = race.snapshots()[0][1]
+    race.reset()
+    race.step(SWEEPS)
+    wait(lambda: race.snapshots()[0][1].n == SWEEPS, "the same sweeps")
+    again = race.snapshots()[0][1]
+    for a, b in zip(before.drawn, again.drawn, strict=True):
+        np.testing.assert_array_equal(a.v, b.v)
+        assert (a.pair, a.t, a.path) == (b.pair, b.t, b.path)
+    race.tune(race.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
+    race.step(4)
+    wait(lambda: race.snapshots()[0][1].n == 4, "four sweeps")
+    assert race.snapshots()[0][1].run == again.run + 1
+    assert [drawn.ended.tau for drawn in race.snapshots()[0][1].drawn] == [2, 2]
+
+
+def test_starts_at_data_are_training_examples():
+    rows = np.random.default_rng(3).integers(0, 2, (20, 9), dtype=np.uint8)
+    plan = CouplingPlan(random_rbm(9, 6, 2), Dataset("toy", rows, rows[:0], rows[:0], "bits", "none"))
+    known = {row.tobytes() for row in rows}
+    assert {row.tobytes() for row in plan.starts(3)} <= known
+    assert (plan.starts(3) != plan.starts(4)).any()
+    assert plan.start_law().sum() == pytest.approx(1)
+    assert (plan.start_law() > 0).sum() == len(known)
+
+
+def test_a_random_model_is_that_of_the_command_line():
+    from rbmviz.cli.couple import _random_model
+
+    a, b = random_rbm(7, 4, 3), _random_model("7x4:0.1", 3)
+    np.testing.assert_allclose(0.1 * a.W, b.W, rtol=1e-6)
+    np.testing.assert_allclose(0.1 * a.c, b.c, rtol=1e-6)
+
+
+def test_frames_of_pairs(race):
+    shown = race.snapshots()[0][1]
+    wish = Wish(20, "pairs", "binary", 1, 9, [race.panels[0].key])
+    viewer = Viewer(race)
+    frame = viewer.frame(wish)
+    length = int.from_bytes(frame[:4], "little")
+    [head], at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
+    for lane, drawn in zip(head["lanes"], shown.drawn, strict=True):
+        assert (lane["pair"], lane["t"], lane["path"]) == (drawn.pair, drawn.t, list(drawn.path))
+        assert lane["ended"]["tau"] == drawn.ended.tau
+        assert lane["counted"]["pairs"] == drawn.counted.n
+        for bits in (drawn.v, drawn.v2, drawn.ended.v, drawn.ended.v2):
+            np.testing.assert_array_equal(np.frombuffer(frame, np.uint8, 2, at), bits)
+            at += 2
+    assert at == len(frame)
+    frame = viewer.frame(wish)  # the same meeting is not told twice
+    [head] = json.loads(frame[4 : 4 + int.from_bytes(frame[:4], "little")])["panels"]
+    assert [lane["ended"] for lane in head["lanes"]] == [None, None]
+    narrow = viewer.frame(wish._replace(n_visible=8))
+    assert json.loads(narrow[4 : 4 + int.from_bytes(narrow[:4], "little")])["panels"] == []
+
+
+def test_charts_and_files(race):
+    worker = race.panels[0].worker
+    wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.results(4, 1)).lagged), "pairs")
+    found = worker.read(lambda run: run.results(4, 1))
+    rows, spec = charts.tau_chart(found.pairs, True)
+    assert rows["value"].min() > 0
+    assert set(rows["series"]) == {"Algorithm 3", "Algorithm 1"}
+    for chart in (
+        charts.line_chart(charts.bound_rows(found), [*charts.NAMES.values(), "exact"], "t", "TV"),
+        charts.line_chart(charts.distance_rows(found.pairs), list(charts.NAMES.values()), "t", "d"),
+        charts.rejected_chart(found.pairs),
+    ):
+        assert len(chart[0]) > 10
+        assert "data" not in chart[1]["layer"][0]
+    bound = [row for row in charts.bound_rows(found) if row["series"] == "Algorithm 3"]
+    assert all(0 <= row["low"] <= row["value"] <= 1 for row in bound)
+    estimates = charts.estimate_rows(found, STATISTICS[0])
+    assert {row["series"] for row in estimates} == {"UCD, algorithm 3", "UCD, algorithm 1", "CD-1", "exact"}
+    last = [row for row in estimates if row["series"] == "UCD, algorithm 3"][-1]
+    assert last["value"] == pytest.approx(found.pairs[0].unbiased[:, 0].mean())
+    spread = found.pairs[0].unbiased[:, 0].std(ddof=1) / np.sqrt(found.pairs[0].n)
+    assert last["high"] - last["value"] == pytest.approx(2 * spread)
+    table = list(csv.DictReader(io.StringIO(charts.pairs_csv(found).decode())))
+    assert len(table) == sum(c.n for c in (*found.pairs, *found.lagged))
+    assert [int(row["tau"]) for row in table[:200]] == found.pairs[0].tau[:200].tolist()
+    image = Image.open(io.BytesIO(charts.picture(race.snapshots()[0][1], (3, 3), "#ff5c00")))
+    assert image.width > image.height > 100
+    again = worker.read(lambda run: run.results(4, 1))
+    assert charts.tau_chart(again.pairs, True)[1] == spec  # a live chart keeps its zoom
+
+
+def test_the_snippet_repeats_the_pairs(race, capsys):
+    coupling = race.panels[0].worker.algorithm
+    scope = {}
+    exec(charts.snippet("random", race.setting, coupling), scope)
+    np.testing.assert_array_equal(scope["pairs"].tau, library(race)[1]["general"].tau)
+    assert capsys.readouterr().out.startswith("rbm [")
+
+
+# The page
+
+
+@pytest.fixture
+def page():
+    opened = []
+
+    def run(**query) -> AppTest:
+        test = AppTest.from_file(str(PAGE), default_timeout=90)
+        for key, value in query.items():
+            test.query_params[key] = value
+        opened.append(test.run())
+        assert not test.exception
+        return test
+
+    yield run
+    for test in opened:
+        for race, _ in test.session_state["races"].values():
+            done(race)
+
+
+def race_of(test):
+    return test.session_state["races"]["coupling"][0]
+
+
+def test_the_page_is_alive(page):
+    test = page()
+    race = race_of(test)
+    wait(lambda: race.snapshots()[0][1].n > 3, "sweeps")
+    wait(lambda: all(d.counted.n > 20 for d in race.snapshots()[0][1].drawn), "pairs")
+    test.run()
+    assert not test.exception
+    texts = " ".join(caption.value for caption in test.caption)
+    assert "pairs met" in texts
+    assert "The grey curve is exact" in texts
+
+
+def test_the_page_follows_its_link(page):
+    test = page(
+        c="scale=0.3,max_sweeps=50", coupling_visible="12", coupling_hidden="5", coupling_seed="4", lag="20"
+    )
+    race = race_of(test)
+    assert race.panels[0].worker.algorithm == Coupling(scale=0.3, max_sweeps=50)
+    assert race.setting.rbm.W.shape == (12, 5)
+    assert race.setting.seed == 4
+    np.testing.assert_array_equal(race.setting.rbm.W, random_rbm(12, 5, 4).W)
+    assert race.panels[0].worker.read(lambda run: run._lag) == 20
+    assert test.query_params["c"] == "scale=0.3,max_sweeps=50"
+
+
+def test_a_broken_link_is_named(page):
+    test = page(c="scal=3")
+    assert any("did you mean 'scale'" in warning.value for warning in test.warning)
+    assert race_of(test).panels[0].worker.algorithm.scale == 1.5
+
+
+def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
+    test = page()
+    race = race_of(test)
+    test.selectbox(key="coupling_model").set_value("bas_pcd").run()
+    assert not test.exception
+    assert race.panels[0].worker.algorithm.scale == 1.0
+    assert race.setting.rbm.W.shape == (16, 16)
+    test.segmented_control(key="coupling_start").set_value("data").run()
+    assert race.setting.dataset.name == "bas"
+    wait(lambda: race.snapshots()[0][1].n > 0, "sweeps")
+    test.selectbox(key="coupling_model").set_value("mnist_cd1").run()
+    wait(lambda: race.snapshots()[0][1].n > 0, "sweeps")
+    test.run()
+    texts = " ".join(caption.value for caption in test.caption)
+    assert "No exact value" in texts
+    assert "too large for the exact curve" in texts
+
+
+def test_stories_and_transport(page):
+    test = page()
+    race = race_of(test)
+    test.button(key="coupling_play").click().run()
+    assert not race.running
+    wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
+    n = race.snapshots()[0][1].n
+    test.button(key="coupling_step").click().run()
+    wait(lambda: race.snapshots()[0][1].n == n + 1, "one step")
+    test.button(key="coupling story Sharing randomness").click().run()
+    assert not test.exception
+    assert race.setting.rbm.W.shape == (500, 100)
+    assert race.panels[0].worker.algorithm.scale == 0.1
+    assert any("figure 5" in caption.value for caption in test.caption)
+    wait(lambda: race.snapshots()[0][1].drawn and race.snapshots()[0][1].n > 0, "sweeps of the story")
+
+
+def test_a_model_from_the_train_page_is_offered(model):
+    test = AppTest.from_file(str(PAGE), default_timeout=90)
+    test.session_state["trained"] = {"PCD, 3 updates": model}
+    test.query_params["coupling_model"] = "PCD, 3 updates"
+    test.run()
+    assert not test.exception
+    try:
+        assert race_of(test).setting.rbm is model.rbm
+    finally:
+        done(race_of(test))
