@@ -208,7 +208,8 @@ def small_rows(model):
     v = sample(model, make_sampler("gibbs"), 60).v
     return {
         "gibbs": lambda p: speed.gibbs_row(model, p, 5),
-        "chains": lambda p: speed.chains_row(model, 7, p),
+        "chains": lambda p: speed.chains_row(model, 7, p, 3),
+        "batch": lambda p: speed.batch_row(model, 7, p),
         "fpcd": lambda p: speed.fpcd_row(model, 0.9, p, block=5),
         "isl": lambda p: speed.isl_row(data, v, p, 8),
         "ucd": lambda p: speed.ucd_row(model.rbm, data, 6, p),
@@ -218,7 +219,7 @@ def small_rows(model):
     }
 
 
-@pytest.mark.parametrize("kind", ["gibbs", "chains", "fpcd", "isl", "ucd", "cd", "pcd", "log_z"])
+@pytest.mark.parametrize("kind", ["gibbs", "chains", "batch", "fpcd", "isl", "ucd", "cd", "pcd", "log_z"])
 def test_every_kind_of_row_runs(kind, model, monkeypatch):
     monkeypatch.setattr(speed, "BURN_IN", 60)
     row = speed.Row(kind, "small", "unit", small_rows(model)[kind], (speed.Target("faster", 1),))
@@ -229,7 +230,8 @@ def test_every_kind_of_row_runs(kind, model, monkeypatch):
     assert (found["targets"][0]["measured"] is None) == (kind == "ucd")
     libraries = {peer["name"].removesuffix(" Gibbs") for peer in found["peers"]} & set(HERE)
     want = {
-        "gibbs": set(HERE), "chains": set(HERE), "fpcd": set(HERE), "isl": set(), "ucd": set(),
+        "gibbs": set(HERE), "chains": set(HERE), "batch": set(HERE), "fpcd": set(HERE),
+        "isl": set(), "ucd": set(),
         "cd": set(HERE) - {"scikit-learn"}, "pcd": {"numpy", "scikit-learn"},
         "log_z": set(HERE) & {"numpy", "rbms"},
     }  # fmt: skip

@@ -233,6 +233,17 @@ def test_seeds_and_threads(name, wide):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_chains_of_one_model_do_not_meet(name, wide):
+    """Stepped in turns they are what each is alone: what they share is never written."""
+    sampler = make_sampler(name)
+    states = [sampler.init(wide, seed) for seed in (1, 2)]
+    turns = [[sampler.step(state, 40).v for state in states] for _ in range(3)]
+    for i, seed in enumerate((1, 2)):
+        together = np.concatenate([turn[i] for turn in turns])
+        np.testing.assert_array_equal(together, sample(wide, sampler, 120, seed).v)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_shapes_and_kinds(name, wide):
     samples = sample(wide, make_sampler(name), 25)
     assert samples.v.shape == samples.p.shape == (25, 70)

@@ -140,8 +140,28 @@ def gibbs_row(model: Model, peers: bool, block: int = 100) -> Match:
     )
 
 
-def chains_row(model: Model, n_chains: int, peers: bool) -> Match:
-    """Many chains side by side, as trainers run them."""
+def chains_row(model: Model, n_chains: int, peers: bool, block: int = 20) -> Match:
+    """Many chains of the sampler, one after another, each on its own for ``block`` sweeps."""
+    sampler = make_sampler("gibbs")
+    states = [sampler.init(model, rng.child(0, "chains", i)) for i in range(n_chains)]
+    v0 = np.array([sampler.step(state, BURN_IN // 20).v[-1] for state in states])
+    one: Any = states[0]
+    least = n_chains * _row_bytes(sampler, one, one.v_flips, one.h_flips, model.rbm)
+
+    def sweeps() -> None:
+        for state in states:
+            sampler.step(state, block)
+
+    return Match(
+        Contestant(sweeps, block),
+        reading(least, 2 * model.rbm.W.nbytes),
+        f"reading the {least / 1e6:.0f} MB of rows of flipped units (of active ones where fewer)",
+        {name: Contestant(peer(model.rbm, v0, 0)) for name, peer in _seen(others.GIBBS, peers).items()},
+    )
+
+
+def batch_row(model: Model, n_chains: int, peers: bool) -> Match:
+    """Many chains side by side, as trainers run them: dense products, for their weights change."""
     rbm, state = model.rbm, rng.kernel_state(0, "chain")
     theta = parts.Parameters(rbm.W, rbm.b, rbm.c)
     v = parts.random_chains(n_chains, rbm.n_visible, 0)
@@ -318,9 +338,16 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "gibbs_1000_chains",
-        "Gibbs, 1000 chains, 784x500, trained",
+        "Gibbs, 1000 chains of the sampler, 784x500, trained",
         "sweep of all",
         lambda peers: chains_row(load_model("mnist_pcd"), 1000, peers),
+        (Target("faster", 1.8, 3, "numpy"),),
+    ),
+    Row(
+        "gibbs_1000_batch",
+        "the same as trainers run them, in one batch",
+        "sweep of all",
+        lambda peers: batch_row(load_model("mnist_pcd"), 1000, peers),
         (Target("faster", 1.8, 3, "numpy"),),
     ),
     *_fpcd_rows(),

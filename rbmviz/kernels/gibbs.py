@@ -66,6 +66,13 @@ def make_affine(rows: np.ndarray, bias: np.ndarray) -> Affine:
     return affine
 
 
+def same_map(affine: Affine) -> Affine:
+    """Return the same map for another chain: rows and bias are shared, the value is that of the input 0."""
+    value = aligned_zeros(len(affine.value))
+    value[:] = affine.bias
+    return affine._replace(value=value)
+
+
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units, all seen as 0."""
     # One slot more than needed: the lists are written before it is known whether the unit counts.

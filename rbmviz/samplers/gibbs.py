@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,6 +26,16 @@ class Chain:
     h_flips: kernels.Flips
     rng: np.ndarray
     clock: np.ndarray
+
+
+_MAPS: WeakKeyDictionary[RBM, tuple[kernels.Affine, kernels.Affine]] = WeakKeyDictionary()
+
+
+def _maps(rbm: RBM) -> tuple[kernels.Affine, kernels.Affine]:
+    """Return the maps up and down; all chains of a model share their rows, so that many fit the cache."""
+    if rbm not in _MAPS:
+        _MAPS[rbm] = kernels.make_affine(rbm.W, rbm.c), kernels.make_affine(rbm.W.T, rbm.b)
+    return _MAPS[rbm]
 
 
 @sampler("gibbs", label="Gibbs", paper="rates-FPCD, section 5.1: the standard procedure")
@@ -56,11 +67,12 @@ class Gibbs:
         """Return a chain started at v0; see Sampler."""
         rbm = model.rbm
         v = starting_state(model, seed, v0)
+        up, down = _maps(rbm)
         chain = Chain(
             v=v,
             h=np.zeros(rbm.n_hidden, np.uint8),
-            up=kernels.make_affine(rbm.W, rbm.c),
-            down=kernels.make_affine(rbm.W.T, rbm.b),
+            up=kernels.same_map(up),
+            down=kernels.same_map(down),
             v_flips=kernels.make_flips(rbm.n_visible),
             h_flips=kernels.make_flips(rbm.n_hidden),
             rng=rng.kernel_state(seed, "chain"),
