@@ -123,7 +123,8 @@ def quality(
         model, sampler, dataset, n, seeds, and for each of MEASURES a mean and a standard error (None where
         unknown): ``isl`` after n samples (binary kernel, nats a test example); ``isl_equal_time`` after as
         much sampling time as the fastest sampler took for its n (the next lower point of the curve);
-        ``nats_per_second`` the ISL gained between the first and the n-th sample, over the time;
+        ``nats_per_second`` the ISL gained from the first to the n-th sample, over the time, which flatters a
+        fast sampler that soon gains nothing more: compare ``isl_equal_time``;
         ``ess_per_second`` effective samples as the free energy sees them: a chain that stays in one mode can
         look well, and a driven chain has no law of its own that they would be samples of;
         ``switches_per_second`` changes of the class of the nearest training example (of at most 5,000).

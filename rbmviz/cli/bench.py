@@ -140,6 +140,13 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _with_error(mean: float | None, std_error: float | None) -> str:
+    if mean is None:
+        return "-"
+    digits = 0 if abs(mean) >= 1000 else 1
+    return f"{mean:,.{digits}f}" + ("" if std_error is None else f" +- {std_error:,.{digits}f}")
+
+
 def _quality_lines(result: dict[str, Any]) -> list[str]:
     columns = {
         "isl": "ISL",
@@ -149,15 +156,10 @@ def _quality_lines(result: dict[str, Any]) -> list[str]:
         "switches_per_second": "switches/s",
         "samples_per_second": "samples/s",
     }
-    lines = [f"{'model':<14} {'sampler':<20}" + "".join(f"{name:>20}" for name in columns.values())]
+    lines = [f"{'model':<14} {'sampler':<20}" + "".join(f"{name:>19}" for name in columns.values())]
     for row in result["rows"]:
-        cells = []
-        for key in columns:
-            mean, error = row[key]["mean"], row[key]["std_error"]
-            cells.append(
-                "-" if mean is None else f"{mean:,.4g}" + ("" if error is None else f" +- {error:.2g}")
-            )
-        lines.append(f"{row['model']:<14} {row['sampler']:<20}" + "".join(f"{cell:>20}" for cell in cells))
+        cells = [_with_error(**row[key]) for key in columns]
+        lines.append(f"{row['model']:<14} {row['sampler']:<20}" + "".join(f"{cell:>19}" for cell in cells))
     if result["rows"]:
         one = result["rows"][0]
         lines.append(f"after {one['n']:,} samples, {one['seeds']} seeds, mean and standard error; one thread")
