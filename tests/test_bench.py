@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from rbmviz import RBM, BadInput, make_sampler, make_trainer, sample
+from rbmviz import RBM, BadInput, load_dataset, load_model, make_sampler, make_trainer, rng, sample
 from rbmviz.bench import peers, speed, timing
 from rbmviz.bench.quality import MEASURES, quality
 from rbmviz.cli import main
-from rbmviz.metrics import ISL, log_z
+from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
 
 TINY = timing.Pace(3, 1e-4, 0.1)
 HERE = peers.installed()
@@ -270,6 +270,28 @@ def test_quality_of_samplers():
         assert row["samples_per_second"]["mean"] > 0
         assert row["switches_per_second"]["mean"] is None or row["switches_per_second"]["mean"] >= 0
         assert row["isl_equal_time"]["mean"] <= row["isl"]["mean"] + 5
+
+
+def test_quality_is_what_the_metrics_say():
+    """One seed: the time is only known through the rates, so it is divided out."""
+    n, data, model = 250, load_dataset("bas"), load_model("bas_pcd")
+    (row,) = quality(["bas_pcd"], ["gibbs"], seeds=1, n=n)
+    start = rng.generator(0, "bench start").integers(len(data.validation))
+    v = sample(model, make_sampler("gibbs"), n, 0, data.validation[start]).v
+    score = ISL(data.test, data.validation).update(v)
+    coverage = Coverage(data)
+    coverage.update(v)
+    second = row["samples_per_second"]["mean"] / n
+    assert row["isl"]["mean"] == row["isl_equal_time"]["mean"] == score.value().isl
+    gained = score.value().isl - score.curve()[0].isl
+    assert row["nats_per_second"]["mean"] / second == pytest.approx(gained)
+    ess = chain_diagnostics(model.rbm.free_energy(v)).ess
+    assert row["ess_per_second"]["mean"] / second == pytest.approx(ess)
+    assert row["switches_per_second"]["mean"] / second == pytest.approx(coverage.switches)
+    assert coverage.switches > 5
+
+
+def test_quality_refuses():
     with pytest.raises(BadInput, match="seeds = 0"):
         list(quality(["bas_pcd"], ["gibbs"], seeds=0))
 

@@ -13,6 +13,7 @@ from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
 from rbmviz.metrics.chains import LEAST_DRAWS
+from rbmviz.metrics.isl import COUNTS
 from rbmviz.models import load_model
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, make_sampler, sample
@@ -72,10 +73,10 @@ def _run(
     model: Model, samplers: Sequence[Sampler], dataset: Dataset, coverages: list[Coverage], n: int, seed: int
 ) -> list[dict[str, float]]:
     """Run one chain of every sampler from the same held-out example, in turns; return their measures."""
-    held_out = dataset.validation
+    held_out, counts = dataset.validation, [*COUNTS[COUNTS < n].tolist(), n]
     v0 = held_out[rng.generator(seed, "bench start").integers(len(held_out))]
     chains = [
-        _Chain(sampler, sampler.init(model, seed, v0), ISL(dataset.test, held_out), coverage)
+        _Chain(sampler, sampler.init(model, seed, v0), ISL(dataset.test, held_out, counts=counts), coverage)
         for sampler, coverage in zip(samplers, coverages, strict=True)
     ]
     for at in range(0, n, CHUNK):
