@@ -1,5 +1,6 @@
 """Panels as text in the page's address, so that a link reproduces what is on the screen."""
 
+from collections.abc import Collection
 from typing import Any
 
 from rbmviz import BadInput
@@ -7,15 +8,19 @@ from rbmviz.knobs import check_names, knobs_of, values_of
 from rbmviz.registry import Table
 
 
-def write_panel(algorithm: Any) -> str:
+def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
     """Write a sampler or trainer: ``rates_fpcd:eps=0.03,alpha=1.0,k=1,statistics=sampled``."""
-    return f"{algorithm.name}:{write_knobs(algorithm)}"
+    return f"{algorithm.name}:{write_knobs(algorithm, only)}"
 
 
-def write_knobs(algorithm: Any) -> str:
-    """Write the knobs alone: ``eps=0.03,alpha=1.0``."""
+def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
+    """Write the knobs alone: ``eps=0.03,alpha=1.0``; ``only`` those that matter on a page, None: all."""
     values = values_of(algorithm)
-    return ",".join(f"{name}={knob.text(values[name])}" for name, knob in knobs_of(algorithm).items())
+    return ",".join(
+        f"{name}={knob.text(values[name])}"
+        for name, knob in knobs_of(algorithm).items()
+        if only is None or name in only
+    )
 
 
 def read_knobs(cls: Any, text: str) -> dict[str, Any]:

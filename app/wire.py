@@ -9,8 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.rbm import RBM
-from rbmviz.session import CouplingSnapshot, LandscapeSnapshot, SamplingSnapshot, Snapshot, TrainingSnapshot
+from rbmviz.session import (
+    CouplingSnapshot,
+    LandscapeSnapshot,
+    SamplingSnapshot,
+    Snapshot,
+    TrainingSnapshot,
+    WeighingSnapshot,
+)
 from rbmviz.session.sampling import FRAMES
+from rbmviz.session.weighing import TILES
 
 SLOW_SECONDS = 0.5
 """Class strips, filters and traces change slowly: sent this often."""
@@ -195,3 +203,46 @@ def _(shown: CouplingSnapshot, wish: Wish, sent: Sent) -> News | None:
             }
         lanes.append(lane)
     return {"lanes": lanes}, parts
+
+
+RUG = 1000
+"""Weights of a batch that are sent one by one, heaviest first; more cannot be told apart on a screen."""
+
+
+@news_of.register
+def _(shown: WeighingSnapshot, wish: Wish, sent: Sent) -> News | None:
+    if shown.n_visible != wish.n_visible:
+        return None
+    parts: list[bytes] = []
+    newest, truth, batch, summary = shown.newest, shown.truth, shown.batch, shown.summary
+    head: dict[str, Any] = {
+        "cells": 0,
+        "rug": 0,
+        "pooled": shown.pooled,
+        "ess": None,
+        "ess_share": shown.ess_share,
+        "max_share": shown.max_share,
+        "log_z": None if newest is None else newest.log_z,
+        "std_error": None if newest is None else finite(newest.std_error),
+        "truth": None if truth is None else truth.log_z,
+        "truth_error": None if truth is None else truth.std_error,
+        "histogram": None,
+    }
+    if batch is not None and shown.n != sent.n:
+        cells = min(TILES, len(batch.v))
+        light = slice(len(batch.v) - cells, None)
+        rug = batch.log_weights[:RUG].astype("<f4")
+        head |= {
+            "cells": cells,
+            "rug": len(rug),
+            "ess": batch.ess,
+            "size": len(batch.v),
+            "heavy": batch.shares[:cells].tolist(),
+            "light": batch.shares[light].tolist(),
+        }
+        parts += [np.packbits(rows, axis=1).tobytes() for rows in (batch.v[:cells], batch.v[light])]
+        parts.append(rug.tobytes())
+    sent.n = shown.n
+    if summary is not None and sent.slow():
+        head["histogram"] = [summary.low, summary.high, summary.counts.tolist()]
+    return head, parts

@@ -1,5 +1,6 @@
 """Bias and variance of gradient estimators against the exact gradient (population CD, section 4.1)."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -78,15 +79,22 @@ def gradient_runs(
         )
     each = -(-replications // RUNS)
     for index in range(RUNS):
-        state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
-        total, square = np.zeros(sum(x.size for x in state.theta)), 0.0
-        for _ in range(burn_in if trainer.chains == "persistent" else 0):
-            trainer.negative(state, state.theta, data[:1].astype(np.float32))
-        for _ in range(each):
-            found = _flat(parts.gradient(trainer, state))
-            total += found
-            square += found @ found
-        yield Run(each, total / each, square / each)
+        yield next(itertools.islice(endless_run(rbm, data, trainer, index, seed, burn_in), each - 1, None))
+
+
+def endless_run(
+    rbm: RBM, data: np.ndarray, trainer: Trainer, index: int, seed: rng.Seed = 0, burn_in: int = BURN_IN
+) -> Iterator[Run]:
+    """Yield the ``index``-th run after each of its estimates, for whoever watches ``quality`` settle."""
+    state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
+    total, square = np.zeros(sum(x.size for x in state.theta)), 0.0
+    for _ in range(burn_in if trainer.chains == "persistent" else 0):
+        trainer.negative(state, state.theta, data[:1].astype(np.float32))
+    for n in itertools.count(1):
+        found = _flat(parts.gradient(trainer, state))
+        total += found
+        square += found @ found
+        yield Run(n, total / n, square / n)
 
 
 def quality(exact: np.ndarray, runs: Iterable[Run]) -> GradientQuality:

@@ -1,6 +1,7 @@
 """Slow oracles, written for reading: one a kernel, and exact enumeration of small models."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -104,3 +105,16 @@ class FastWeights:
         s = [np.outer(self.v, h), self.v, h]
         self.F = [alpha * f + eps * (r - x) for f, r, x in zip(self.F, self.R, s, strict=True)]
         return float(np.sqrt(sum((f**2).sum() for f in self.F)))
+
+
+def effective_size(log_weights: list[float]) -> float:
+    """Return 1 / sum of the squared normalised weights."""
+    largest = max(log_weights)
+    weights = [math.exp(log - largest) for log in log_weights]
+    return 1 / sum((weight / sum(weights)) ** 2 for weight in weights)
+
+
+def held_by_heaviest(log_weights: list[float], count: int) -> float:
+    """Return the share of all weight that the ``count`` heaviest hold."""
+    weights = sorted(math.exp(log - max(log_weights)) for log in log_weights)
+    return sum(weights[len(weights) - count :]) / sum(weights)

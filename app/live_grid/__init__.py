@@ -12,7 +12,8 @@ from app.views import about, colour, origin_text, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics import Landscape
-from rbmviz.session import CouplingPlan, Lesson, Race, Setting, Terrain
+from rbmviz.session import CouplingPlan, Lesson, Race, Setting, Terrain, Weighing
+from rbmviz.session.weighing import TILES
 
 HERE = Path(__file__).parent
 FPS = 20
@@ -27,6 +28,7 @@ def _component(name: str) -> Any:
 
 _samples, _training, _coupling = (_component(name) for name in ("sample", "train", "coupling"))
 _landscapes, _dial = _component("landscape"), _component("dial")
+_weights = _component("weights")
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:
@@ -300,4 +302,66 @@ def dial(
         data={"knob": knob_spec(knob), "value": value, "colour": colour},
         on_value_change=on_value,
         width=width,
+    )
+
+
+WEIGHED = {
+    "k": (
+        "Sweeps",
+        "Gibbs sweeps before a sample is weighed: more of them even the weights out, if they mix.",
+    ),
+    "proposal": (
+        "Proposal",
+        "What a weight compares the model with: p(v|h), p(h|v), or a mixture of p(v|h).",
+    ),
+    "mixture": (
+        "Hidden states in the mixture",
+        "Only for the mixture proposal: more of them smooth the weights.",
+    ),
+    "n_chains": (
+        "Samples a batch",
+        "Samples that share one normalisation: more of them, less bias; 0 takes 100.",
+    ),
+}
+"""Knobs of pop-CD that its weights depend on, with what they are called where nothing is trained."""
+
+
+def weights_grid(
+    race: Race[Weighing],
+    url: str,
+    *,
+    labels: Sequence[str],
+    present: bool,
+    on_edit: Callable[[], None],
+    on_remove: Callable[[], None],
+    key: str,
+) -> None:
+    """Mount the panels of pop-CD; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
+    model, dataset = race.setting.model, race.setting.dataset
+    panels = _panels(race, lambda knob: knob.name != "mixture")
+    for spec, label in zip(panels, labels, strict=True):
+        spec["label"] = label
+        spec["knobs"] = [
+            knob | dict(zip(("label", "help"), WEIGHED[knob["name"]], strict=True))
+            for knob in spec["knobs"]
+            if knob["name"] in WEIGHED
+        ]
+        spec["knobs"].sort(key=lambda knob: list(WEIGHED).index(knob["name"]))
+        spec["values"] = {name: spec["values"][name] for name in WEIGHED}
+    _weights(
+        key=key,
+        data={
+            "url": url,
+            "fps": FPS,
+            "view": "weights",
+            "pixels": "binary",
+            "cells": 1,
+            "tiles": TILES,
+            "present": present,
+            "n_visible": model.rbm.n_visible,
+            "shape": shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
+            "panels": panels,
+        },
+        on_edit_change=on_edit,
+        on_remove_change=on_remove,
     )

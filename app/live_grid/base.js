@@ -193,7 +193,7 @@ class Panel {
       element('header', {}, element('span', { class: 'swatch' }), this.title, helpButton(spec.about), this.count,
         element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
           text: '×', onclick: () => grid.trigger('remove', { key: this.key }) })),
-      element('div', { class: 'stage' }, ...this.pictures.map(mosaic => mosaic.canvas), this.note), this.words, this.strip, this.numbers, this.warning, this.knobs);
+      element('div', { class: 'stage' }, ...this.pictures.map(picture => picture.frame ?? picture.canvas), this.note), this.words, this.strip, this.numbers, this.warning, this.knobs);
     this.configure(spec, true);
   }
 

@@ -14,6 +14,7 @@ st.navigation(
         st.Page("sample.py", title="Sample", icon=":material/grid_view:"),
         st.Page("train.py", title="Train", icon=":material/school:"),
         st.Page("coupling.py", title="Coupling", icon=":material/join_inner:"),
+        st.Page("weights.py", title="Weights", icon=":material/balance:"),
         st.Page("chain.py", title="Little chain", icon=":material/landscape:"),
     ],
     position="top",

@@ -2,10 +2,11 @@
 
 Between the algorithms and any face (page, command line, notebook); knows no Streamlit. A plan says what a
 run is made of: ``Sampling`` of a model, a walk over the ``Landscape`` of a small one, ``Training`` on data,
-``Coupling`` of two chains.
+``Coupling`` of two chains, ``Weighing`` the samples of pop-CD, ``Growth`` of models to measure estimators on.
 """
 
 from rbmviz.session.coupling import Coupling, CouplingPlan, CouplingRun, CouplingSnapshot, Results, random_rbm
+from rbmviz.session.growth import Grown, Growth, GrowthRun, GrowthSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSnapshot, Terrain
 from rbmviz.session.race import Panel, Race
 from rbmviz.session.recorder import Record, replay
@@ -13,6 +14,7 @@ from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSnapshot,
 from rbmviz.session.snapshot import Frames, Point, Snapshot
 from rbmviz.session.training import Lesson, Origin, TrainingPlan, TrainingRun, TrainingSnapshot
 from rbmviz.session.warm import warm_up
+from rbmviz.session.weighing import Weighing, WeighingRun, WeighingSnapshot
 from rbmviz.session.worker import Worker
 
 __all__ = [
@@ -21,6 +23,10 @@ __all__ = [
     "CouplingRun",
     "CouplingSnapshot",
     "Frames",
+    "Grown",
+    "Growth",
+    "GrowthRun",
+    "GrowthSnapshot",
     "LandscapePlan",
     "LandscapeRun",
     "LandscapeSnapshot",
@@ -41,6 +47,9 @@ __all__ = [
     "TrainingPlan",
     "TrainingRun",
     "TrainingSnapshot",
+    "Weighing",
+    "WeighingRun",
+    "WeighingSnapshot",
     "Worker",
     "random_rbm",
     "replay",

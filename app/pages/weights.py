@@ -1,0 +1,530 @@
+"""The scales: samples of CD weighed by what the model gives them, and what that does to bias and variance."""
+
+import math
+from typing import NamedTuple
+
+import streamlit as st
+
+from app import weight_views
+from app.links import read_panels, write_panel
+from app.live import live_path
+from app.live_grid import WEIGHED, shape_of, weights_grid
+from app.state import data, pretrained, race_of, session_race, trained_models, uploaded
+from app.weight_views import QUANTITIES, population_titles
+from rbmviz import BadInput, Model
+from rbmviz.datasets import Dataset
+from rbmviz.models import list_models
+from rbmviz.registry import trainers
+from rbmviz.session import Growth, GrowthSnapshot, Race, Start, Weighing, WeighingSnapshot
+from rbmviz.session.growth import DONE, MOST_ESTIMATES
+from rbmviz.session.weighing import KEPT
+from rbmviz.trainers import make_trainer
+
+SPEEDS = (1, 3, 10, 30, 100, 300, math.inf)
+STARTS: tuple[Start, ...] = ("data", "random")
+DEFAULT_MODEL = "bas_pcd"
+DEFAULT_PANELS = [
+    "pop_cd:n_chains=100",
+    "pop_cd:n_chains=100,k=10",
+    "pop_cd:n_chains=100,proposal=joint",
+    "pop_cd:n_chains=100,proposal=mixture",
+]
+DEFAULT_GROWN = "bas"
+GROWN = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 100}
+"""Data that models are grown on, with the examples of a batch."""
+
+
+class Story(NamedTuple):
+    """A preset: a model and populations that show one thing, and what to look for."""
+
+    label: str
+    look: str
+    model: str
+    panels: list[str]
+
+
+STORIES = [
+    Story(
+        "An even batch can lie",
+        "On Bars and Stripes the weights look even, a batch seems worth most of its samples, and the band is "
+        "narrow. Yet log Z comes out three nats too low: 96 % of Z lies in weights that turn up once in 10¹⁶ "
+        "samples or less. Right on average is not right in a lifetime.",
+        "bas_pcd",
+        DEFAULT_PANELS,
+    ),
+    Story(
+        "One weight takes all",
+        "500 hidden units: of a hundred samples one or two hold nearly all of the weight. A batch ten times "
+        "as large is hardly worth more: the paper's limit (section 4.2).",
+        "mnist_fpcd",
+        [
+            "pop_cd:n_chains=10",
+            "pop_cd:n_chains=100",
+            "pop_cd:n_chains=1000",
+            "pop_cd:n_chains=100,proposal=mixture",
+        ],
+    ),
+    Story(
+        "More sweeps even the weights out",
+        "A CD-1 model has a deep hole beside the data: after 100 sweeps the samples have fallen into it, "
+        "weigh alike, and log Z jumps by a hundred nats. After one sweep nothing tells of it.",
+        "mnist_cd1",
+        [f"pop_cd:n_chains=100,k={k}" for k in (1, 10, 30, 100)],
+    ),
+    Story(
+        "A better proposal",
+        "The same samples, weighed against ever larger mixtures of p(v|h): the estimate of log Z climbs "
+        "towards the truth, at a cost that grows with the mixture (section 3.4).",
+        "bas_pcd",
+        ["pop_cd:n_chains=100"] + [f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100)],
+    ),
+]
+
+
+def main() -> None:
+    """Draw the page."""
+    present = st.query_params.get("present") == "1"
+    if not present:
+        st.markdown(
+            "##### pop-CD weighs the samples of CD by what the model gives them: does the weight spread, or "
+            "does one sample take all?"
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+        name = choose_model()
+        with st.popover("Settings", icon=":material/tune:"):
+            own_name, model = own_model(name)
+            setting, reason = choose_setting(model)
+        stories()
+    race, token, fresh = session_race("weights", setting, st.session_state.get("weights_pace", 10))
+    if fresh:
+        fill(race)
+    elif race.setting != setting:
+        race.change(setting)
+    if "w" not in st.query_params:  # back from another page
+        write_link(race)
+    with left:
+        transport(race)
+    # Always there, empty or not: else the panels below would be built again, and blink.
+    with st.container():
+        if own_name != name:
+            st.caption(f"All panels weigh samples of your file `{own_name}`; without it those of {name}.")
+        elif look := st.session_state.get("weights_story"):
+            st.caption(look)
+        if reason:
+            st.info(reason, icon=":material/info:")
+    panels(race, token, present)
+    charts(race, present)
+    if not present:
+        exports(race, own_name)
+    grown = growth_race()
+    growing(grown, present)
+    if not present:
+        st.download_button(
+            "Bias and variance",
+            data=lambda: weight_views.plane_csv(shown_of(grown)),
+            file_name="bias_variance.csv",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Bias, variance and effective sizes of every estimator on every model (.csv).",
+        )
+
+
+def fill(race: Race[Weighing]) -> None:
+    """Give a new race the populations of the link, or the default ones, and start it."""
+    asked = st.query_params.get_all("w")
+    read, refused = read_panels(trainers, asked or DEFAULT_PANELS)
+    for sentence in refused:
+        st.warning(sentence, icon=":material/link_off:")
+    weighed = [trainer for trainer in read if trainer.name == "pop_cd"]
+    for trainer in weighed or read_panels(trainers, DEFAULT_PANELS)[0]:
+        race.add(trainer)
+    race.resume()
+    write_link(race)
+
+
+def write_link(race: Race[Weighing]) -> None:
+    """Put the populations into the page's address; the other controls put themselves there."""
+    st.query_params["w"] = [write_panel(panel.worker.algorithm, WEIGHED) for panel in race.panels]
+
+
+def choose_model() -> str:
+    """Return the name of the chosen model, a pretrained one or one from the Train page."""
+    shipped = sorted(list_models(), key=lambda name: (name != DEFAULT_MODEL, name))
+    return st.selectbox(
+        "Model",
+        [*shipped, *trained_models()],
+        key="weights_model",
+        bind="query-params",
+        width=180,
+        help="The RBM that weighs the samples: a small one has an exact log Z, a large one shows the limits.",
+    )
+
+
+def own_model(name: str) -> tuple[str, Model]:
+    """Return the model of an uploaded file with its name, without one the model ``name``."""
+    chosen = trained_models().get(name) or pretrained(name)
+    upload = st.file_uploader(
+        "Weigh with a model file of your own",
+        type=["safetensors", "npz"],
+        key="weights_own",
+        help="Arrays W (visible, hidden), b and c. It takes the place of the chosen model until you remove "
+        "it.",
+    )
+    if upload is None:
+        return name, chosen
+    try:
+        return upload.name, uploaded(upload.name, upload.getvalue())
+    except BadInput as error:
+        st.error(str(error), icon=":material/error:")
+        return name, chosen
+
+
+def choose_setting(model: Model) -> tuple[Weighing, str]:
+    """Return what all panels share, and a sentence where chains cannot begin at data."""
+    start = st.segmented_control(
+        "Chains begin at",
+        STARTS,
+        default="data",
+        required=True,
+        key="weights_start",
+        bind="query-params",
+        help="Training examples, as in pop-CD, or random bits: any start gives the right mean weight.",
+    )
+    seed = st.number_input(
+        "Seed",
+        min_value=0,
+        max_value=2**31 - 1,
+        value=0,
+        key="weights_seed",
+        bind="query-params",
+        help="Same seed, same batches: all panels share it.",
+    )
+    dataset, reason = data_of(model)
+    return Weighing(model, dataset, int(seed), start), "" if start == "random" else reason
+
+
+def data_of(model: Model) -> tuple[Dataset | None, str]:
+    """Return the data that a model was trained on; None with the reason where they cannot be had."""
+    name = model.meta.get("scored_on") or model.meta.get("dataset")
+    if name is None:
+        return None, "This model does not say what it was trained on: the chains begin at random bits."
+    try:
+        dataset = data(name)
+    except BadInput as error:
+        return None, f"The chains begin at random bits: {error}"
+    if dataset.n_visible != model.rbm.n_visible:
+        return None, f"The chains begin at random bits: {name} is not as wide as this model."
+    return dataset, ""
+
+
+def stories() -> None:
+    """Offer the presets."""
+
+    def tell(story: Story) -> None:
+        st.session_state.weights_model = story.model
+        st.session_state.weights_story = story.look
+        st.session_state.weights_told = st.session_state.get("weights_told", 0) + 1
+        race = race_of("weights")
+        for panel in race.panels:
+            race.remove(panel.key)
+        # The model first: panels that are added to the one before would begin twice.
+        model = pretrained(story.model)
+        race.change(race.setting._replace(model=model, dataset=data_of(model)[0]))
+        for trainer in read_panels(trainers, story.panels)[0]:
+            race.add(trainer)
+        race.resume()
+        write_link(race)
+
+    # Another key is another popover, closed: a story that was picked must not cover what it shows.
+    with st.popover(
+        "Stories",
+        icon=":material/auto_stories:",
+        key=f"weight stories {st.session_state.get('weights_told')}",
+    ):
+        for story in STORIES:
+            st.button(
+                story.label, key=f"weights {story.label}", on_click=tell, args=(story,), type="tertiary"
+            )
+            st.caption(story.look)
+
+
+@st.fragment
+def transport(race: Race[Weighing]) -> None:
+    """Play, step, reset, speed."""
+
+    def toggle() -> None:
+        (race.pause if race.running else race.resume)()
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            on_click=toggle,
+            shortcut="P",
+            key="weights_play",
+            type="secondary" if race.running else "primary",
+            help="Stop all panels at the same batch, or let them go on.",
+        )
+        st.button(
+            "Step",
+            icon=":material/skip_next:",
+            on_click=race.step,
+            shortcut="S",
+            key="weights_step",
+            help="One more batch in every panel, then pause: which sample is the heavy one?",
+        )
+        st.button(
+            "Reset",
+            icon=":material/replay:",
+            on_click=race.reset,
+            shortcut="0",
+            key="weights_reset",
+            help="All panels back to their first batch with the same seed: the same weights come again.",
+        )
+        pace = st.select_slider(
+            "Batches per second",
+            SPEEDS,
+            value=10,
+            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
+            key="weights_pace",
+            bind="query-params",
+            width=200,
+            help="Slow to look at single batches, full speed to find the rare heavy weights.",
+        )
+        if pace != race.rate:
+            race.set_rate(pace)
+
+
+@st.fragment
+def panels(race: Race[Weighing], token: str, present: bool) -> None:
+    """Draw the live panels, and the way to add one."""
+
+    def edited() -> None:
+        edit = st.session_state.weights_grid.edit
+        try:
+            race.tune(edit["key"], **edit["knobs"])
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
+        write_link(race)
+
+    def removed() -> None:
+        race.remove(st.session_state.weights_grid.remove["key"])
+        write_link(race)
+
+    def add(proposal: str) -> None:
+        race.add(make_trainer("pop_cd", n_chains=100, proposal=proposal))
+        write_link(race)
+
+    weights_grid(
+        race,
+        live_path() + token,
+        labels=population_titles([panel.worker.algorithm for panel in race.panels]),
+        present=present,
+        on_edit=edited,
+        on_remove=removed,
+        key="weights_grid",
+    )
+    if not race.panels:
+        st.info("No panel is open: add a population.", icon=":material/balance:")
+    if not present:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("Add a population, weighed by the proposal", width="content")
+            for proposal in ("visible", "joint", "mixture"):
+                st.button(
+                    proposal,
+                    key=f"add population {proposal}",
+                    icon=":material/add:",
+                    on_click=add,
+                    args=(proposal,),
+                    type="tertiary",
+                )
+
+
+def named(race: Race[Weighing]) -> list[tuple[str, WeighingSnapshot]]:
+    """Return the snapshots of all panels by name, no two names alike."""
+    shown = [snapshot for _, snapshot in race.peek()]
+    return list(zip(population_titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
+
+
+LOOKS = {
+    "shares": "**Look** how steep the curve rises: at its left end stands the single heaviest sample. "
+    "**Try** the story *One weight takes all*. CD gives every sample the same weight and pays with bias "
+    "(sections 3, 3.2).",
+    "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "
+    "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "
+    "weights (section 3.3).",
+    "log_z": "The mean weight is Z on average, for every k and proposal (section 3). **Look** for jumps: "
+    "the band knows only the weights that have been seen, so a few heavy ones that are missing leave it too "
+    "low and too narrow. **Try** the mixture proposal.",
+}
+
+
+@st.fragment(run_every=1.0)
+def charts(race: Race[Weighing], present: bool) -> None:
+    """Shares, effective sizes, log Z; read once a second, without renewing any lease."""
+    shown = named(race)
+    if all(snapshot.summary is None for _, snapshot in shown):
+        st.caption("Curves begin with the first batches." if shown else "")
+        return
+    drawn = {
+        "shares": ("Who holds the weight?", weight_views.shares_chart(shown)),
+        "sizes": ("What is a batch worth?", weight_views.sizes_chart(shown)),
+        "log_z": ("Is the mean weight Z?", weight_views.log_z_chart(shown)),
+    }
+    st.html(weight_views.legend(shown))
+    for column, (name, (title, (rows, spec))) in zip(st.columns(3), drawn.items(), strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            st.vega_lite_chart(rows, spec, key=f"weights {name}", width="stretch", alt=title)
+            if not present:
+                st.caption(LOOKS[name])
+            if name == "log_z" and (warning := next((s.truth.warning for _, s in shown if s.truth), "")):
+                st.caption(f":material/warning: AIS: {warning}")
+
+
+def exports(race: Race[Weighing], model_name: str) -> None:
+    """Offer downloads, built when they are clicked, and code that repeats a batch."""
+    model, dataset = race.setting.model, race.setting.dataset
+    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Weights",
+            data=lambda: weight_views.weights_npz(race, [name for name, _ in named(race)]),
+            file_name="weights.npz",
+            icon=":material/download:",
+            on_click="ignore",
+            help=f"The newest {KEPT:,} log weights and the newest batch of every panel (.npz).",
+        )
+        st.download_button(
+            "Curves",
+            data=lambda: weight_views.curves_csv(named(race)),
+            file_name="weights.csv",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Estimates of log Z, effective sizes and shares of the heaviest (.csv).",
+        )
+        st.download_button(
+            "Picture",
+            data=lambda: weight_views.tiles_png(named(race), shape),
+            file_name="weights.png",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The heaviest and lightest samples of the newest batches, with their shares (.png).",
+        )
+        with st.popover("Code", icon=":material/code:", key="weights_code"):
+            named_data = dataset.name if dataset is not None and race.setting.start == "data" else None
+            algorithms = [panel.worker.algorithm for panel in race.panels]
+            st.code(weight_views.snippet(model_name, named_data, algorithms, race.setting.seed))
+
+
+# Models that grow
+
+
+def growth_race() -> Race[Growth]:
+    """Return the race of the models that grow, one panel, begun with the page."""
+    setting = Growth(data(DEFAULT_GROWN), GROWN[DEFAULT_GROWN])
+    race, _, fresh = session_race("growth", setting, math.inf)
+    if fresh:
+        race.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
+        race.resume()
+    return race
+
+
+def shown_of(race: Race[Growth]) -> GrowthSnapshot:
+    """Return how far the models have grown."""
+    shown: GrowthSnapshot = race.peek()[0][1]
+    return shown
+
+
+def grow(race: Race[Growth], name: str) -> str:
+    """Let the models grow on these data; return a sentence where they cannot be had."""
+    try:
+        setting = Growth(data(name), GROWN[name])
+    except BadInput as error:
+        return str(error)
+    if race.setting != setting:
+        race.change(setting)
+    return ""
+
+
+@st.fragment(run_every=1.0)
+def growing(race: Race[Growth], present: bool) -> None:
+    """Bias and variance of all estimators on models that grow, in the background."""
+
+    def toggle() -> None:
+        (race.pause if race.running else race.resume)()
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("##### Less bias, more noise: every estimator on models that grow")
+        name = st.selectbox(
+            "Models trained by CD-1 on",
+            list(GROWN),
+            key="grown",
+            bind="query-params",
+            width=200,
+            help="Small enough for the exact gradient; with more pixels (digits, letters) weights are less "
+            "even.",
+        )
+        refused = grow(race, name)
+        race.snapshots()  # renews the lease: the work ends by itself, so that it may go on unwatched
+        shown = shown_of(race)
+        st.button(
+            "Pause" if race.running else "Go on",
+            icon=":material/pause:" if race.running else ":material/play_arrow:",
+            key="growth_play",
+            on_click=toggle,
+            disabled=shown.stage == DONE,
+            help="Training and measuring take a core of this machine until they are done.",
+        )
+    if sentence := refused or shown.error:
+        st.error(sentence, icon=":material/error:")
+    done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
+    share = (len(shown.models) / len(race.setting.sizes) + 3 * shown.estimates / MOST_ESTIMATES) / 4
+    st.progress(min(share, 1.0), shown.stage + done + ".")
+    st.html(weight_views.estimator_legend())
+    left, right = st.columns([5, 4])
+    with left:
+        st.markdown("**Bias against variance**, larger points for more hidden units")
+        rows, spec = weight_views.plane_chart(shown.models)
+        st.vega_lite_chart(
+            rows, spec, key="plane", width="stretch", alt="Bias against variance of estimators"
+        )
+        if not present:
+            st.caption(
+                "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
+                "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
+                "bias, left is less noise; a pale point shows no bias yet and sinks as estimates come in. "
+                "**Look** at pop-CD below and to the right of CD. **Try** other data."
+            )
+    with right:
+        quantity = st.selectbox(
+            "As the number of hidden units grows",
+            list(QUANTITIES),
+            format_func=lambda name: QUANTITIES[name],
+            key="growth_quantity",
+            bind="query-params",
+            label_visibility="collapsed",
+            help="What is drawn against the number of hidden units, or of sweeps.",
+        )
+        rows, spec = weight_views.growth_chart(shown.models, quantity)
+        st.vega_lite_chart(rows, spec, key="growth", width="stretch", alt=QUANTITIES[quantity])
+        if not present:
+            st.caption(GROWTH_LOOKS["ess" if quantity in ("ess", "sweeps") else quantity])
+
+
+GROWTH_LOOKS = {
+    "ratio": "Above the dashed line weighing pays. Paper, table 1, k = 1: 156 on Bars and Stripes with 16 "
+    "hidden units, over 10⁷ on modes, 3 on letters with 16 and 0.2 with 100. **Try** letters: the gain "
+    "melts away as hidden units are added.",
+    "bias": "CD's bias stays, whatever the size of the batch; that of pop-CD comes only from dividing by an "
+    "uncertain Z (section 3.3). UCD has none unless pairs are cut off, which they are on models of CD.",
+    "variance": "The price of the weights: pop-CD is noisier than CD nearly everywhere (table 1), UCD far "
+    "more so.",
+    "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
+    "where they bring the chain closer to the model (section 3.3).",
+}
+
+
+main()

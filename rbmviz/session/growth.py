@@ -1,0 +1,254 @@
+"""Models that grow: trained with more and more hidden units; bias and variance of estimators on each.
+
+Paper population CD, section 4.1 and table 1, live.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.datasets import Dataset
+from rbmviz.gradient import RUNS, GradientQuality, Run, endless_run, exact_direction, quality
+from rbmviz.metrics import log_z
+from rbmviz.rbm import RBM
+from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.session.worker import CHUNK_SECONDS
+from rbmviz.trainers import Trainer, initial_rbm, make_trainer
+from rbmviz.trainers.pop_cd import pop_weights
+
+MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Hidden units where the visible layer can be enumerated quickly, which takes at most ENUMERABLE units."""
+
+FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
+"""Hidden units where the hidden layer has to be enumerated."""
+
+ENUMERABLE = 16
+
+SWEEPS = (1, 2, 5, 10, 20, 50, 100)
+
+WEIGHED = 20
+"""Batches behind each effective sample size."""
+
+BURN_IN = 100
+"""Sweeps of persistent chains before their first estimate, from random bits: small models forget soon."""
+
+MOST_ESTIMATES = 2000
+
+DONE = "Done"
+"""Stage of a run that has measured all."""
+
+ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "CD-1": ("cd", {}),
+    "CD-10": ("cd", {"k": 10}),
+    "pop-CD-1": ("pop_cd", {}),
+    "pop-CD-10": ("pop_cd", {"k": 10}),
+    "pop-CD-1, joint": ("pop_cd", {"proposal": "joint"}),
+    "pop-CD-1, mixture 10": ("pop_cd", {"proposal": "mixture"}),
+    "pop-CD-1, leave one out": ("pop_cd", {"leave_one_out": True}),
+    "PCD-1": ("pcd", {}),
+    "UCD": ("ucd", {}),
+    "PT, 10 temperatures": ("pt", {}),
+}
+"""What is compared, by label: trainer and knobs; all draw as many samples an estimate as a batch has rows."""
+
+
+class Growth(NamedTuple):
+    """What is grown, and the plan of the run: data set, examples a batch (and samples an estimate), seed."""
+
+    dataset: Dataset
+    batch: int = 32
+    updates: int = 5000
+    seed: int = 0
+
+    def plan(self) -> "Growth":
+        """Return the plan of each run."""
+        return self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Hidden units of each model."""
+        return MANY_HIDDEN if self.dataset.n_visible <= ENUMERABLE else FEW_HIDDEN
+
+    def estimators(self) -> dict[str, Trainer]:
+        """Return what is compared, by label."""
+        found = {}
+        for label, (name, knobs) in ESTIMATORS.items():
+            chains = {} if name in ("cd", "pop_cd") else {"n_chains": self.batch}
+            found[label] = make_trainer(name, batch_size=self.batch, **knobs, **chains)
+        return found
+
+    def run(self, number: int, algorithm: Trainer) -> "GrowthRun":
+        """Return the ``number``-th run of a worker; the algorithm trains the models."""
+        return GrowthRun(number, self, algorithm)
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """One trained model and what is known of it.
+
+    Parameters
+    ----------
+    n_hidden : int
+    log_likelihood : float
+        Mean over the training examples, in nats.
+    ess : dict of float
+        Share of a batch that its effective sample size is, by sweeps k of pop-CD.
+    qualities : dict of GradientQuality
+        By label of the estimator; those not yet measured are missing.
+    """
+
+    n_hidden: int
+    log_likelihood: float
+    ess: dict[int, float]
+    qualities: dict[str, GradientQuality]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GrowthSnapshot(Snapshot):
+    """How far it has got; its steps are pieces of work of some milliseconds.
+
+    stage says in a few words what is being done; models are those trained so far, smallest first; estimates
+    is the number each estimator has given on every model.
+    """
+
+    stage: str
+    models: tuple[Grown, ...]
+    estimates: int
+
+
+class Cell:
+    """One estimator on one model: runs side by side, an estimate of each at a time."""
+
+    def __init__(self, plan: Growth, rbm: RBM, exact: np.ndarray, trainer: Trainer) -> None:
+        data = plan.dataset.train
+        self._exact = exact
+        self._endless = [endless_run(rbm, data, trainer, i, plan.seed, BURN_IN) for i in range(RUNS)]
+        self.quality: GradientQuality | None = None
+
+    def work(self) -> Iterator[None]:
+        """Take one more estimate of every run, pausing after each."""
+        runs: list[Run] = []
+        for endless in self._endless:
+            runs.append(next(endless))
+            yield
+        self.quality = quality(self._exact, runs)
+
+
+class GrowthRun:
+    """Trains a model of each size and measures it, then all of them in turn; a step is a piece of work."""
+
+    def __init__(self, number: int, plan: Growth, trainer: Trainer) -> None:
+        self.number, self.plan, self.algorithm = number, plan, trainer
+        self.n, self.seconds, self.chunk = 0, 0.0, 1
+        self.prepared = False
+        self._estimates = 0
+        self._stage = "Compiling the kernels"
+        self._grown: dict[int, tuple[float, dict[int, float], dict[str, Cell]]] = {}
+        self._work = self._all()
+
+    def prepare(self) -> None:
+        """Compile the kernels, on a model of one hidden unit."""
+        data = self.plan.dataset.train
+        for trainer in self.plan.estimators().values():
+            trainer.step(trainer.init(initial_rbm(data, 1, 0), data, 0), 1)
+        self.prepared = True
+
+    def _all(self) -> Iterator[None]:
+        for n_hidden in self.plan.sizes:
+            yield from self._grow(n_hidden)
+            for _ in range(2):  # an error needs two
+                yield from self._measure(n_hidden)
+        while self._estimates < MOST_ESTIMATES:
+            for n_hidden in self.plan.sizes:
+                yield from self._measure(n_hidden)
+            self._estimates = min(
+                cell.quality.replications
+                for *_, cells in self._grown.values()
+                for cell in cells.values()
+                if cell.quality is not None
+            )
+        self._stage = DONE
+
+    def _grow(self, n_hidden: int) -> Iterator[None]:
+        dataset, batch, updates, seed = self.plan
+        data, trainer = dataset.train, self.algorithm
+        self._stage = f"Training {n_hidden} hidden unit{'s' * (n_hidden > 1)} by {trainer.label}"
+        state = trainer.init(initial_rbm(data, n_hidden, seed), data, seed)
+        progress = trainer.step(state, 1)
+        while progress.update < updates:
+            progress = trainer.step(state, min(20, updates - progress.update))
+            yield
+        rbm = progress.rbm
+        ess = {}
+        for k in SWEEPS:
+            found = 0.0
+            for i in range(WEIGHED):
+                rows = rng.generator(seed, f"weighed {k}", i).integers(len(data), size=batch)
+                found += pop_weights(rbm, data[rows], k, rng.child(seed, f"weights {k}", i)).ess / batch
+                yield
+            ess[k] = found / WEIGHED
+        exact = exact_direction(rbm, data)
+        cells = {
+            label: Cell(self.plan, rbm, exact, trainer) for label, trainer in self.plan.estimators().items()
+        }
+        likelihood = float(-rbm.free_energy(data).mean()) - log_z(rbm)
+        self._grown[n_hidden] = likelihood, ess, cells
+        yield
+
+    def _measure(self, n_hidden: int) -> Iterator[None]:
+        self._stage = f"Measuring {n_hidden} hidden unit{'s' * (n_hidden > 1)}"
+        for cell in self._grown[n_hidden][2].values():
+            yield from cell.work()
+
+    def most(self) -> int:
+        """Return the most pieces of the next chunk, about CHUNK_SECONDS; 0 when all is done."""
+        return 0 if self._stage == DONE else self.chunk
+
+    def advance(self, n: int) -> int:
+        """Do n pieces of work; the last chunk may have fewer."""
+        begin = time.perf_counter()
+        done = 0
+        for _ in range(n):
+            if next(self._work, self) is self:
+                break
+            done += 1
+            # The pieces differ a hundredfold.
+            if time.perf_counter() - begin > CHUNK_SECONDS:
+                break
+        spent = time.perf_counter() - begin
+        self.seconds += spent
+        self.chunk = min(max(int(done * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        return done
+
+    def keep(self, made: int) -> None:
+        """Count what advance has made."""
+        self.n += made
+
+    def turn(self, algorithm: Trainer) -> None:
+        """Train the next model with other knobs."""
+        self.algorithm = algorithm
+
+    def idle(self, paused: bool) -> bool:
+        """Nothing is owed besides the work itself."""
+        return False
+
+    def snapshot(self, status: Status) -> GrowthSnapshot:
+        """Return what there is to see."""
+        models = []
+        for n_hidden, (likelihood, ess, cells) in self._grown.items():
+            found = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}
+            models.append(Grown(n_hidden, likelihood, ess, found))
+        return GrowthSnapshot(
+            status=status,
+            run=self.number,
+            n=self.n,
+            seconds=self.seconds,
+            algorithm=self.algorithm,
+            stage=self._stage,
+            models=tuple(models),
+            estimates=self._estimates,
+        )

@@ -1,0 +1,339 @@
+"""Runs of pop-CD's weights: batches weighted as in an update, one after another, and what they add up to."""
+
+import functools
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.datasets import Dataset
+from rbmviz.errors import BadInput
+from rbmviz.metrics import log_z
+from rbmviz.metrics.ais import ais_steps
+from rbmviz.metrics.weights import BatchSize, LogMean, ess_by_size, heaviest_shares
+from rbmviz.rbm import Model
+from rbmviz.session.sampling import Start
+from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.session.worker import CHUNK_SECONDS
+from rbmviz.trainers.pop_cd import PopCD, Population
+
+KEPT = 2**16
+"""Newest weights of a run that histogram, shares and effective sizes are made of."""
+
+TILES = 6
+"""Heaviest (and lightest) samples of the newest batch that are shown."""
+
+BINS = 60
+
+SLOW_SECONDS = 0.5
+"""What is made of all weights together is made anew this often."""
+
+RANDOM_STARTS = 1000
+
+ENUMERABLE = 20
+"""Smaller layers of at most so many units are enumerated for log Z (a second), larger ones left to AIS."""
+
+AIS_CHAINS, AIS_TEMPERATURES = 64, 4000
+
+
+class LogZ(NamedTuple):
+    """What log Z is held against; method is "exact" (std_error 0) or "ais", warning one sentence or ""."""
+
+    log_z: float
+    std_error: float
+    method: str
+    warning: str = ""
+
+
+class Truth:
+    """log Z of a model, found a little at a time by whichever run has time; ``value`` is None until then."""
+
+    def __init__(self, model: Model) -> None:
+        self.value: LogZ | None = None
+        self._model = model
+        self._work = self._find()
+        self._at_work = threading.Lock()
+
+    def work(self, seconds: float) -> bool:
+        """Go on for so long; False where nothing is left to do, or another run is at it."""
+        if self.value is not None or not self._at_work.acquire(blocking=False):
+            return False
+        try:
+            end = time.perf_counter() + seconds
+            while self.value is None and time.perf_counter() < end:
+                next(self._work, None)
+        finally:
+            self._at_work.release()
+        return True
+
+    def _find(self) -> Iterator[None]:
+        rbm = self._model.rbm
+        if min(rbm.n_visible, rbm.n_hidden) <= ENUMERABLE:
+            self.value = LogZ(log_z(rbm), 0.0, "exact")
+            return
+        found = yield from ais_steps(self._model, n_chains=AIS_CHAINS, betas=AIS_TEMPERATURES)
+        self.value = LogZ(found.log_z, found.std_error, "ais", found.warning)
+
+
+@functools.lru_cache(maxsize=8)
+def truth_of(model: Model) -> Truth:
+    """Return the one Truth of a model, for all runs on it."""
+    return Truth(model)
+
+
+class Weighing(NamedTuple):
+    """What all populations of a race share, and the plan of each run.
+
+    model; dataset whose training part the chains begin at (None: random bits); seed; start: "data" or
+    "random".
+    """
+
+    model: Model
+    dataset: Dataset | None = None
+    seed: int = 0
+    start: Start = "data"
+
+    def plan(self) -> "Weighing":
+        """Return the plan of each run."""
+        return self
+
+    def starts(self) -> np.ndarray:
+        """Return the rows that chains begin at, uint8 (n, n_visible).
+
+        Raises
+        ------
+        BadInput
+            Where the data are not as wide as the model.
+        """
+        n_visible = self.model.rbm.n_visible
+        if self.start == "random" or self.dataset is None:
+            shape = (RANDOM_STARTS, n_visible)
+            return rng.generator(self.seed, "random starts").integers(0, 2, shape, dtype=np.uint8)
+        if self.dataset.n_visible != n_visible:
+            raise BadInput(
+                f"{self.dataset.name} has {self.dataset.n_visible} units and the model {n_visible}: "
+                "choose other data."
+            )
+        return self.dataset.train
+
+    def run(self, number: int, algorithm: PopCD) -> "WeighingRun":
+        """Return the ``number``-th run of a worker."""
+        return WeighingRun(number, self, algorithm)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The newest batch, heaviest sample first.
+
+    Parameters
+    ----------
+    log_weights : float64 (n,), falling
+    shares : float64 (n,), of all the weight of the batch
+    v : uint8 (n, n_visible)
+    ess : float
+    """
+
+    log_weights: np.ndarray
+    shares: np.ndarray
+    v: np.ndarray
+    ess: float
+
+    @classmethod
+    def of(cls, found: Population) -> "Batch":
+        """Return a population, sorted."""
+        order = np.argsort(-found.log_weights, kind="stable")
+        return cls(found.log_weights[order], found.weights[order], found.v[order].astype(np.uint8), found.ess)
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What the newest (at most KEPT) weights of a run add up to.
+
+    Parameters
+    ----------
+    n : int
+        Weights it is made of.
+    low, high : float
+        Ends of the histogram, in nats.
+    counts : int64 (BINS,)
+    samples, held : float64 (points,)
+        Shares of the samples, and of the weight that the heaviest so many hold.
+    sizes : list of BatchSize
+    """
+
+    n: int
+    low: float
+    high: float
+    counts: np.ndarray
+    samples: np.ndarray
+    held: np.ndarray
+    sizes: list[BatchSize]
+
+    @classmethod
+    def of(cls, log_weights: np.ndarray) -> "Summary":
+        """Return the summary of weights, float64 (n,), n > 0."""
+        low, high = float(log_weights.min()), float(log_weights.max())
+        if high - low < 1e-6:  # all alike
+            low, high = low - 0.5, high + 0.5
+        counts, _ = np.histogram(log_weights, BINS, (low, high))
+        samples, held = heaviest_shares(log_weights)
+        return cls(len(log_weights), low, high, counts, samples, held, ess_by_size(log_weights))
+
+
+class Estimate(NamedTuple):
+    """Log of the mean of the first n weights, with its standard error (NaN after one batch), in nats."""
+
+    n: int
+    log_z: float
+    std_error: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeighingSnapshot(Snapshot):
+    """A run of weighted batches at one moment; its steps are batches.
+
+    Parameters
+    ----------
+    batch : Batch or None
+    summary : Summary or None
+        Made anew twice a second; None before the first batch.
+    estimates : tuple of Estimate
+        At log-spaced numbers of weights.
+    newest : Estimate or None
+        Now.
+    ess_share, max_share : float
+        Means over the batches, of effective sample size over batch size and of the largest share.
+    pooled : int
+        Weights since the start, or since a knob was turned: everything here is about those alone.
+    truth : LogZ or None
+        None while it is still being found.
+    n_visible : int
+    """
+
+    algorithm: PopCD
+    batch: Batch | None
+    summary: Summary | None
+    estimates: tuple[Estimate, ...]
+    newest: Estimate | None
+    ess_share: float
+    max_share: float
+    pooled: int
+    truth: LogZ | None
+    n_visible: int
+
+
+class WeighingRun:
+    """Batches of pop-CD at a fixed model, from the first on; a step is a batch."""
+
+    def __init__(self, number: int, plan: Weighing, trainer: PopCD) -> None:
+        self.number, self.plan, self.algorithm = number, plan, trainer
+        self.n, self.seconds = 0, 0.0
+        self.chunk = 1
+        self.prepared = False
+        self._truth, self._told = truth_of(plan.model), False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._kept = np.zeros(0)
+        self._total = LogMean()
+        self._ess = self._largest = 0.0
+        self._estimates: list[Estimate] = []
+        self._due = 1.0
+        self._batch: Batch | None = None
+        self._summary: Summary | None = None
+        self._summed_up = 0.0
+
+    def prepare(self) -> None:
+        """Make the state; compile the kernels outside the run's own clock."""
+        rbm, rows, seed = self.plan.model.rbm, self.plan.starts(), self.plan.seed
+        self._draw(self.algorithm.init(rbm, rows, seed))
+        self._state = self.algorithm.init(rbm, rows, seed)
+        self.prepared = True
+
+    def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
+        # As in an update, which is not made.
+        self.algorithm.negative(state, state.theta, state.batches.next(self.algorithm.batch_size))
+        return state.source
+
+    def most(self) -> int:
+        """Return the most batches of the next chunk, about CHUNK_SECONDS."""
+        return self.chunk
+
+    def advance(self, n: int) -> list[Population]:
+        """Draw n batches, and find a little more of the truth."""
+        if len(self._kept) and time.perf_counter() - self._summed_up > SLOW_SECONDS:
+            self._sum_up()
+        begin = time.perf_counter()
+        found = [self._draw(self._state) for _ in range(n)]
+        spent = time.perf_counter() - begin
+        self.seconds += spent
+        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        self._truth.work(spent)
+        return found
+
+    def keep(self, made: list[Population]) -> None:
+        """Count what advance has made."""
+        for found in made:
+            self._total.update(found.log_weights)
+            self._ess += found.ess / len(found.log_weights)
+            self._largest += found.max_weight
+            if self._total.n >= self._due:
+                self._estimates.append(self._estimate())
+                self._due = max(self._total.n, self._due * 10**0.05)
+        self.n += len(made)
+        self._batch = Batch.of(made[-1])
+        self._kept = np.concatenate([self._kept, *(found.log_weights for found in made)])[-KEPT:]
+
+    def _estimate(self) -> Estimate:
+        return Estimate(self._total.n, self._total.value, self._total.std_error)
+
+    def _sum_up(self) -> None:
+        self._summary = Summary.of(self._kept)
+        self._summed_up = time.perf_counter()
+
+    def turn(self, algorithm: PopCD) -> None:
+        """Take other values of knobs; weights of another proposal must not be mixed with those before."""
+        self.algorithm = algorithm
+        self._forget()
+
+    def idle(self, paused: bool) -> bool:
+        """Find a little more of the truth; sum up what a pause shows."""
+        if not self.prepared:
+            return False
+        if self._truth.work(CHUNK_SECONDS):
+            return True
+        if self._truth.value is not None and not self._told:
+            self._told = True  # found by another run
+            return True
+        if paused and len(self._kept) and (self._summary is None or self._summary.n != len(self._kept)):
+            self._sum_up()
+            return True
+        return False
+
+    def kept(self) -> np.ndarray:
+        """Return the newest (at most KEPT) log weights, float64 (n,)."""
+        return self._kept
+
+    def snapshot(self, status: Status) -> WeighingSnapshot:
+        """Return what there is to see."""
+        batches = max(self._total.batches, 1)
+        return WeighingSnapshot(
+            status=status,
+            run=self.number,
+            n=self.n,
+            seconds=self.seconds,
+            algorithm=self.algorithm,
+            batch=self._batch,
+            summary=self._summary,
+            estimates=tuple(self._estimates),
+            newest=self._estimate() if self._total.batches else None,
+            ess_share=self._ess / batches,
+            max_share=self._largest / batches,
+            pooled=self._total.n,
+            truth=self._truth.value,
+            n_visible=self.plan.model.rbm.n_visible,
+        )

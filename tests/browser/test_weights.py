@@ -1,0 +1,66 @@
+"""The Weights page as its users meet it."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def test_weights_come_in_and_a_slider_changes_them(live):
+    page = live().open("weights?w=pop_cd:n_chains=100&w=pop_cd:n_chains=100,proposal=mixture&weights_pace=30")
+    titles = page.ask("panels.map(p => p.querySelector('h3').textContent)")
+    assert titles == ["pop-CD-1", "pop-CD-1, mixture 10"]
+    strips = "panels.map(p => p.querySelector('canvas.strip').toDataURL())"  # the heaviest may be the same
+    before = page.ask(strips)
+    page.until("panels.every(p => Number(p.dataset.n) > 20)")
+    assert all(a != b for a, b in zip(before, page.ask(strips), strict=True))
+    assert page.number(0, "truth") == "66.92"
+    assert page.number(0, "truth_error") == "exact"
+    assert 60 < float(page.number(0, "log_z")) < 70
+    page.until("panels.every(p => p.querySelectorAll('.shares span').length === 12)")
+    # Ten samples a batch: the weights of before are forgotten, the run goes on.
+    n = page.counts()[0]
+    assert page.number(0, "ess").endswith(" of 100")
+    page.set_knob(0, "n_chains", 0.0, commit=False)
+    page.until("panels[0].querySelector('dd[data-number=ess]').textContent.endsWith('of 100') === false")
+    assert page.counts()[0] >= n
+    page.set_knob(0, "k", 1.0)
+    page.page.wait_for_url("**k%3D1000**")
+    page.until("panels[0].querySelector('h3').textContent.startsWith('pop-CD-1000')")
+    charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
+    charts.nth(4).wait_for()
+    # Bias and variance come in meanwhile.
+    first = charts.nth(3).evaluate("c => c.toDataURL()")
+    page.until(
+        "document.querySelectorAll('[data-testid=stVegaLiteChart] canvas')[3].toDataURL().length !== "
+        f"{len(first)}"
+    )
+
+
+def test_pause_step_story_and_files(live, tmp_path):
+    page = live().open("weights?weights_pace=30")
+    page.page.get_by_role("button", name="Pause").first.click()
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    counts = page.counts()
+    assert len(set(counts)) == 1
+    page.page.get_by_role("button", name="Step").click()
+    page.until(f"panels.every(p => Number(p.dataset.n) === {counts[0] + 1})")
+    for name in ("Weights", "Curves", "Picture"):
+        with page.page.expect_download() as download:
+            page.page.get_by_role("button", name=name, exact=True).click()
+        download.value.save_as(tmp_path / name)
+    with np.load(tmp_path / "Weights") as archive:
+        assert len(archive["log_weights0"]) == 100 * (counts[0] + 1)
+    assert (tmp_path / "Picture").read_bytes().startswith(b"\x89PNG")
+    page.page.get_by_role("button", name="Stories").click()
+    page.page.get_by_role("button", name="A better proposal").click()
+    page.until(
+        "panels.length === 4 && panels[3].querySelector('h3').textContent === 'pop-CD-1, mixture 100' "
+        "&& panels.every(p => Number(p.dataset.n) > 0)"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_does_not_scroll_sideways(live, scheme):
+    page = live(viewport={"width": 390, "height": 844}, color_scheme=scheme).open("weights?present=1")
+    assert page.ask("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,312 @@
+"""The Weights page without a browser: what it draws, sends and exports."""
+
+import io
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from app import weight_views
+from app.links import read_panel, write_panel
+from app.live import Viewer, Wish
+from app.live_grid import WEIGHED
+from rbmviz import BadInput, make_trainer
+from rbmviz.datasets import Dataset
+from rbmviz.gradient import GradientQuality
+from rbmviz.registry import trainers
+from rbmviz.session import Grown, GrowthSnapshot, Race, Weighing
+
+PAGE = Path(__file__).parents[1] / "app" / "pages" / "weights.py"
+
+
+def wait(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.01)
+
+
+def close(race):
+    race.close()
+    for panel in race.panels:
+        panel.worker.join(60)
+
+
+@pytest.fixture
+def race(model):
+    """Two populations of a tiny model, 12 batches each, paused."""
+    rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
+    race = Race(Weighing(model, Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), seed=4))
+    race.add(make_trainer("pop_cd", n_chains=9))
+    race.add(make_trainer("pop_cd", n_chains=9, proposal="joint"))
+    race.step(12)
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in race.snapshots()), "twelve batches")
+    wait(lambda: all(s.summary and s.summary.n == 108 for _, s in race.snapshots()), "a summary")
+    wait(lambda: all(s.truth for _, s in race.snapshots()), "log Z")
+    yield race
+    close(race)
+
+
+def named(race):
+    shown = [snapshot for _, snapshot in race.snapshots()]
+    return list(zip(weight_views.population_titles([s.algorithm for s in shown]), shown, strict=True))
+
+
+@pytest.fixture
+def grown():
+    """Two models, two estimators; the bias of one is lost in its noise."""
+
+    def quality(bias, error):
+        return GradientQuality(bias, bias - error / 2, error, 10 * bias, 100)
+
+    def model(n_hidden, scale):
+        found = {
+            "CD-1": quality(0.5, 0.01),
+            "pop-CD-1": quality(0.1 * scale, 0.2),
+            "UCD": quality(1e-3, 1e-4),
+        }
+        return Grown(n_hidden, -5.0, {1: 0.25, 10: 0.5}, found)
+
+    return [model(2, 0.1), model(8, 1.0)]
+
+
+# Views
+
+
+def test_populations_are_named_by_what_tells_them_apart():
+    make = lambda **knobs: make_trainer("pop_cd", **knobs)  # noqa: E731
+    assert weight_views.population_titles([make(), make(k=10), make(proposal="joint")]) == [
+        "pop-CD-1",
+        "pop-CD-10",
+        "pop-CD-1, joint",
+    ]
+    assert weight_views.population_titles(
+        [make(n_chains=10), make(n_chains=1000, proposal="mixture", mixture=3), make(), make()]
+    ) == [
+        "pop-CD-1, 10 samples",
+        "pop-CD-1, mixture 3, 1,000 samples",
+        "pop-CD-1, 100 samples #1",
+        "pop-CD-1, 100 samples #2",
+    ]
+
+
+def test_links_hold_only_what_weights_depend_on():
+    trainer = make_trainer("pop_cd", k=3, proposal="mixture", mixture=7, n_chains=40)
+    text = write_panel(trainer, WEIGHED)
+    assert text == "pop_cd:proposal=mixture,mixture=7,k=3,n_chains=40"
+    assert read_panel(trainers, text) == trainer
+
+
+def test_charts_show_the_summaries(race):
+    shown = named(race)
+    shares, spec = weight_views.shares_chart(shown)
+    assert "data" not in spec
+    for name, snapshot in shown:
+        mine = shares[shares["panel"] == name]
+        np.testing.assert_array_equal(mine["held"], snapshot.summary.held)
+    equal = shares[shares["panel"] == weight_views.EQUAL[0]]
+    np.testing.assert_allclose(equal["held"], equal["samples"])
+    sizes, _ = weight_views.sizes_chart(shown)
+    ours = sizes[sizes["panel"] == "pop-CD-1"]
+    assert list(ours["size"]) == [1, 2, 4, 8, 16, 32]  # a single batch of 64 has no error
+    np.testing.assert_allclose(ours["share"] * ours["size"], ours["ess"])
+    assert (ours["low"] <= ours["share"]).all()
+    assert (ours["high"] <= 1).all()
+    points, spec = weight_views.log_z_chart(shown)
+    for name, snapshot in shown:
+        last = points[points["panel"] == name].iloc[-1]
+        assert (last["n"], last["log_z"]) == (108, snapshot.newest.log_z)
+        assert last["high"] - last["low"] == pytest.approx(4 * snapshot.newest.std_error)
+        assert last["low"] - 0.5 < snapshot.truth.log_z < last["high"] + 0.5
+    truth = [layer for layer in spec["layer"] if "data" in layer]
+    assert truth[1]["data"]["values"][0]["value"] == shown[0][1].truth.log_z
+    race.step(1)
+    wait(lambda: all(s.n == 13 for _, s in race.snapshots()), "one more")
+    assert weight_views.log_z_chart(named(race))[1] == spec  # a live chart keeps its zoom
+    assert all(name in weight_views.legend(shown) for name, _ in shown)
+
+
+def test_the_plane_tells_a_bias_from_its_noise(grown):
+    points, _ = weight_views.plane_chart(grown)
+    assert len(points) == 6
+    seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
+    assert seen[2, "CD-1"]
+    assert not seen[2, "pop-CD-1"]
+    assert (points["low"] > 0).all()
+    ratios, _ = weight_views.growth_chart(grown, "ratio")
+    assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
+    for quantity in ("bias", "variance"):
+        assert len(weight_views.growth_chart(grown, quantity)[0]) == 6
+    for quantity in ("ess", "sweeps"):
+        rows, _ = weight_views.growth_chart(grown, quantity)
+        assert list(rows["ess"]) == [0.25, 0.5] * 2
+    assert weight_views.estimator_legend().count("</span> ") == len(weight_views.ESTIMATORS)
+
+
+def test_exports(race, grown):
+    shown = named(race)
+    with np.load(io.BytesIO(weight_views.weights_npz(race, [name for name, _ in shown]))) as archive:
+        meta = json.loads(str(archive["meta"]))
+        for i, (name, snapshot) in enumerate(shown):
+            assert meta["panels"][i]["name"] == name
+            logs = archive[f"log_weights{i}"]
+            assert np.logaddexp.reduce(logs) - np.log(108) == pytest.approx(snapshot.newest.log_z)
+            np.testing.assert_array_equal(archive[f"batch_v{i}"], snapshot.batch.v)
+            np.testing.assert_allclose(np.sort(logs[-9:])[::-1], archive[f"batch_log_weights{i}"])
+    lines = weight_views.curves_csv(shown).decode().splitlines()
+    assert lines[0] == "population,quantity,at,value,std_error"
+    assert sum("log_z_exact" in line for line in lines) == 2
+    assert sum("ess_of_batch_size" in line for line in lines) == 14
+    snapshot = GrowthSnapshot(
+        status="running",
+        run=1,
+        n=1,
+        seconds=0.0,
+        algorithm=None,
+        stage="",
+        models=tuple(grown),
+        estimates=100,
+    )
+    lines = weight_views.plane_csv(snapshot).decode().splitlines()
+    assert len(lines) == 1 + 6 + 2 + 4
+    picture = Image.open(io.BytesIO(weight_views.tiles_png(shown, (1, 5))))
+    assert picture.width > 400
+    assert np.array(picture).min() < 50
+
+
+def test_the_snippet_runs(monkeypatch, model, capsys):
+    import rbmviz
+
+    code = weight_views.snippet("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
+    monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
+    scope = {}
+    exec(code, scope)
+    assert scope["batch_0"].v.shape == (20, 5)
+    assert 'load_dataset("bas")' in weight_views.snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
+
+
+# What goes over the wire
+
+
+def test_frames_carry_the_heaviest_and_the_lightest(race):
+    wish = Wish(20, "weights", "binary", 1, 5, [panel.key for panel in race.panels])
+    viewer = Viewer(race)
+    frame = viewer.frame(wish)
+    length = int.from_bytes(frame[:4], "little")
+    heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
+    for head, (_, shown) in zip(heads, race.snapshots(), strict=True):
+        assert (head["n"], head["cells"], head["rug"], head["pooled"]) == (12, 6, 9, 108)
+        assert head["log_z"] == shown.newest.log_z
+        assert head["truth"] == shown.truth.log_z
+        for rows in (shown.batch.v[:6], shown.batch.v[3:]):
+            cells = np.frombuffer(frame, np.uint8, 6, at)[:, None]
+            np.testing.assert_array_equal(np.unpackbits(cells, axis=1, count=5), rows)
+            at += 6
+        assert head["heavy"] == shown.batch.shares[:6].tolist()
+        assert head["light"] == shown.batch.shares[3:].tolist()
+        np.testing.assert_allclose(np.frombuffer(frame, "<f4", 9, at), shown.batch.log_weights, rtol=1e-6)
+        at += 36
+        assert sum(head["histogram"][2]) == 108
+    assert at == len(frame)
+    again = viewer.frame(wish)
+    length = int.from_bytes(again[:4], "little")
+    assert len(again) == 4 + length  # nothing is sent twice
+    assert viewer.frame(wish._replace(n_visible=6)).endswith(b'"panels": []}')
+
+
+# The page
+
+
+@pytest.fixture
+def page():
+    """Run the page, and stop its threads afterwards."""
+    opened = []
+
+    def run(**state) -> AppTest:
+        test = AppTest.from_file(str(PAGE), default_timeout=90)
+        for key, value in state.pop("session", {}).items():
+            test.session_state[key] = value
+        for key, value in state.items():
+            test.query_params[key] = value
+        opened.append(test.run())
+        assert not test.exception
+        return test
+
+    yield run
+    for test in opened:
+        for race, _ in test.session_state["races"].values():
+            close(race)
+
+
+def test_it_is_alive(page):
+    test = page()
+    races = test.session_state["races"]
+    race = races["weights"][0]
+    assert [panel.worker.algorithm.proposal for panel in race.panels] == [
+        "visible",
+        "visible",
+        "joint",
+        "mixture",
+    ]
+    wait(
+        lambda: all(s.summary is not None and s.truth for _, s in race.snapshots()), "weights in every panel"
+    )
+    grown = races["growth"][0]
+    wait(lambda: grown.snapshots()[0][1].models, "a first model")
+    test.run()
+    assert not test.exception
+
+
+def test_it_follows_its_link(page):
+    test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
+    race = test.session_state["races"]["weights"][0]
+    assert [panel.worker.algorithm for panel in race.panels] == [make_trainer("pop_cd", k=3, n_chains=20)]
+    assert (race.setting.seed, race.setting.start) == (5, "random")
+    assert any("outside 1 to 1000" in warning.value for warning in test.warning)
+
+
+def test_transport_stories_and_more_panels(page):
+    test = page()
+    race = test.session_state["races"]["weights"][0]
+    test.button(key="weights_play").click().run()
+    assert not race.running
+    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
+    counts = [s.n for _, s in race.snapshots()]
+    test.button(key="weights_step").click().run()
+    wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one batch each")
+    test.button(key="weights A better proposal").click().run()
+    assert not test.exception
+    assert [panel.worker.algorithm.mixture for panel in race.panels] == [10, 3, 10, 100]
+    assert any("(section 3.4)" in caption.value for caption in test.caption)
+    wait(lambda: all(s.pooled > 0 for _, s in race.snapshots()), "weights")
+    test.button(key="add population joint").click().run()
+    assert race.panels[-1].worker.algorithm.proposal == "joint"
+
+
+def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
+    test = page(weights_model="PCD, 3 updates", session={"trained": {"PCD, 3 updates": model}})
+    race = test.session_state["races"]["weights"][0]
+    assert race.setting.model is model
+    assert any("random bits" in info.value for info in test.info)
+    wait(lambda: all(s.pooled > 0 for _, s in race.snapshots()), "weights all the same")
+
+
+def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
+    test = page(grown="modes")
+    grown = test.session_state["races"]["growth"][0]
+    assert (grown.setting.dataset.name, grown.setting.batch) == ("modes", 100)
+    test.button(key="growth_play").click().run()
+    assert not grown.running
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
+    test.selectbox(key="grown").set_value("letters").run()
+    assert any("letters" in error.value for error in test.error)
+    assert grown.setting.dataset.name == "modes"
+
+
+def test_bad_files_are_refused():
+    with pytest.raises(BadInput, match="pop_cd"):
+        read_panel(trainers, "pop_cd:heat=3")

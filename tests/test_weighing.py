@@ -1,0 +1,238 @@
+"""pop-CD's weights batch by batch, and estimators on models that grow: what the Weights page shows."""
+
+import dataclasses
+
+import naive
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rng
+from rbmviz.datasets import Dataset
+from rbmviz.gradient import gradient_quality
+from rbmviz.metrics.weights import LogMean, ess_by_size, heaviest_shares
+from rbmviz.session import Growth, Weighing, growth, weighing
+from rbmviz.trainers.pop_cd import PROPOSALS, pop_weights
+
+
+@pytest.fixture
+def toy() -> Dataset:
+    rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
+    return Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none")
+
+
+def begun(plan, algorithm):
+    run = plan.run(1, algorithm)
+    run.prepare()
+    return run
+
+
+def weigh(run, batches):
+    """Do so many batches, one a chunk, and sum up."""
+    for _ in range(batches):
+        run.keep(run.advance(1))
+    run.idle(paused=True)
+    while run.idle(paused=True):
+        pass
+    return run.snapshot("paused")
+
+
+# Metrics
+
+
+def test_effective_sizes_are_those_of_the_batches():
+    logs = 3 * np.random.default_rng(0).standard_normal(37) - 900
+    found = ess_by_size(logs)
+    assert [x.size for x in found] == [1, 2, 4, 8, 16, 32]
+    for x in found:
+        batches = [logs[at : at + x.size] for at in range(0, 37 - x.size + 1, x.size)]
+        want = [naive.effective_size(list(batch)) for batch in batches]
+        assert x.batches == len(want)
+        assert x.ess == pytest.approx(np.mean(want))
+        if len(want) > 1:
+            assert x.std_error == pytest.approx(np.std(want, ddof=1) / len(want) ** 0.5)
+    assert np.isnan(found[-1].std_error)
+    equal = ess_by_size(np.full(8, -3.0))
+    assert [x.ess for x in equal] == pytest.approx([1, 2, 4, 8])
+
+
+def test_shares_of_the_heaviest():
+    logs = 2 * np.random.default_rng(1).standard_normal(301) + 800
+    samples, held = heaviest_shares(logs, 20)
+    assert samples[0] == 1 / 301
+    assert samples[-1] == held[-1] == 1
+    for share, weight in zip(samples, held, strict=True):
+        assert weight == pytest.approx(naive.held_by_heaviest(list(logs), round(share * 301)))
+    even, line = heaviest_shares(np.zeros(50))
+    np.testing.assert_allclose(even, line)
+
+
+def test_log_mean_is_that_of_all_weights_and_its_error_that_of_the_batches():
+    batches = np.random.default_rng(2).standard_normal((9, 7)) - 700
+    total = LogMean()
+    assert np.isnan(total.value)
+    for batch in batches:
+        total.update(batch)
+    weights = np.exp(batches + 700)
+    assert total.value == pytest.approx(np.log(weights.mean()) - 700)
+    means = weights.mean(axis=1)
+    assert total.std_error == pytest.approx(means.std(ddof=1) / 3 / means.mean())
+    assert np.isnan(LogMean().update(batches[0]).std_error)
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_mean_weight_is_z_within_its_band(rbm, proposal, k):
+    """E[w] = Z from any start (population CD, section 3), and two errors cover it as often as they should."""
+    starts, exact, inside, off = np.ones((20, 5), np.uint8), metrics.log_z(rbm), 0, []
+    for seed in range(60):
+        total = LogMean()
+        for batch in range(30):
+            found = pop_weights(rbm, starts, k, rng.child(seed, "x", batch), proposal=proposal, mixture=7)
+            total.update(found.log_weights)
+        inside += abs(total.value - exact) < 2 * total.std_error
+        off.append(total.value - exact)
+    assert inside >= 51  # of 57; 6 less is 3.5 standard deviations
+    assert abs(np.mean(off)) < 4 * np.std(off) / 60**0.5 + np.var(off)
+
+
+# Runs of weighted batches
+
+
+def test_batches_are_those_of_training_at_fixed_parameters(model, toy):
+    trainer = make_trainer("pop_cd", k=2, n_chains=11, proposal="joint")
+    run = begun(Weighing(model, toy, 4), trainer)
+    shown = weigh(run, 5)
+    state = trainer.init(model.rbm, toy.train, 4)
+    want = []
+    for _ in range(5):
+        trainer.negative(state, state.theta, state.batches.next(0))
+        want.append(state.source)
+    np.testing.assert_array_equal(run.kept(), np.concatenate([found.log_weights for found in want]))
+    assert (shown.n, shown.pooled, shown.summary.n) == (5, 55, 55)
+    assert shown.ess_share == pytest.approx(np.mean([found.ess for found in want]) / 11)
+    assert shown.max_share == pytest.approx(np.mean([found.max_weight for found in want]))
+    assert shown.newest.log_z == pytest.approx(np.logaddexp.reduce(run.kept()) - np.log(55))
+    # The newest batch, heaviest first: shares, and states beside their own weights.
+    batch, last = shown.batch, want[-1]
+    assert (np.diff(batch.log_weights) <= 0).all()
+    assert batch.shares.sum() == pytest.approx(1)
+    heaviest = np.argmax(last.log_weights)
+    np.testing.assert_array_equal(batch.v[0], last.v[heaviest])
+    assert batch.shares[0] == pytest.approx(last.weights[heaviest])
+
+
+def test_the_page_s_log_z_agrees_with_the_exact_one(model, toy):
+    for proposal in PROPOSALS:
+        run = begun(Weighing(model, toy, 1), make_trainer("pop_cd", n_chains=50, proposal=proposal))
+        shown = weigh(run, 300)
+        assert shown.truth == (metrics.log_z(model.rbm), 0, "exact", "")
+        assert abs(shown.newest.log_z - shown.truth.log_z) < 3.5 * shown.newest.std_error < 0.2
+        counts = [point.n for point in shown.estimates]
+        assert counts == sorted(set(counts))
+        assert counts[0] == 50
+        # Later points know more.
+        assert shown.estimates[-1].std_error < shown.estimates[2].std_error
+
+
+def test_a_turned_knob_forgets_the_weights_of_before(model, toy):
+    trainer = make_trainer("pop_cd", n_chains=10)
+    run = begun(Weighing(model, toy), trainer)
+    weigh(run, 4)
+    run.turn(dataclasses.replace(trainer, k=5, n_chains=7))
+    shown = run.snapshot("paused")
+    assert (shown.n, shown.pooled, shown.batch, shown.summary, shown.newest) == (4, 0, None, None, None)
+    shown = weigh(run, 3)
+    assert (shown.n, shown.pooled) == (7, 21)
+
+
+def test_histogram_counts_every_weight_and_copes_with_equal_ones(model, toy):
+    shown = weigh(begun(Weighing(model, toy), make_trainer("pop_cd", n_chains=10)), 6)
+    assert shown.summary.counts.sum() == 60
+    flat = Model(RBM(np.zeros((5, 3)), np.zeros(5), np.zeros(3)))
+    shown = weigh(begun(Weighing(flat, toy), make_trainer("pop_cd", n_chains=10)), 6)
+    assert shown.summary.counts.sum() == 60
+    assert shown.ess_share == pytest.approx(1)
+    assert shown.newest.log_z == pytest.approx(8 * np.log(2), abs=1e-5)
+
+
+def test_only_the_newest_weights_are_kept_but_all_are_counted(model, toy, monkeypatch):
+    monkeypatch.setattr(weighing, "KEPT", 32)
+    run = begun(Weighing(model, toy), make_trainer("pop_cd", n_chains=10))
+    shown = weigh(run, 5)
+    assert len(run.kept()) == shown.summary.n == 32
+    assert shown.pooled == shown.newest.n == 50
+
+
+def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
+    starts = Weighing(model, toy, 7, "random").starts()
+    assert starts.shape[1] == 5
+    assert 0.45 < starts.mean() < 0.55
+    np.testing.assert_array_equal(starts, Weighing(model, None, 7).starts())
+    wide = load_dataset("bas@3")
+    with pytest.raises(BadInput, match="bas@3 has 9 units and the model 5"):
+        Weighing(model, wide).starts()
+
+
+def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
+    monkeypatch.setattr(weighing, "ENUMERABLE", 2)
+    truth = weighing.Truth(model)
+    while truth.work(0.01):
+        pass
+    assert truth.value.method == "ais"
+    assert abs(truth.value.log_z - metrics.log_z(model.rbm)) < 4 * truth.value.std_error + 1e-3
+
+
+# Models that grow
+
+
+def finish(run):
+    with threadpool_limits(1):  # as in a worker
+        while made := run.advance(1000):
+            run.keep(made)
+    return run.snapshot("running")
+
+
+def test_growth_measures_what_the_library_measures(monkeypatch):
+    monkeypatch.setattr(growth, "MANY_HIDDEN", (1, 3))
+    monkeypatch.setattr(growth, "MOST_ESTIMATES", 60)
+    chosen = {name: growth.ESTIMATORS[name] for name in ("CD-10", "pop-CD-1, joint", "PCD-1")}
+    monkeypatch.setattr(growth, "ESTIMATORS", chosen)
+    data = load_dataset("bas@2")
+    plan = Growth(data, 5, 30, 2)
+    cd = make_trainer("cd", learning_rate=0.1, batch_size=5)
+    run = begun(plan, cd)
+    shown = finish(run)
+    assert (shown.stage, shown.estimates) == (growth.DONE, 60)
+    assert run.most() == 0
+    assert [model.n_hidden for model in shown.models] == [1, 3]
+    state = cd.init(growth.initial_rbm(data.train, 3, 2), data.train, 2)
+    rbm = cd.step(state, 30).rbm
+    grown = shown.models[1]
+    assert grown.log_likelihood == pytest.approx(metrics.log_likelihood(rbm, data.train))
+    for label, trainer in plan.estimators().items():
+        want = gradient_quality(rbm, data.train, trainer, 60, 2, growth.BURN_IN)
+        assert grown.qualities[label] == want
+    assert set(grown.ess) == set(growth.SWEEPS)
+    assert all(0.2 <= share <= 1 for share in grown.ess.values())
+
+
+@pytest.mark.slow
+def test_weighing_pays_less_as_hidden_units_are_added(monkeypatch):
+    """The trend of the paper's table 1: pop-CD's bias, none on a small model, grows with the hidden units."""
+    monkeypatch.setattr(growth, "FEW_HIDDEN", (4, 16))
+    monkeypatch.setattr(growth, "MOST_ESTIMATES", 200)
+    monkeypatch.setattr(growth, "SWEEPS", (1,))
+    chosen = {name: growth.ESTIMATORS[name] for name in ("CD-1", "pop-CD-1")}
+    monkeypatch.setattr(growth, "ESTIMATORS", chosen)
+    cd = make_trainer("cd", learning_rate=0.1)
+    small, large = finish(begun(Growth(load_dataset("mnist5k"), 100, 1500, 1), cd)).models
+    for model in (small, large):
+        assert model.qualities["CD-1"].variance < model.qualities["pop-CD-1"].variance
+    assert small.ess[1] > 4 * large.ess[1]
+    weighed, plain = small.qualities["pop-CD-1"], small.qualities["CD-1"]
+    assert abs(weighed.bias_corrected) < 4 * weighed.std_error
+    assert plain.bias > 300 * weighed.bias
+    weighed, plain = large.qualities["pop-CD-1"], large.qualities["CD-1"]
+    assert weighed.bias_corrected > 3 * weighed.std_error
+    assert 8 < plain.bias / weighed.bias < 100  # the paper, 16 hidden units on MNIST: 19
