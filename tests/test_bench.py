@@ -275,9 +275,9 @@ def test_quality_of_samplers():
 def test_quality_is_what_the_metrics_say():
     """One seed: the time is only known through the rates, so it is divided out."""
     n, data, model = 250, load_dataset("bas"), load_model("bas_pcd")
-    (row,) = quality(["bas_pcd"], ["gibbs"], seeds=1, n=n)
+    (row,) = quality(["bas_pcd"], ["rates_fpcd"], seeds=1, n=n)
     start = rng.generator(0, "bench start").integers(len(data.validation))
-    v = sample(model, make_sampler("gibbs"), n, 0, data.validation[start]).v
+    v = sample(model, make_sampler("rates_fpcd"), n, 0, data.validation[start]).v
     score = ISL(data.test, data.validation).update(v)
     coverage = Coverage(data)
     coverage.update(v)
