@@ -1,5 +1,6 @@
 """The models that come with rbmviz, and anybody else's from a file."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,35 +63,38 @@ def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
     return Model(rbm, rates, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
 
 
-def pattern_model(patterns: Sequence[str], depth: float, sharpness: float = 3.0) -> Model:
+def pattern_model(patterns: Sequence[str], depth: float) -> Model:
     """Return a small model with one valley a pattern, with its own exact statistics as rates.
 
-    Hidden unit j holds pattern x_j: W_:j = s (2 x_j - 1), c_j = depth - s |x_j|, b = 0, so that it is on
-    with log odds ``depth`` at its pattern and s less for each bit that is wrong. A Gibbs chain leaves a
-    valley when its unit turns off: every 1 + exp(depth) sweeps, about.
+    Hidden unit j holds pattern x_j: W_:j = s (2 x_j - 1), c_j = s (r - |x_j|), b = 0. It is on with log odds
+    ``depth`` = s r at its pattern, and s less for each bit that is wrong; r is half the smallest distance of
+    two patterns (of a single one: half its bits). A Gibbs chain has to turn it off to leave the valley: its
+    stay grows about threefold with each nat of depth.
 
     Parameters
     ----------
     patterns : sequence of str
-        Rows of "0" and "1", with "/" where a new row of the picture begins: "110/110".
+        Different rows of "0" and "1", with "/" where a new row of the picture begins: "110/110".
     depth : float
-        In nats, of every valley.
-    sharpness : float
-        s: how steep the walls are; at the floor a bit flips with probability 1 / (1 + exp(s)).
+        In nats.
 
     Raises
     ------
     BadInput
-        Where the patterns are not pictures of one shape.
+        Where the patterns are not different pictures of one shape.
     """
     rows = [pattern.split("/") for pattern in patterns]
     shapes = {(len(picture), *{len(row) for row in picture}) for picture in rows}
-    if len(shapes) != 1 or len(next(iter(shapes))) != 2 or set("".join(patterns)) - set("01/"):
+    alike = len(set(patterns)) < len(patterns)
+    if alike or len(shapes) != 1 or len(next(iter(shapes))) != 2 or set("".join(patterns)) - set("01/"):
         raise BadInput(
-            f"The patterns {', '.join(patterns)} are not 0/1 pictures of one shape: write '110/110'."
+            f"The patterns {', '.join(patterns)} are not different 0/1 pictures of one shape, as '110/110'."
         )
     x = np.array([[int(bit) for bit in "".join(picture)] for picture in rows], dtype=np.float64)
-    rbm = RBM(sharpness * (2 * x.T - 1), np.zeros(x.shape[1]), depth - sharpness * x.sum(axis=1))
+    apart = [np.abs(one - other).sum() for one, other in itertools.combinations(x, 2)]
+    radius = min(apart, default=x.shape[1]) / 2
+    s = depth / radius
+    rbm = RBM(s * (2 * x.T - 1), np.zeros(x.shape[1]), s * (radius - x.sum(axis=1)))
     return Model(rbm, model_statistics(rbm), {"image_shape": list(next(iter(shapes)))})
 
 

@@ -67,7 +67,7 @@ def test_pattern_models_have_their_patterns_as_floors():
     bits = [int(pattern.replace("/", ""), 2) for pattern in patterns]
     land = landscape(model.rbm)
     assert {valley.floor for valley in land.valleys[:2]} == set(bits)
-    assert land.law[bits].sum() > 0.5
+    assert land.law[bits].sum() > 0.4
     assert model.meta["image_shape"] == [2, 3]
     own = model_statistics(model.rbm)
     np.testing.assert_array_equal(model.rates.W, own.W)
@@ -75,9 +75,9 @@ def test_pattern_models_have_their_patterns_as_floors():
     assert deeper.law[bits].sum() > land.law[bits].sum()
 
 
-@pytest.mark.parametrize("patterns", [["11", "111"], ["11/1"], ["1x"], []])
+@pytest.mark.parametrize("patterns", [["11", "111"], ["11/1"], ["1x"], ["10", "10"], []])
 def test_patterns_of_no_shape_are_refused(patterns):
-    with pytest.raises(BadInput, match="not 0/1 pictures of one shape"):
+    with pytest.raises(BadInput, match="not different 0/1 pictures of one shape"):
         pattern_model(patterns, 5)
 
 
@@ -273,16 +273,32 @@ def test_moments_of_gibbs_fall_as_one_over_root_t_where_the_rates_are_the_models
     assert -0.75 < np.mean(slopes) < -0.3
 
 
-def test_penalization_without_decay_ends_at_the_empty_state_not_at_the_uniform_law(walk):
+def test_penalization_without_decay_ends_at_the_empty_state_and_is_never_near_the_uniform_law():
     """The paper says "a uniform distribution"; with 0/1 units only what is on is penalised."""
-    model = pattern_model(["111/000", "000/111"], 7)
+    model, uniform = pattern_model(["111/000", "000/111"], 9), np.full(64, 1 / 64)
     sampler = make_sampler("sample_penalization", eps=0.01, alpha=1.0)
-    early = walk(LandscapePlan(model, 1), sampler, 200).snapshot
-    late = walk(LandscapePlan(model, 1), sampler, 30_000).snapshot
-    uniform = np.full(64, 1 / 64)
-    assert late.law[0] > 0.9  # the next sweep: all units off
-    assert total_variation(late.law, uniform) > 0.9
-    assert (late.trail == 0).mean() > 0.8
-    assert early.law[0] < 0.5
+    state, laws = sampler.init(model, 1), []
+    for _ in range(300):
+        v = sampler.step(state, 100).v
+        laws.append(probabilities(sampler.target(state)))
+    assert laws[0][0] < 0.1
+    assert laws[-1][0] > 0.95  # the next sweep: all units off
+    assert v.any(axis=1).mean() < 0.1
+    assert min(total_variation(law, uniform) for law in laws) > 0.6
     decayed = make_sampler("sample_penalization", eps=0.01, alpha=0.9)
-    assert walk(LandscapePlan(model, 1), decayed, 30_000).snapshot.law[0] < 0.1
+    state = decayed.init(model, 1)
+    decayed.step(state, 30_000)
+    assert probabilities(decayed.target(state))[0] < 0.1
+
+
+def test_the_time_to_leave_a_valley_grows_fast_for_gibbs_and_slowly_for_a_chain_that_unlearns():
+    """Samples a crossing, measured over 50,000: Gibbs 84 and 505 at depth 8 and 10, rates-FPCD 51 and 124."""
+
+    def samples_a_crossing(depth, sampler):
+        model = pattern_model(["111/000", "000/111"], depth)
+        valleys = landscape(model.rbm).valley[codes(sample(model, sampler, 50_000, seed=1).v)]
+        return len(valleys) / (valleys[1:] != valleys[:-1]).sum()
+
+    gibbs, unlearning = make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.03)
+    assert samples_a_crossing(10, gibbs) > 4 * samples_a_crossing(8, gibbs)
+    assert samples_a_crossing(10, unlearning) < 3 * samples_a_crossing(8, unlearning)

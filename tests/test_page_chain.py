@@ -67,7 +67,11 @@ def test_the_walks_are_alive(page):
 
 def test_the_page_follows_its_link(page):
     test = page(
-        l=["rates_fpcd:eps=0.5", "gibs"], land="letters L T X", depth="5.0", land_seed="4", order="gray"
+        l=["rates_fpcd:eps=0.5", "gibs"],
+        land="letters L T X",
+        land_depth="5.0",
+        land_seed="4",
+        land_order="gray",
     )
     race = race_of(test)
     assert [write_panel(p.worker.algorithm).split(",")[0] for p in race.panels] == ["rates_fpcd:eps=0.5"]
@@ -176,7 +180,7 @@ def test_the_matrix_says_how_much_faster(page):
     assert "**0.9600** of A, **0.9333** of Ã" in text_of(test)
     assert "races" not in test.session_state  # nothing runs that is not seen
     assert test.query_params["A"] == "0.8,0.18,0.02,0;0.18,0.8,0,0.02;0.02,0,0.8,0.18;0,0.02,0.18,0.8"
-    test.selectbox(key="matrix").set_value("it backfires").run()
+    test.selectbox(key="chain_matrix").set_value("it backfires").run()
     assert not test.exception
     assert "**0.8000** of A, **0.8947** of Ã" in text_of(test)
 
@@ -222,7 +226,7 @@ def test_rows_can_be_made_to_sum_to_one_and_states_added(page):
 
 
 def test_the_landscapes_own_chain(page):
-    test = page(little="matrix", matrix="the landscape’s Gibbs chain")
+    test = page(little="matrix", chain_matrix="the landscape’s Gibbs chain")
     assert "Second eigenvalue" in text_of(test)
     assert "races" not in test.session_state
 

@@ -30,7 +30,7 @@ from rbmviz.session import LandscapeSnapshot, Race, Terrain
 
 PARTS = ("landscape", "matrix")
 SPEEDS = (1, 2, 5, 10, 20, 100, 1000, math.inf)
-DEFAULT_SPEED = 10
+DEFAULT_SPEED = 20
 PATTERNS = {
     "two halves": ("111/000", "000/111"),
     "three patterns": ("1100/1100", "0011/0011", "1010/0101"),
@@ -38,8 +38,18 @@ PATTERNS = {
     "letters L T X": ("100/100/111", "111/010/010", "101/010/101"),
 }
 RANDOM = "random weights"
-DEFAULT_DEPTH = 7.0
-DEFAULT_PANELS = ["gibbs", "rates_fpcd:eps=0.03", "sample_penalization:eps=0.03,alpha=0.9"]
+DEFAULT_DEPTH = 9.0
+DEFAULT_PANELS = ["gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"]
+KEPT = (
+    "land",
+    "land_depth",
+    "land_seed",
+    "land_order",
+    "land_pace",
+    "land_curve",
+    "chain_matrix",
+    "chain_steps",
+)
 QUANTITIES = {
     "visits": "Total variation of the visits to the model’s law",
     "moments": "Distance of the mean sample to the rates",
@@ -63,31 +73,32 @@ STORIES = [
         "The valley fills up",
         "Each sample raises the ground under rates-FPCD until it rolls out; under Gibbs nothing ever moves.",
         "two halves",
-        7.0,
+        9.0,
         10,
         DEFAULT_PANELS,
     ),
     Story(
         "Heat or unlearning",
-        "Heat lets Gibbs out of its valley by flattening all of them, for good; unlearning only where it is.",
+        "Heat lets Gibbs out by flattening every valley, for good; unlearning raises only where the chain "
+        "is.",
         "three patterns",
         9.0,
         20,
-        ["gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.03"],
+        ["gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.05"],
     ),
     Story(
         "Decay hurts",
-        "With decay the ground sinks back while the chain still stands on it: more decay, a longer stay.",
-        "two halves",
+        "With decay 0.95 the visits stop far from the law; at 0.8 the ground sinks back and the chain stays.",
+        "letters L T X",
         9.0,
-        20,
-        ["rates_fpcd:eps=0.03", "rates_fpcd:eps=0.03,alpha=0.95", "rates_fpcd:eps=0.03,alpha=0.8"],
+        100,
+        ["rates_fpcd:eps=0.05", "rates_fpcd:eps=0.05,alpha=0.95", "rates_fpcd:eps=0.05,alpha=0.8"],
     ),
     Story(
         "Penalization ends empty",
         "Without rates and decay each bit that is on gets dearer: all that is left is the empty state.",
         "two halves",
-        7.0,
+        9.0,
         100,
         [
             "rates_fpcd:eps=0.01",
@@ -98,19 +109,20 @@ STORIES = [
     Story(
         "Moments fall as 1/t",
         "Gibbs comes near the rates by luck; with alpha 1 rates-FPCD must: its error is |θF|/(εt).",
-        "two halves",
-        6.0,
+        "letters L T X",
+        8.0,
         1000,
-        ["gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.03,alpha=0.95"],
+        ["gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"],
         "moments",
     ),
     Story(
         "Too large a step",
-        "The ground is thrown up so high that the chain visits states the model would never draw.",
-        "letters L T X",
-        7.0,
-        20,
-        ["rates_fpcd:eps=0.01", "rates_fpcd:eps=0.1", "rates_fpcd:eps=1"],
+        "Thrown out of each valley at once: the moments are right all the same, the visits stop short of "
+        "the law.",
+        "two halves",
+        8.0,
+        100,
+        ["rates_fpcd:eps=0.03", "rates_fpcd:eps=0.3", "rates_fpcd:eps=1"],
     ),
 ]
 
@@ -156,6 +168,9 @@ LARGEST_MATRIX = 8
 
 def main() -> None:
     """Draw the page."""
+    for key in KEPT:  # Streamlit forgets what is not drawn: the other part of the page would be as new
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
     present = st.query_params.get("present") == "1"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if not present:
@@ -229,12 +244,11 @@ def choose_terrain() -> tuple[Terrain, str]:
         max_value=12.0,
         value=DEFAULT_DEPTH,
         step=0.5,
-        key="depth",
+        key="land_depth",
         bind="query-params",
         width=150,
         disabled=name in small,
-        help="Of each valley, in nats: one more, and Gibbs stays e times longer (random weights: spread "
-        "times 4).",
+        help="Of each valley, in nats: one more, and Gibbs stays about three times longer.",
     )
     with st.popover("Settings", icon=":material/tune:"):
         seed = st.number_input(
@@ -251,7 +265,7 @@ def choose_terrain() -> tuple[Terrain, str]:
             ["valley", "gray", "index"],
             default="valley",
             required=True,
-            key="order",
+            key="land_order",
             bind="query-params",
             help="Valleys side by side; or so that neighbours differ in one bit (Gray code); or as numbers.",
         )
@@ -286,9 +300,9 @@ def stories() -> None:
 
     def tell(story: Story) -> None:
         st.session_state.land = story.model
-        st.session_state.depth = story.depth
+        st.session_state.land_depth = story.depth
         st.session_state.land_pace = story.speed
-        st.session_state.curve = story.curve
+        st.session_state.land_curve = story.curve
         st.session_state.land_story = story.look
         st.session_state.land_told = st.session_state.get("land_told", 0) + 1
         race = race_of("chain")
@@ -377,7 +391,7 @@ def panels(race: Race[Terrain], token: str, present: bool) -> None:
 
     landscape_grid(
         race,
-        landscape(race.setting.model.rbm, st.session_state.order),
+        landscape(race.setting.model.rbm, st.session_state.land_order),
         live_path() + token,
         present=present,
         on_edit=edited,
@@ -440,7 +454,7 @@ def charts(race: Race[Terrain]) -> None:
                 list(QUANTITIES),
                 default="visits",
                 required=True,
-                key="curve",
+                key="land_curve",
                 bind="query-params",
                 label_visibility="collapsed",
                 help="The share of visits against the model’s law, or the mean sample against the rates.",
@@ -453,20 +467,26 @@ def charts(race: Race[Terrain]) -> None:
     with narrow:
         if quantity == "visits":
             st.caption(
-                "Visits of a chain that mixes come to its law as 1/√t (upper dashes). Gibbs does so in the "
-                "end, after many crossings. rates-FPCD is near sooner, but bends the law that it samples: a"
-                " large step size stops its curve at a floor. Penalization stops higher."
+                "Visits of a chain that mixes come to its law as 1/√t (upper dashes): Gibbs does so in the "
+                "end, after many crossings. rates-FPCD is there much sooner, but bends the law that it "
+                "samples: a large step size ends in a floor, decay in a higher one, penalization in the "
+                "highest."
+            )
+            st.caption(
+                "**Try** a depth of 8, 10, 12: in the two halves Gibbs crosses every 84, 505, 8,300 "
+                "samples, rates-FPCD with step size 0.03 every 51, 124, 217. Filling a valley takes time in"
+                " proportion to its depth, waiting for luck grows exponentially (section 3)."
             )
         else:
             st.caption(
-                "With alpha = 1 the sum of all pushes is θF itself: the samples’ mean differs from the "
-                "rates by |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower dashes), faster"
-                " than independent samples could (1/√t). Any decay ends that (section 4)."
+                "With alpha = 1 the sum of all pushes is θF itself: the mean of all statistics differs from"
+                " the rates by exactly |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower "
+                "dashes), faster than independent samples could (1/√t). Any decay ends that (section 4)."
             )
         st.caption(
             "The paper says that penalization without decay ends at the uniform law. With 0/1 units it does"
-            " not: only what is on is penalised, and the chain ends at the empty state (last bars in the "
-            "story “Penalization ends empty”)."
+            " not (in the two halves it comes no nearer than 0.65): only what is on is penalised, and all "
+            "ends at the empty state, as the story “Penalization ends empty” shows."
         )
 
 
@@ -502,7 +522,7 @@ def draw_matrix(present: bool) -> None:
         source = st.selectbox(
             "Chain",
             [*CHAINS, FROM_LANDSCAPE],
-            key="matrix",
+            key="chain_matrix",
             bind="query-params",
             width=240,
             on_change=forget_table,
@@ -516,7 +536,7 @@ def draw_matrix(present: bool) -> None:
                 min_value=3,
                 max_value=MOST_STATES,
                 value=len(table),
-                key=f"states {st.session_state.table_turn}",
+                key=f"chain states {st.session_state.chain_turn}",
                 width=110,
                 on_change=resize_table,
                 help="A new state is joined to the first; one that goes gives its share to the others.",
@@ -531,27 +551,28 @@ def draw_matrix(present: bool) -> None:
 
 def forget_table() -> None:
     """Let the preset come back in the place of the edited table."""
-    st.session_state.pop("table", None)
+    st.session_state.pop("chain_table", None)
     st.query_params.pop("A", None)
+    st.query_params.pop("lam", None)
 
 
 def keep_table(table: np.ndarray) -> None:
     """Put another table into the editor."""
-    st.session_state.table = table
-    st.session_state.table_turn = st.session_state.get("table_turn", 0) + 1
+    st.session_state.chain_table = table
+    st.session_state.chain_turn = st.session_state.get("chain_turn", 0) + 1
 
 
 def resize_table() -> None:
     """Give the table as it was edited the number of states that was asked for."""
-    turn = st.session_state.table_turn
-    keep_table(resized(st.session_state.edited, st.session_state[f"states {turn}"]))
+    turn = st.session_state.chain_turn
+    keep_table(resized(st.session_state.chain_edited, st.session_state[f"chain states {turn}"]))
 
 
 def base_table(source: str) -> np.ndarray:
     """Return the table that the editor starts from: what was kept, the link's, or the preset."""
-    if "table" not in st.session_state:
+    if "chain_table" not in st.session_state:
         keep_table(linked_table() if "A" in st.query_params else preset_table(source))
-    return st.session_state.table
+    return st.session_state.chain_table
 
 
 def preset_table(source: str) -> np.ndarray:
@@ -592,11 +613,11 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
     cell = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.0001, format="%.4g")
     edited = st.data_editor(
         frame,
-        key=f"table {st.session_state.table_turn}",
+        key=f"chain table {st.session_state.chain_turn}",
         column_config={column: cell for column in frame.columns},
         width="stretch",
     ).to_numpy(dtype=np.float64)
-    st.session_state.edited = np.nan_to_num(edited)
+    st.session_state.chain_edited = np.nan_to_num(edited)
     try:
         A = check_chain(edited)
         stationary_law(A)
@@ -678,11 +699,16 @@ def compare(
                 "Start in state",
                 range(len(A)),
                 format_func=lambda i: names[i],
-                key=f"start {len(A)}",
+                key=f"chain start {len(A)}",
                 width=130,
             )
             steps = st.select_slider(
-                "Steps", (10, 20, 40, 100, 400, 2000), value=40, key="steps", bind="query-params", width=130
+                "Steps",
+                (10, 20, 40, 100, 400, 2000),
+                value=40,
+                key="chain_steps",
+                bind="query-params",
+                width=130,
             )
             log = st.toggle("Log scale", key="chain_log", bind="query-params")
         begin = np.eye(len(A))[start]
