@@ -506,7 +506,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str) -> tuple[pd.Da
     axes: dict[str, Any] = {"labelAngle": 0, "ticks": False, "domain": False}
     if n > NUMBERED:
         shade = np.rint(255 * np.sqrt(np.minimum(A, 1))).astype(np.uint8)
-        colours = np.broadcast_to(np.array([0x7A, 0x5C, 0xC8], np.uint8), (n, n, 3))
+        colours = np.broadcast_to(np.array([0x70, 0x48, 0xE8], np.uint8), (n, n, 3))
         picture = Image.fromarray(np.dstack([colours, shade]), "RGBA")
         content = io.BytesIO()
         zoom = max(1, 512 // n)

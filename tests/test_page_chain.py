@@ -179,7 +179,6 @@ def test_the_matrix_says_how_much_faster(page):
     test = page(little="matrix")
     assert "**0.9600** of A, **0.9333** of Ã" in text_of(test)
     assert "races" not in test.session_state  # nothing runs that is not seen
-    assert test.query_params["A"] == "0.8,0.18,0.02,0;0.18,0.8,0,0.02;0.02,0,0.8,0.18;0,0.02,0.18,0.8"
     test.selectbox(key="chain_matrix").set_value("it backfires").run()
     assert not test.exception
     assert "**0.8000** of A, **0.8947** of Ã" in text_of(test)

@@ -107,16 +107,19 @@ class LandscapePanel extends Panel {
 
     // The ground: -log p, low where the model likes to be.
     const head = 24, y = nats => head + (GROUND - head) * (1 - Math.max(0, Math.min(nats, land.top)) / land.top);
-    const block = (at, from, to) => x.fillRect(left(at), Math.min(from, to), wide(at) + 0.3, Math.abs(from - to));
-    for (let at = 0; at < K; at++) {
-      const now = y(this.now[land.order[at]]), base = y(land.base[land.order[at]]);
-      x.fillStyle = ink(0.16);
-      block(at, GROUND, Math.max(now, base));
-      x.fillStyle = now < base ? accent(0.75) : accent(0.14);
-      block(at, now, base);
-    }
+    const now = at => y(this.now[land.order[at]]), base = at => y(land.base[land.order[at]]);
+    // One path a colour: neighbours that share an edge are not painted twice.
+    const blocks = (colour, from, to) => {
+      x.beginPath();
+      for (let at = 0; at < K; at++) if (to(at) > from(at)) x.rect(left(at), from(at), wide(at) + 0.5, to(at) - from(at));
+      x.fillStyle = colour;
+      x.fill();
+    };
+    blocks(ink(0.16), at => Math.max(now(at), base(at)), () => GROUND);
+    blocks(accent(0.75), now, base);
+    blocks(accent(0.14), base, now);
     x.beginPath();
-    for (let at = 0; at < K; at++) { const base = y(land.base[land.order[at]]); x.lineTo(left(at), base); x.lineTo(left(at + 1), base); }
+    for (let at = 0; at < K; at++) { x.lineTo(left(at), base(at)); x.lineTo(left(at + 1), base(at)); }
     x.strokeStyle = ink(0.75);
     x.lineWidth = 1.2;
     x.stroke();
@@ -161,8 +164,10 @@ class LandscapePanel extends Panel {
 
     // Visits so far, as bars; the model's law as a line.
     const bottom = height - 2, top = height - VISITS + 22, tall = share => (bottom - top) * Math.min(share / land.highest, 1);
+    x.beginPath();
+    for (let at = 0; at < K; at++) { const h = tall(this.visits[land.order[at]]); x.rect(left(at), bottom - h, Math.max(wide(at) - (wide(at) > 3 ? 0.7 : 0), 0.7), h); }
     x.fillStyle = accent(0.75);
-    for (let at = 0; at < K; at++) { const h = tall(this.visits[land.order[at]]); x.fillRect(left(at), bottom - h, Math.max(wide(at) - (wide(at) > 3 ? 0.7 : 0), 0.7), h); }
+    x.fill();
     x.beginPath();
     for (let at = 0; at < K; at++) { const h = bottom - tall(land.law[land.order[at]]); x.lineTo(left(at), h); x.lineTo(left(at + 1), h); }
     x.strokeStyle = ink(0.75);

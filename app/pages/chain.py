@@ -157,10 +157,13 @@ CHAINS = {
     ),
 }
 FROM_LANDSCAPE = "the landscape’s Gibbs chain"
-LANDSCAPE_LOOK = (
-    "One valley is one dark block: a step hardly ever leaves it. λ has no room here, for the least likely "
-    "state hardly ever stays: an RBM must unlearn by its parameters, which is what rates-FPCD does."
-)
+LANDSCAPE_LOOK = """
+States in the order of the landscape. Dark columns are the floors: from anywhere in a valley the chain falls
+back to its floor, and hardly a step joins two valleys, so that the second eigenvalue is close to 1.
+
+λ has no room here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
+does to a matrix has to be done to an RBM through its parameters: rates-FPCD does it on the landscape.
+"""
 MOST_STATES = 8
 LARGEST_MATRIX = 8
 """Visible units of a landscape whose matrix can be drawn."""
@@ -244,6 +247,7 @@ def choose_terrain() -> tuple[Terrain, str]:
         max_value=12.0,
         value=DEFAULT_DEPTH,
         step=0.5,
+        format="%g",
         key="land_depth",
         bind="query-params",
         width=150,
@@ -445,7 +449,7 @@ def charts(race: Race[Terrain]) -> None:
     """How the walks come near the truth; read once a second, without renewing any lease."""
     if not race.panels:
         return
-    wide, narrow = st.columns([3, 1])
+    wide, narrow = st.columns([5, 2], gap="medium")
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**Does the walk come to the truth?**")
@@ -525,7 +529,7 @@ def draw_matrix(present: bool) -> None:
             key="chain_matrix",
             bind="query-params",
             width=240,
-            on_change=forget_table,
+            on_change=take_preset,
             help="A table to edit, or the Gibbs chain of the model that the landscape shows.",
         )
         editable = source != FROM_LANDSCAPE
@@ -541,7 +545,8 @@ def draw_matrix(present: bool) -> None:
                 on_change=resize_table,
                 help="A new state is joined to the first; one that goes gives its share to the others.",
             )
-    st.caption(CHAINS[source].look if editable else LANDSCAPE_LOOK)
+    if editable:
+        st.caption(CHAINS[source].look)
     left, right = st.columns([3, 2], gap="large")
     with left:
         found = chain_of_table(table) if table is not None else chain_of_landscape()
@@ -549,23 +554,44 @@ def draw_matrix(present: bool) -> None:
         compare(*found, right, present)
 
 
-def forget_table() -> None:
-    """Let the preset come back in the place of the edited table."""
-    st.session_state.pop("chain_table", None)
-    st.query_params.pop("A", None)
-    st.query_params.pop("lam", None)
+def take_preset() -> None:
+    """Put the chosen preset into the place of the edited table, and half of its limit into that of lambda."""
+    for name in ("A", "lam"):
+        st.query_params.pop(name, None)
+    if st.session_state.chain_matrix != FROM_LANDSCAPE:
+        keep_table(preset_table(st.session_state.chain_matrix))
 
 
 def keep_table(table: np.ndarray) -> None:
-    """Put another table into the editor."""
+    """Put another table into the editor, which begins anew."""
     st.session_state.chain_table = table
     st.session_state.chain_turn = st.session_state.get("chain_turn", 0) + 1
 
 
+def change_table(table: np.ndarray) -> None:
+    """Put another table into the editor, and into the address."""
+    keep_table(table)
+    link_table(table)
+
+
+def link_table(table: np.ndarray) -> None:
+    """Put a table into the address."""
+    st.query_params["A"] = ";".join(",".join(f"{p:.6g}" for p in row) for row in table)
+
+
+def edited_table() -> np.ndarray:
+    """Return the table as it has been edited; an emptied cell is 0."""
+    table = st.session_state.chain_table.copy()
+    changes = st.session_state.get(f"chain table {st.session_state.chain_turn}", {})
+    for i, cells in changes.get("edited_rows", {}).items():
+        for column, value in cells.items():
+            table[i, int(column.removeprefix("to ")) - 1] = value or 0.0
+    return table
+
+
 def resize_table() -> None:
-    """Give the table as it was edited the number of states that was asked for."""
-    turn = st.session_state.chain_turn
-    keep_table(resized(st.session_state.chain_edited, st.session_state[f"chain states {turn}"]))
+    """Give the table the number of states that was asked for."""
+    change_table(resized(edited_table(), st.session_state[f"chain states {st.session_state.chain_turn}"]))
 
 
 def base_table(source: str) -> np.ndarray:
@@ -607,36 +633,39 @@ def resized(table: np.ndarray, n: int) -> np.ndarray:
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
-    """Let the table be edited; return its chain and the names of its states, None where it is no chain."""
+    """Let the table be edited; return its chain, or the last one that it was, and the names of its states."""
     names = [str(i + 1) for i in range(len(table))]
     frame = pd.DataFrame(table, index=[f"from {name}" for name in names], columns=[f"to {n}" for n in names])
     cell = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.0001, format="%.4g")
-    edited = st.data_editor(
+    st.data_editor(
         frame,
         key=f"chain table {st.session_state.chain_turn}",
         column_config={column: cell for column in frame.columns},
         width="stretch",
-    ).to_numpy(dtype=np.float64)
-    st.session_state.chain_edited = np.nan_to_num(edited)
+        on_change=lambda: link_table(edited_table()),
+    )
+    edited = edited_table()
     try:
         A = check_chain(edited)
         stationary_law(A)
+        st.session_state.chain_shown = A, names
     except BadInput as error:
-        st.error(str(error), icon=":material/error:")
-        sums = np.nansum(edited, axis=1, keepdims=True)
+        shown = st.session_state.get("chain_shown")
+        st.error(f"{error}{' Shown is the chain before.' if shown else ''}", icon=":material/error:")
+        sums = edited.sum(axis=1, keepdims=True)
         if (sums > 0).all():
-            scaled = np.nan_to_num(edited) / sums
             st.button(
-                "Make every row sum to 1", on_click=keep_table, args=(scaled,), icon=":material/balance:"
+                "Make every row sum to 1",
+                on_click=lambda: change_table(edited / sums),
+                icon=":material/balance:",
+                help="Every probability of a row in proportion.",
             )
-        return None
-    st.query_params["A"] = ";".join(",".join(f"{p:.4g}" for p in row) for row in edited)
-    return A, names
+    return st.session_state.get("chain_shown")
 
 
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states in the order of the valleys."""
-    st.query_params.pop("A", None)
+    st.caption(LANDSCAPE_LOOK)
     model = landscape_model()
     if model.rbm.n_visible > LARGEST_MATRIX:
         st.info(
@@ -698,9 +727,11 @@ def compare(
             start = st.selectbox(
                 "Start in state",
                 range(len(A)),
+                index=0 if len(A) <= MOST_STATES else int(law.argmax()),
                 format_func=lambda i: names[i],
                 key=f"chain start {len(A)}",
                 width=130,
+                help="All probability is there at step 0; it spreads with every step.",
             )
             steps = st.select_slider(
                 "Steps",

@@ -69,6 +69,24 @@ def test_lambda_is_dragged_and_the_figures_follow(live):
     page.wait_for_url("**lam=0.8**")
 
 
+def test_the_table_is_edited_by_hand(live):
+    page = live().page
+    page.goto(f"{live().address}/chain?little=matrix")
+    page.get_by_text("0.9333").wait_for()
+    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
+    box = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
+    page.mouse.click(box["x"] + 220, box["y"] + 55)  # from 1 to 2
+    page.wait_for_timeout(300)  # the grid opens its editor for the first key, and needs a moment for it
+    page.keyboard.type("0.5", delay=80)
+    page.wait_for_timeout(300)
+    page.keyboard.press("Enter")
+    page.get_by_text("Row 1 sums to 1.32").wait_for()
+    page.get_by_text("0.9333").wait_for()  # the figures are those of the chain before
+    page.get_by_role("button", name="Make every row sum to 1").click()
+    page.wait_for_url("**A=0.606061**")
+    page.get_by_text("0.9615").wait_for()
+
+
 @pytest.mark.parametrize("part", ["landscape", "matrix"])
 def test_a_phone_held_upright_does_not_scroll_sideways(live, part):
     page = live(viewport={"width": 390, "height": 844}, color_scheme="dark")
