@@ -494,7 +494,7 @@ def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -
 
 
 CHAINS = ("A", "Ã")
-CHAIN_COLOURS = (GREY, "#c678b4")
+CHAIN_COLOURS = (GREY, KNOWN["sample_penalization"])
 """The chain as it is; with less staying, the colour of sample penalization, which the paper likens to it."""
 NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app import views
 from app.links import write_panel
 from app.live import Viewer, Wish
-from rbmviz import make_sampler
+from rbmviz import RBM, Model, make_sampler
 from rbmviz.metrics import eigenvalues, landscape, less_self
 from rbmviz.models import pattern_model
 from rbmviz.session import Race, Terrain
@@ -228,6 +228,16 @@ def test_the_landscapes_own_chain(page):
     test = page(little="matrix", chain_matrix="the landscape’s Gibbs chain")
     assert "Second eigenvalue" in text_of(test)
     assert "races" not in test.session_state
+
+
+@pytest.mark.parametrize(("visible", "hidden", "says"), [(9, 2, "2^9 states"), (4, 40, "40 hidden units")])
+def test_a_landscape_too_large_for_a_matrix_says_so(page, visible, hidden, says):
+    rbm = RBM(np.zeros((visible, hidden)), np.zeros(visible), np.zeros(hidden))
+    test = page({"trained": {"mine": Model(rbm)}}, land="mine", l="gibbs")
+    test.segmented_control(key="little").set_value("matrix").run()
+    test.selectbox(key="chain_matrix").set_value("the landscape’s Gibbs chain").run()
+    assert not test.exception
+    assert any(says in info.value for info in test.info)
 
 
 def test_matrix_charts_and_file():

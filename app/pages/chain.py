@@ -158,8 +158,8 @@ CHAINS = {
 }
 FROM_LANDSCAPE = "the landscape’s Gibbs chain"
 LANDSCAPE_LOOK = """
-States in the order of the landscape. Dark columns are the floors: from anywhere in a valley the chain falls
-back to its floor, and hardly a step joins two valleys, so that the second eigenvalue is close to 1.
+States in the order of the landscape. The strong columns are the floors: from anywhere in a valley the chain
+falls back to its floor, and hardly a step joins two valleys, so that the second eigenvalue is close to 1.
 
 λ has no room here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
 does to a matrix has to be done to an RBM through its parameters: rates-FPCD does it on the landscape.
@@ -422,9 +422,10 @@ def reading_help() -> None:
     """Say how to read the pictures, and what to try."""
     left, middle, right = st.columns(3)
     left.caption(
-        "**The ground** is −log p(v) of every state v, the likeliest lowest. The line is the model’s own; in "
-        "colour, what the fast parameters have piled up (full) or dug away (pale). The ball is the chain; "
-        "under each valley, the picture at its floor."
+        "**The ground** is −log p(v) of every state v, the likeliest lowest and widest. The line is the "
+        "model’s own; in colour, what the fast parameters pile up (full) or dig away (pale): probabilities "
+        "sum to 1, so what rises here sinks there. The ball is the chain; under each valley, the picture at"
+        " its floor."
     )
     middle.caption(
         "**Below** are the newest states, one row each, the newest on top: a column is a chain that stays. "
@@ -496,7 +497,7 @@ def charts(race: Race[Terrain]) -> None:
 
 def exports(race: Race[Terrain]) -> None:
     """Offer downloads, built when they are clicked."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "States",
             data=lambda: views.walks_csv(named(race), landscape(race.setting.model.rbm).law),
@@ -666,17 +667,19 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states in the order of the valleys."""
     st.caption(LANDSCAPE_LOOK)
-    model = landscape_model()
-    if model.rbm.n_visible > LARGEST_MATRIX:
-        st.info(
-            f"A matrix of 2^{model.rbm.n_visible} states is too large to draw: choose a landscape of at most "
-            f"{LARGEST_MATRIX} units.",
-            icon=":material/info:",
-        )
+    rbm = landscape_model().rbm
+    try:
+        if rbm.n_visible > LARGEST_MATRIX:
+            raise BadInput(
+                f"A matrix of 2^{rbm.n_visible} states is too large to draw: choose a landscape of at most "
+                f"{LARGEST_MATRIX} visible units."
+            )
+        A = transition_matrix(rbm)
+    except BadInput as error:
+        st.info(str(error), icon=":material/info:")
         return None
-    order = landscape(model.rbm).order
-    A = transition_matrix(model.rbm)[np.ix_(order, order)]
-    return A, [f"{state:0{model.rbm.n_visible}b}" for state in order]
+    order = landscape(rbm).order
+    return A[np.ix_(order, order)], [f"{state:0{rbm.n_visible}b}" for state in order]
 
 
 def landscape_model() -> Model:
