@@ -76,7 +76,7 @@ def tau_chart(pairs: Sequence[Counted], log: bool) -> Chart:
             ),
             x2="x2:Q",
             y=alt.Y("value:Q", title="Share of pairs", scale=alt.Scale(type="log" if log else "linear")).axis(
-                format="~%", tickCount=5
+                **({"values": [10.0**-i for i in range(6)]} if log else {"tickCount": 5}), format="~%"
             ),
             y2="floor:Q",
             color=_colour(names, "square"),
@@ -87,7 +87,7 @@ def tau_chart(pairs: Sequence[Counted], log: bool) -> Chart:
             ],
         )
     )
-    return data, live_spec([bars], HEIGHT)
+    return data, live_spec([bars], HEIGHT, menu=True)
 
 
 def rejected_rows(pairs: Sequence[Counted]) -> Rows:
@@ -126,7 +126,7 @@ def rejected_chart(pairs: Sequence[Counted]) -> Chart:
             y=alt.Y("value:Q", title="Share of pairs").axis(format="~%", tickCount=5),
             color=_colour(names, "square"),
             opacity=alt.Opacity("chain:N", scale=alt.Scale(domain=["ξ", "η"], range=[0.45, 1.0])).legend(
-                orient="top", title=None, symbolType="square"
+                orient="top", title=None, symbolType="square", symbolFillColor=GREY
             ),
             tooltip=[
                 alt.Tooltip("who:N", title="Chain"),
@@ -135,7 +135,7 @@ def rejected_chart(pairs: Sequence[Counted]) -> Chart:
             ],
         )
     )
-    return data, live_spec([bars], HEIGHT)
+    return data, live_spec([bars], HEIGHT, menu=True)
 
 
 def distance_rows(pairs: Sequence[Counted]) -> Rows:
@@ -160,9 +160,10 @@ def bound_rows(results: Results, log: bool = False) -> Rows:
         rows += _rows(EXACT, known, exact, exact, exact)
     for counted in results.lagged:
         if counted.n:
-            bound, error = counted.bound(times)
+            t = times[times <= counted.last_bound]
+            bound, error = counted.bound(t)
             low, high = np.maximum(bound - 2 * error, 0), np.minimum(bound + 2 * error, 1)
-            rows += _rows(NAMES[counted.algorithm], times, np.minimum(bound, 1), np.minimum(low, 1), high)
+            rows += _rows(NAMES[counted.algorithm], t, np.minimum(bound, 1), np.minimum(low, 1), high)
     if log:
         least = min([row["value"] for row in rows if row["value"] > 0], default=1e-4)
         rows = [row | {"low": max(row["low"], least / 2)} for row in rows if row["value"] > 0]
@@ -216,7 +217,7 @@ def line_chart(
     across = across.axis(format="~s", grid=False, tickCount=6)
     if kind == "symlog":
         across = across.axis(
-            format="~s", grid=False, values=[0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000]
+            format=",d", grid=False, values=[0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000]
         )
     up = alt.Scale(type="log") if log else alt.Scale(zero=False, domain=domain or alt.Undefined)
     base = alt.Chart(alt.NamedData("curves"))
@@ -237,7 +238,7 @@ def line_chart(
             alt.Tooltip("high:Q", title="to", format=".4~g"),
         ],
     )
-    return pd.DataFrame(rows, columns=list(COLUMNS)), live_spec([band, line], HEIGHT)
+    return pd.DataFrame(rows, columns=list(COLUMNS)), live_spec([band, line], HEIGHT, menu=True)
 
 
 def _range(names: Sequence[str]) -> alt.Scale:

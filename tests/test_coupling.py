@@ -190,19 +190,24 @@ def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_pair_on_show_is_the_coupled_chain(algorithm):
     """One sweep at a time: the chains differ until tau, and are equal there, in the library's pair, too."""
-    rbm, starts = small(10, 8), random_starts(10)
-    stream = PairStream(rbm, starts, algorithm, 1000, seed=5)
+    rbm, starts, times = small(10, 8), random_starts(10), [1, 2, 4]
+    stream = PairStream(rbm, starts, algorithm, 1000, seed=5, times=np.array(times))
     want = couple(rbm, starts(0), algorithm, 1000, 1, rng.child(5, "pairs", 0)).tau
+    distances = np.zeros((3, 11), int)
     for tau in want[:20]:
+        seen = dict.fromkeys(times, 0)  # pairs that have met are 0 apart
         for t in range(1, tau):
             stream.advance(1)
             assert stream.t == t
-        h_differ = (stream.h != stream.h2).any()
-        assert h_differ or (stream.v != stream.v2).any()
+            assert (stream.h != stream.h2).any() or (stream.v != stream.v2).any()
+            if t in seen:
+                seen[t] = (stream.v != stream.v2).sum()
         stream.advance(1)
         np.testing.assert_array_equal(stream.v, stream.v2)
         np.testing.assert_array_equal(stream.h, stream.h2)
+        distances[range(3), list(seen.values())] += 1
     assert stream.finished == 20
+    np.testing.assert_array_equal(stream.distances, distances)
 
 
 @pytest.mark.parametrize("lag", [1, 4])

@@ -73,11 +73,14 @@ def test_the_pairs_on_show_are_those_of_the_library(race):
 def test_what_is_counted_behind_them_is_of_the_library_too(race):
     worker = race.panels[0].worker
     race.resume()
-    wait(lambda: worker.snapshot.drawn[0].counted.n > BLOCK, "a block of pairs")
-    wait(lambda: worker.snapshot.drawn[1].counted.n > BLOCK, "a block of pairs")
-    found = worker.read(lambda run: run.results(3, 2))
-    wait(lambda: all(c.n > 50 for c in worker.read(lambda run: run.results(3, 2)).lagged), "lagged pairs")
-    first = worker.read(lambda run: run.results(1, 1))
+
+    def results(lag, k):
+        return worker.read(lambda run: run.results(lag, k))
+
+    wait(lambda: all(c.n > 50 for c in (*results(3, 2).pairs, *results(3, 2).lagged)), "lagged pairs")
+    found = results(3, 2)
+    wait(lambda: all(c.n > BLOCK for c in results(1, 1).pairs), "a block of pairs")
+    first = results(1, 1)
     rbm, pairs = library(race)
     for counted in first.pairs:
         np.testing.assert_array_equal(counted.tau[:BLOCK], pairs[counted.algorithm].tau)
@@ -97,8 +100,8 @@ def test_what_is_counted_behind_them_is_of_the_library_too(race):
     assert (i, j) == np.unravel_index(np.abs(rbm.W).argmax(), rbm.W.shape)
     want = [model.b.mean(), model.c.mean(), model.b[i], model.c[j], model.W[i, j]]
     np.testing.assert_allclose(first.truth, want, rtol=1e-6)
-    wait(lambda: len(worker.read(lambda run: run.results(1, 1)).exact) > 8, "an exact curve")
-    exact = worker.read(lambda run: run.results(1, 1)).exact
+    wait(lambda: len(results(1, 1).exact) > 8, "an exact curve")
+    exact = results(1, 1).exact
     np.testing.assert_allclose(exact, sweep_distances(rbm, race.setting.start_law(), len(exact) - 1))
 
 
@@ -243,6 +246,7 @@ def test_the_page_follows_its_link(page):
     assert race.setting.rbm.W.shape == (12, 5)
     assert race.setting.seed == 4
     np.testing.assert_array_equal(race.setting.rbm.W, random_rbm(12, 5, 4).W)
+    test.run()
     assert race.panels[0].worker.read(lambda run: run._lag) == 20
     assert test.query_params["c"] == "scale=0.3,max_sweeps=50"
 
@@ -269,6 +273,21 @@ def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     texts = " ".join(caption.value for caption in test.caption)
     assert "No exact value" in texts
     assert "too large for the exact curve" in texts
+
+
+def test_lag_and_k_are_those_of_the_charts(page):
+    test = page(c="scale=1.0,max_sweeps=200")
+    test.select_slider(key="lag").set_value(5)
+    test.select_slider(key="estimate_k").set_value(3).run()
+    race = race_of(test)
+    wait(lambda: race.snapshots()[0][1].drawn and race.snapshots()[0][1].drawn[1].counted.n > 20, "pairs")
+    test.run()
+    assert not test.exception
+    texts = " ".join(caption.value for caption in test.caption)
+    assert "over pairs of lag 5" in texts
+    assert "CD-3 stops after 3 sweeps" in texts
+    found = race.panels[0].worker.read(lambda run: run.results(5, 3))
+    assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3), (1, 3), (5, 1), (5, 1)]
 
 
 def test_stories_and_transport(page):

@@ -26,6 +26,7 @@ SWEEPS = (1, 2, 3, 5, 10, 20, 50)
 STARTS = ("random", "data")
 RANDOM = "random"
 DEFAULT_VISIBLE, DEFAULT_HIDDEN, DEFAULT_SCALE = 16, 10, 1.5
+DEFAULT_SPEED, DEFAULT_LAG = 10, 10
 MOST_UNITS = 1000
 
 
@@ -37,7 +38,7 @@ class Story(NamedTuple):
     model: str
     scale: float
     size: tuple[int, int] = (DEFAULT_VISIBLE, DEFAULT_HIDDEN)
-    lag: int = 10
+    lag: int = DEFAULT_LAG
 
 
 STORIES = [
@@ -65,10 +66,10 @@ STORIES = [
     ),
     Story(
         "Modes keep them apart",
-        "A model that has learned Bars and Stripes: chains in one mode meet at once, chains in two modes "
-        "hardly ever. The bound says how long a Gibbs chain needs here.",
+        "A model that has learned Bars and Stripes, at half strength: chains in one mode meet at once, those "
+        "in two modes late. Drag the scale to 1: then they need thousands of sweeps, as Gibbs sampling does.",
         "bas_pcd",
-        1.0,
+        0.5,
         lag=100,
     ),
     Story(
@@ -95,7 +96,7 @@ def main() -> None:
     with middle:
         name, model = choose_model(seed)
     plan, reason = plan_of(model, start, seed)
-    race, token, fresh = session_race("coupling", plan, st.session_state.get("coupling_speed", 10))
+    race, token, fresh = session_race("coupling", plan, st.session_state.get("coupling_speed", DEFAULT_SPEED))
     if fresh:
         begin(race, name)
     else:
@@ -108,7 +109,7 @@ def main() -> None:
             st.info(reason, icon=":material/info:")
         if look := st.session_state.get("coupling_story"):
             st.caption(look)
-    shape = shape_of(plan.rbm.n_visible, model.meta.get("image_shape"), plan.dataset or own_data(model))
+    shape = shape_of(plan.rbm.n_visible, model.meta.get("image_shape"))
     panel(race, token, title_of(name, plan.rbm), name, shape, present)
     if not present:
         st.caption(
@@ -257,7 +258,8 @@ def stories() -> None:
         st.session_state.coupling_told = st.session_state.get("coupling_told", 0) + 1
         race = race_of("coupling")
         st.session_state.coupled = story.model
-        race.tune(race.panels[0].key, scale=story.scale)
+        st.session_state.coupling_speed = DEFAULT_SPEED
+        race.tune(race.panels[0].key, scale=story.scale, max_sweeps=Coupling.max_sweeps)
         race.resume()
 
     # Another key is another popover, closed: a story that was picked must not cover what it shows.
@@ -306,7 +308,7 @@ def transport(race: Race[CouplingPlan]) -> None:
         speed = st.select_slider(
             "Sweeps per second",
             SPEEDS,
-            value=10,
+            value=DEFAULT_SPEED,
             format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
             key="coupling_speed",
             bind="query-params",
@@ -346,7 +348,7 @@ def panel(
 
 def results_of(race: Race[CouplingPlan]) -> Results | None:
     """Return what the pairs have told so far, with the lag and the k of the page."""
-    lag, k = st.session_state.get("lag", 10), st.session_state.get("estimate_k", 1)
+    lag, k = st.session_state.get("lag", DEFAULT_LAG), st.session_state.get("estimate_k", 1)
     return race.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
 
 
@@ -362,20 +364,21 @@ def draw(chart: charts.Chart, key: str, alt: str) -> None:
 @st.fragment(run_every=1.0)
 def evidence(race: Race[CouplingPlan], present: bool) -> None:
     """Five charts of the pairs counted so far; read once a second, without renewing any lease."""
+    found = results_of(race)
     columns = st.columns(2, gap="large")
     for column, parts in zip(columns, ((stopping, distance, rejected), (bound, estimate)), strict=True):
         with column:
             for part in parts:
-                part(race, present)
+                part(found, present)
 
 
-def stopping(race: Race[CouplingPlan], present: bool) -> None:
+def stopping(found: Results | None, present: bool) -> None:
     """Draw the stopping times of both algorithms."""
     head("When do they meet?")
     log = st.toggle(
         "Log scale", value=True, key="tau_log", bind="query-params", help="Shows how heavy the tail is."
     )
-    if (found := results_of(race)) is None:
+    if found is None:
         return
     draw(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by stopping time")
     if not present:
@@ -392,24 +395,24 @@ def stopping(race: Race[CouplingPlan], present: bool) -> None:
         )
 
 
-def bound(race: Race[CouplingPlan], present: bool) -> None:
+def bound(found: Results | None, present: bool) -> None:
     """Draw the bound on the total variation distance."""
     head("How many sweeps until the chain is at its model?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        lag = st.select_slider(
+        st.select_slider(
             "Lag L",
             LAGS,
-            value=10,
+            value=DEFAULT_LAG,
             key="lag",
             bind="query-params",
             width=220,
             help="Sweeps that the first chain of a pair runs ahead: a larger lag gives a sharper bound.",
         )
         log = st.toggle("Log scale", key="tv_log", bind="query-params", help="Shows the rate of the decay.")
-    if (found := results_of(race)) is None:
+    if found is None:
         return
     rows = charts.bound_rows(found, log)
-    names = [*charts.NAMES.values(), charts.EXACT]
+    names = [*charts.NAMES.values(), *([charts.EXACT] if len(found.exact) else [])]
     title = "Total variation distance, at most"
     draw(
         charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log),
@@ -423,15 +426,19 @@ def bound(race: Race[CouplingPlan], present: bool) -> None:
             else "The model is too large for the exact curve (32 units in all, 20 visible)."
         )
         cut = max((c.truncated_share for c in found.lagged), default=0)
-        warning = f" {cut:.1%} of the pairs were cut off, so the bound is too small there." if cut else ""
+        warning = (
+            f" {cut:.1%} of the pairs were cut off, so the bound is too small, and ends early: give up later."
+            if cut
+            else ""
+        )
         st.caption(
             f"{exact}{warning} **What you see** after t sweeps the chain is at most this far from its model: "
-            f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {lag}, ± 2 standard errors. **Try** lag 1, "
-            "then a lag near the longest stopping times. Biswas, Jacob, Vanetti 2019."
+            f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {found.lagged[0].lag}, ± 2 errors. "
+            "**Try** lag 1, then a lag near the longest stopping times. Biswas, Jacob, Vanetti 2019."
         )
 
 
-def estimate(race: Race[CouplingPlan], present: bool) -> None:
+def estimate(found: Results | None, present: bool) -> None:
     """Draw the running estimates of one statistic."""
     head("What UCD computes, and what CD-k does")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -443,7 +450,7 @@ def estimate(race: Race[CouplingPlan], present: bool) -> None:
             width=230,
             help="A mean under the model; the two units are those of the largest weight.",
         )
-        k = st.select_slider(
+        st.select_slider(
             "k",
             SWEEPS,
             value=1,
@@ -452,10 +459,11 @@ def estimate(race: Race[CouplingPlan], present: bool) -> None:
             width=160,
             help="Sweeps before the estimate begins: CD's bias falls with it, and UCD's spread.",
         )
-    if (found := results_of(race)) is None:
+    if found is None:
         return
-    rows = charts.estimate_rows(found, statistic)
-    names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{k}", charts.EXACT]
+    k, rows = found.pairs[0].k, charts.estimate_rows(found, statistic)
+    names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{k}"]
+    names += [charts.EXACT] if found.truth is not None else []
     draw(
         charts.line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1)),
         "estimate",
@@ -468,17 +476,21 @@ def estimate(race: Race[CouplingPlan], present: bool) -> None:
             if found.truth is not None
             else f"No exact value: the smaller layer has more than {ENUMERABLE} units."
         )
+        cut = max(c.truncated_share for c in found.pairs)
+        warning = (
+            f" {cut:.1%} of the pairs were cut off, which biases UCD, too: give up later." if cut else ""
+        )
         st.caption(
-            f"{exact} **What you see** running means over pairs, ± 2 standard errors; visible unit {i + 1}, "
-            f"hidden unit {j + 1}. UCD adds what the pair learns until it meets, and has no bias; "
+            f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "
+            f"{i + 1}, hidden unit {j + 1}. UCD adds what the pair learns until it meets, and has no bias; "
             f"CD-{k} stops after {k} sweep{'s' * (k > 1)}. **Try** a larger scale. Paper UCD, section 3.1."
         )
 
 
-def distance(race: Race[CouplingPlan], present: bool) -> None:
+def distance(found: Results | None, present: bool) -> None:
     """Draw the Hamming distance over time."""
     head("How far apart are they on the way?")
-    if (found := results_of(race)) is None:
+    if found is None:
         return
     draw(
         charts.line_chart(
@@ -495,10 +507,10 @@ def distance(race: Race[CouplingPlan], present: bool) -> None:
         )
 
 
-def rejected(race: Race[CouplingPlan], present: bool) -> None:
+def rejected(found: Results | None, present: bool) -> None:
     """Draw the refused proposals."""
     head("What does a meeting cost?")
-    if (found := results_of(race)) is None:
+    if found is None:
         return
     draw(charts.rejected_chart(found.pairs), "rejected", "Shares of pairs by rejected proposals")
     if not present:

@@ -191,6 +191,11 @@ class Counted(NamedTuple):
         """Return the bound on the total variation distance after t sweeps, and its standard error."""
         return tv_bound(self.tau, self.lag, t)
 
+    @property
+    def last_bound(self) -> float:
+        """The last time at which the bound says something: later, pairs cut off would count as met."""
+        return self.max_sweeps - self.lag - 1 if self.truncated.any() else float("inf")
+
     def running(self, statistic: str) -> tuple[Running, Running]:
         """Return UCD's estimate of one of STATISTICS, and that of CD-k, after the first 2, 3, ... pairs."""
         at = np.unique(np.rint(np.geomspace(2, max(self.n, 2), 80)).astype(np.int64))
@@ -323,7 +328,7 @@ class CouplingRun:
         self.n, self.seconds, self.chunk, self.prepared = 0, 0.0, 1, False
         self._lag, self._k = 1, 1
         self._shows: tuple[Show, ...] = ()
-        self._streams: dict[Key, PairStream] = {}  # grows with the lags that are asked for
+        self._streams: dict[Key, PairStream] = {}
         self._spent: dict[Key | str, float] = {}
         self._speed: dict[Key, float] = {}
         self._exact: list[float] = []
@@ -371,11 +376,13 @@ class CouplingRun:
         return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
 
     def _want(self) -> None:
+        """Make the streams that are wanted; forget the others, which would fill the memory."""
+        # A new stream begins level with the others: it neither waits nor takes all the time.
+        level = min((self._spent[key] for key in self._streams), default=0.0)
         for key in self._keys():
             if key not in self._streams:
-                self._streams[key] = self._stream(*key)
-                # A new stream begins level with the others: it neither waits nor takes all the time.
-                self._spent[key] = min((self._spent[k] for k in self._streams if k != key), default=0.0)
+                self._spent[key] = level
+        self._streams = {key: self._streams.get(key) or self._stream(*key) for key in self._keys()}
 
     def results(self, lag: int = 1, k: int = 1) -> Results | None:
         """Return what the pairs have told so far, and count those of this lag and this k from now on."""
@@ -401,7 +408,7 @@ class CouplingRun:
         )  # fmt: skip
 
     def most(self) -> int:
-        """Return the most sweeps of the next chunk: about CHUNK_SECONDS."""
+        """Return the most sweeps of the next chunk: about half of CHUNK_SECONDS."""
         return self.chunk
 
     def advance(self, n: int) -> int:
@@ -412,7 +419,7 @@ class CouplingRun:
                 show.sweep()
         spent = time.perf_counter() - begin
         self.seconds += spent
-        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        self.chunk = min(max(int(n * CHUNK_SECONDS / 2 / spent), 1), 2 * self.chunk)
         self._count(spent, MOST_PAIRS)
         return n
 

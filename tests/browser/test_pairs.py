@@ -19,10 +19,10 @@ def figures(page, name):
 
 def test_pairs_meet_and_the_scale_acts(live):
     page = live().open("coupling?coupling_speed=30")
-    before = page.pictures()
+    [before] = page.pictures()
+    page.until(f"panels[0].querySelector('canvas.picture').toDataURL() !== '{before}'")
     page.until(f"{LANES}.every(lane => lane.querySelector('dd').textContent.match(/[0-9]/))")
     page.until(f"{LANES}.some(lane => lane.classList.contains('met'))")
-    assert page.pictures() != before
     badges = lanes(page, "lane.classList.contains('met') && lane.querySelector('.badge').textContent")
     assert all(badge.startswith("met: τ = ") for badge in badges if badge)
     page.until(f"{LANES}.every(lane => Number(lane.dataset.pair) > 1)")
