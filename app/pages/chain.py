@@ -474,13 +474,12 @@ def charts(race: Race[Terrain]) -> None:
             st.caption(
                 "Visits of a chain that mixes come to its law as 1/√t (upper dashes): Gibbs does so in the "
                 "end, after many crossings. rates-FPCD is there much sooner, but bends the law that it "
-                "samples: a large step size ends in a floor, decay in a higher one, penalization in the "
-                "highest."
+                "samples: a large step size, decay and penalization each end in a floor."
             )
             st.caption(
                 "**Try** a depth of 8, 10, 12: in the two halves Gibbs crosses every 84, 505, 8,300 "
-                "samples, rates-FPCD with step size 0.03 every 51, 124, 217. Filling a valley takes time in"
-                " proportion to its depth, waiting for luck grows exponentially (section 3)."
+                "samples, rates-FPCD with step size 0.03 every 51, 124, 217. Waiting for luck grows "
+                "exponentially with the depth, filling the valley up does not (section 3)."
             )
         else:
             st.caption(
