@@ -139,7 +139,7 @@ class WeightPanel extends Panel {
     }
     const top = 50, base = height - 20, [low, high] = this.axis(), px = log => width * (log - low) / (high - low);
     x.fillStyle = faint;
-    x.fillText('Log weights so far (nats), counts on a log scale', 0, 34);
+    x.fillText('All log weights (nats, log counts)', 0, 34);
     if (this.histogram) {
       const [from, to, counts] = this.histogram, most = Math.log1p(Math.max(...counts)), step = (to - from) / counts.length;
       x.fillStyle = `rgba(${r},${g},${b},0.45)`;

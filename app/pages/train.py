@@ -534,7 +534,13 @@ def results(race: Race[Lesson]) -> None:
             icon=":material/grid_view:",
             help="All samplers on this model, side by side.",
         ):
-            send(names[key], worker.read(TrainingRun.model))
+            send(names[key], worker.read(TrainingRun.model), "sample.py", "model")
+        if st.button(
+            "To the Weights page",
+            icon=":material/balance:",
+            help="How evenly this model weighs the samples of pop-CD.",
+        ):
+            send(names[key], worker.read(TrainingRun.model), "weights.py", "weights_model")
         st.download_button(
             "Model",
             data=lambda: kept(worker.read(TrainingRun.model)),
@@ -609,15 +615,15 @@ def branch(race: Race[Lesson], key: int) -> None:
             )
 
 
-def send(name: str, model: Model | None) -> None:
-    """Open the Sample page on a model."""
+def send(name: str, model: Model | None, page: str, key: str) -> None:
+    """Open another page on a model; ``key`` is that of the page's choice of a model."""
     if model is None:
         st.toast("There is no model yet: let the trainer make its first update.")
         return
     title = f"{name}, {model.meta['updates']:,} updates"
     trained_models()[title] = model
-    st.session_state.model = title
-    st.switch_page("sample.py", query_params={"model": title})
+    st.session_state[key] = title
+    st.switch_page(page, query_params={key: title})
 
 
 main()

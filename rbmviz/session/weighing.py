@@ -37,7 +37,7 @@ RANDOM_STARTS = 1000
 ENUMERABLE = 20
 """Smaller layers of at most so many units are enumerated for log Z (a second), larger ones left to AIS."""
 
-AIS_CHAINS, AIS_TEMPERATURES = 64, 4000
+AIS_CHAINS, AIS_TEMPERATURES = 64, 2000
 
 
 class LogZ(NamedTuple):
