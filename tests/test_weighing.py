@@ -174,6 +174,16 @@ def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
         Weighing(model, wide).starts()
 
 
+def test_a_log_z_that_another_panel_has_found_is_shown(model, toy):
+    first, second = (begun(Weighing(model, toy), make_trainer("pop_cd")) for _ in range(2))
+    assert first.snapshot("paused").truth is None
+    while first.idle(paused=True):
+        pass
+    assert second.idle(paused=True)
+    assert second.snapshot("paused").truth == first.snapshot("paused").truth
+    assert not second.idle(paused=True)
+
+
 def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
     monkeypatch.setattr(weighing, "ENUMERABLE", 2)
     truth = weighing.Truth(model)

@@ -478,7 +478,7 @@ def growing(race: Race[Growth], present: bool) -> None:
         race.snapshots()  # renews the lease: the work ends by itself, so that it may go on unwatched
         shown = shown_of(race)
         st.button(
-            "Pause" if race.running else "Go on",
+            "Pause measuring" if race.running else "Go on",
             icon=":material/pause:" if race.running else ":material/play_arrow:",
             key="growth_play",
             on_click=toggle,
@@ -490,6 +490,9 @@ def growing(race: Race[Growth], present: bool) -> None:
     done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
     share = (len(shown.models) / len(race.setting.sizes) + 3 * shown.estimates / MOST_ESTIMATES) / 4
     st.progress(min(share, 1.0), shown.stage + done + ".")
+    if not shown.models:
+        st.caption("Points come in as soon as the first model has been trained.")
+        return
     st.html(weight_views.estimator_legend())
     left, right = st.columns([5, 4])
     with left:
