@@ -61,24 +61,49 @@ def test_truncated_pairs_are_counted_and_biased():
     assert worst(rbm, pairs) > 7
 
 
+def test_log_ratios_are_those_of_the_densities():
+    """37 units, so that vectors have a rest, and 1500, which one product could not hold."""
+    g = np.random.default_rng(5)
+    for m in (37, 1500):
+        for scale in (0.1, 3.0, 40.0):
+            a, a2 = (g.normal(0, scale, m).astype(np.float32) for _ in range(2))
+            v = g.integers(0, 2, m, dtype=np.uint8)
+            room = kernels.make_room(m, 3)
+            constant = kernels.log_ratio_constant(a, a2, room)
+            x, y = a.astype(np.float64), a2.astype(np.float64)
+            want = (v * (y - x) - np.logaddexp(0, y) + np.logaddexp(0, x)).sum()
+            assert kernels.log_ratio(v, constant, room) == pytest.approx(want, rel=1e-11, abs=1e-9)
+    x = -np.geomspace(1e-12, 700, 5000)
+    assert max(abs(kernels.exp_below_zero(value) - np.exp(value)) for value in x) < 4e-16
+
+
+def test_a_row_sum_by_differences_is_that_of_the_active_rows():
+    g = np.random.default_rng(6)
+    rows, bias = g.normal(0, 1, (70, 9)).astype(np.float32), g.normal(0, 1, 9).astype(np.float32)
+    room = kernels.make_room(70, 9)
+    x0 = g.integers(0, 2, 70, dtype=np.uint8)
+    out0, out = np.empty(9, np.float32), np.empty(9, np.float32)
+    kernels.activate(rows, bias, x0, out0, room)
+    for flips in (0, 1, 9, 70):
+        x = x0.copy()
+        x[:flips] ^= 1
+        kernels.activate_beside(rows, bias, x, out, x0, out0, room)
+        np.testing.assert_allclose(out, bias + x @ rows, atol=2e-5)
+
+
 @pytest.mark.parametrize("common", [True, False])
 def test_both_marginals_are_exact(common):
     """From two fixed hidden states: (v, h) of each is a Gibbs sweep; they are equal as often as can be."""
     rbm, n = small(5, 3), 60_000
     h, h2 = np.array([1, 0, 1], np.uint8), np.array([0, 1, 1], np.uint8)
     state = rng.kernel_state(3, "couple")
-    work = [
-        np.empty(5, np.float32),
-        np.empty(5, np.float32),
-        np.empty(3, np.float32),
-        np.empty(7, np.float32),
-    ]
+    room = kernels.make_room(5, 3)
     code, code_h, counts, met = 8 << np.arange(5), 1 << np.arange(3), np.zeros((2, 256)), 0
     for _ in range(n):
         v, v2, g, g2 = np.empty(5, np.uint8), np.empty(5, np.uint8), h.copy(), h2.copy()
         met += kernels.coupled_sweep(
             rbm.W, np.ascontiguousarray(rbm.W.T), rbm.b, rbm.c,
-            v, g, v2, g2, *work, np.empty(5, np.uint8), state, common, 10**6,
+            v, g, v2, g2, room, state, common, 10**6,
         )[0]  # fmt: skip
         counts[0, v @ code + g @ code_h] += 1
         counts[1, v2 @ code + g2 @ code_h] += 1
