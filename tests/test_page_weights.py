@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from app import weight_views
+from app import weight_charts
 from app.links import read_panel, write_panel
 from app.live import Viewer, Wish
 from app.live_grid import WEIGHED
@@ -53,7 +53,7 @@ def race(model):
 
 def named(race):
     shown = [snapshot for _, snapshot in race.snapshots()]
-    return list(zip(weight_views.population_titles([s.algorithm for s in shown]), shown, strict=True))
+    return list(zip(weight_charts.population_titles([s.algorithm for s in shown]), shown, strict=True))
 
 
 @pytest.fixture
@@ -79,12 +79,12 @@ def grown():
 
 def test_populations_are_named_by_what_tells_them_apart():
     make = lambda **knobs: make_trainer("pop_cd", **knobs)  # noqa: E731
-    assert weight_views.population_titles([make(), make(k=10), make(proposal="joint")]) == [
+    assert weight_charts.population_titles([make(), make(k=10), make(proposal="joint")]) == [
         "pop-CD-1",
         "pop-CD-10",
         "pop-CD-1, joint",
     ]
-    assert weight_views.population_titles(
+    assert weight_charts.population_titles(
         [make(n_chains=10), make(n_chains=1000, proposal="mixture", mixture=3), make(), make()]
     ) == [
         "pop-CD-1, 10 samples",
@@ -103,20 +103,20 @@ def test_links_hold_only_what_weights_depend_on():
 
 def test_charts_show_the_summaries(race):
     shown = named(race)
-    shares, spec = weight_views.shares_chart(shown)
+    shares, spec = weight_charts.shares_chart(shown)
     assert "data" not in spec
     for name, snapshot in shown:
         mine = shares[shares["panel"] == name]
         np.testing.assert_array_equal(mine["held"], snapshot.summary.held)
-    equal = shares[shares["panel"] == weight_views.EQUAL[0]]
+    equal = shares[shares["panel"] == weight_charts.EQUAL[0]]
     np.testing.assert_allclose(equal["held"], equal["samples"])
-    sizes, _ = weight_views.sizes_chart(shown)
+    sizes, _ = weight_charts.sizes_chart(shown)
     ours = sizes[sizes["panel"] == "pop-CD-1"]
     assert list(ours["size"]) == [1, 2, 4, 8, 16, 32]  # a single batch of 64 has no error
     np.testing.assert_allclose(ours["share"] * ours["size"], ours["ess"])
     assert (ours["low"] <= ours["share"]).all()
     assert (ours["high"] <= 1).all()
-    points, spec = weight_views.log_z_chart(shown)
+    points, spec = weight_charts.log_z_chart(shown)
     for name, snapshot in shown:
         last = points[points["panel"] == name].iloc[-1]
         assert (last["n"], last["log_z"]) == (108, snapshot.newest.log_z)
@@ -126,30 +126,28 @@ def test_charts_show_the_summaries(race):
     assert truth[1]["data"]["values"][0]["value"] == shown[0][1].truth.log_z
     race.step(1)
     wait(lambda: all(s.n == 13 for _, s in race.snapshots()), "one more")
-    assert weight_views.log_z_chart(named(race))[1] == spec  # a live chart keeps its zoom
-    assert all(name in weight_views.legend(shown) for name, _ in shown)
+    assert weight_charts.log_z_chart(named(race))[1] == spec  # a live chart keeps its zoom
 
 
 def test_the_plane_tells_a_bias_from_its_noise(grown):
-    points, _ = weight_views.plane_chart(grown)
+    points, _ = weight_charts.plane_chart(grown)
     assert len(points) == 6
     seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
     assert seen[2, "CD-1"]
     assert not seen[2, "pop-CD-1"]
     assert (points["low"] > 0).all()
-    ratios, _ = weight_views.growth_chart(grown, "ratio")
+    ratios, _ = weight_charts.growth_chart(grown, "ratio")
     assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
     for quantity in ("bias", "variance"):
-        assert len(weight_views.growth_chart(grown, quantity)[0]) == 6
+        assert len(weight_charts.growth_chart(grown, quantity)[0]) == 6
     for quantity in ("ess", "sweeps"):
-        rows, _ = weight_views.growth_chart(grown, quantity)
+        rows, _ = weight_charts.growth_chart(grown, quantity)
         assert list(rows["ess"]) == [0.25, 0.5] * 2
-    assert weight_views.estimator_legend().count("</span> ") == len(weight_views.ESTIMATORS)
 
 
 def test_exports(race, grown):
     shown = named(race)
-    with np.load(io.BytesIO(weight_views.weights_npz(race, [name for name, _ in shown]))) as archive:
+    with np.load(io.BytesIO(weight_charts.weights_npz(race, [name for name, _ in shown]))) as archive:
         meta = json.loads(str(archive["meta"]))
         for i, (name, snapshot) in enumerate(shown):
             assert meta["panels"][i]["name"] == name
@@ -157,7 +155,7 @@ def test_exports(race, grown):
             assert np.logaddexp.reduce(logs) - np.log(108) == pytest.approx(snapshot.newest.log_z)
             np.testing.assert_array_equal(archive[f"batch_v{i}"], snapshot.batch.v)
             np.testing.assert_allclose(np.sort(logs[-9:])[::-1], archive[f"batch_log_weights{i}"])
-    lines = weight_views.curves_csv(shown).decode().splitlines()
+    lines = weight_charts.curves_csv(shown).decode().splitlines()
     assert lines[0] == "population,quantity,at,value,std_error"
     assert sum("log_z_exact" in line for line in lines) == 2
     assert sum("ess_of_batch_size" in line for line in lines) == 14
@@ -171,9 +169,9 @@ def test_exports(race, grown):
         models=tuple(grown),
         estimates=100,
     )
-    lines = weight_views.plane_csv(snapshot).decode().splitlines()
+    lines = weight_charts.plane_csv(snapshot).decode().splitlines()
     assert len(lines) == 1 + 6 + 2 + 4
-    picture = Image.open(io.BytesIO(weight_views.tiles_png(shown, (1, 5))))
+    picture = Image.open(io.BytesIO(weight_charts.tiles_png(shown, (1, 5))))
     assert picture.width > 400
     assert np.array(picture).min() < 50
 
@@ -181,12 +179,12 @@ def test_exports(race, grown):
 def test_the_snippet_runs(monkeypatch, model, capsys):
     import rbmviz
 
-    code = weight_views.snippet("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
+    code = weight_charts.snippet("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     scope = {}
     exec(code, scope)
     assert scope["batch_0"].v.shape == (20, 5)
-    assert 'load_dataset("bas")' in weight_views.snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
+    assert 'load_dataset("bas")' in weight_charts.snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
 
 
 # What goes over the wire

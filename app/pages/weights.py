@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from app import weight_views
+from app import weight_charts
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
 from app.state import data, pretrained, race_of, session_race, trained_models, uploaded
-from app.weight_views import QUANTITIES, population_titles
+from app.weight_charts import QUANTITIES, population_titles
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import list_models
@@ -47,9 +47,9 @@ STORIES = [
     Story(
         "An even batch can lie",
         "On Bars and Stripes the weights look even, a batch seems worth most of its samples, the band is "
-        "narrow. Yet log Z comes out 3.4 = log 30 nats too low: a hidden state vouches for its own pattern "
-        "alone, one of 30, and most of Z sits in weights that turn up once in 10¹⁶ samples or less. The "
-        "gradient suffers little: what all weights lack cancels.",
+        "narrow. Yet log Z comes out about log 30 = 3.4 nats too low: a hidden state vouches for its own "
+        "pattern alone, one of 30, and most of Z sits in weights that turn up once in 10¹⁶ samples or less. "
+        "The gradient suffers little: what all weights lack cancels.",
         "bas_pcd",
         DEFAULT_PANELS,
     ),
@@ -123,7 +123,7 @@ def main() -> None:
     if not present:
         st.download_button(
             "Bias and variance",
-            data=lambda: weight_views.plane_csv(shown_of(grown)),
+            data=lambda: weight_charts.plane_csv(shown_of(grown)),
             file_name="bias_variance.csv",
             icon=":material/download:",
             on_click="ignore",
@@ -376,11 +376,10 @@ def charts(race: Race[Weighing], present: bool) -> None:
         st.caption("Curves begin with the first batches." if shown else "")
         return
     drawn = {
-        "shares": ("Who holds the weight?", weight_views.shares_chart(shown)),
-        "sizes": ("What is a batch worth?", weight_views.sizes_chart(shown)),
-        "log_z": ("Is the mean weight Z?", weight_views.log_z_chart(shown)),
+        "shares": ("Who holds the weight?", weight_charts.shares_chart(shown)),
+        "sizes": ("What is a batch worth?", weight_charts.sizes_chart(shown)),
+        "log_z": ("Is the mean weight Z?", weight_charts.log_z_chart(shown)),
     }
-    st.html(weight_views.legend(shown))
     for column, (name, (title, (rows, spec))) in zip(st.columns(3), drawn.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
@@ -398,7 +397,7 @@ def exports(race: Race[Weighing], model_name: str) -> None:
     with st.container(horizontal=True):
         st.download_button(
             "Weights",
-            data=lambda: weight_views.weights_npz(race, [name for name, _ in named(race)]),
+            data=lambda: weight_charts.weights_npz(race, [name for name, _ in named(race)]),
             file_name="weights.npz",
             icon=":material/download:",
             on_click="ignore",
@@ -406,7 +405,7 @@ def exports(race: Race[Weighing], model_name: str) -> None:
         )
         st.download_button(
             "Curves",
-            data=lambda: weight_views.curves_csv(named(race)),
+            data=lambda: weight_charts.curves_csv(named(race)),
             file_name="weights.csv",
             icon=":material/download:",
             on_click="ignore",
@@ -414,7 +413,7 @@ def exports(race: Race[Weighing], model_name: str) -> None:
         )
         st.download_button(
             "Picture",
-            data=lambda: weight_views.tiles_png(named(race), shape),
+            data=lambda: weight_charts.tiles_png(named(race), shape),
             file_name="weights.png",
             icon=":material/download:",
             on_click="ignore",
@@ -423,7 +422,7 @@ def exports(race: Race[Weighing], model_name: str) -> None:
         with st.popover("Code", icon=":material/code:", key="weights_code"):
             named_data = dataset.name if dataset is not None and race.setting.start == "data" else None
             algorithms = [panel.worker.algorithm for panel in race.panels]
-            st.code(weight_views.snippet(model_name, named_data, algorithms, race.setting.seed))
+            st.code(weight_charts.snippet(model_name, named_data, algorithms, race.setting.seed))
 
 
 # Models that grow
@@ -493,11 +492,10 @@ def growing(race: Race[Growth], present: bool) -> None:
     if not shown.models:
         st.caption("Points come in as soon as the first model has been trained.")
         return
-    st.html(weight_views.estimator_legend())
     left, right = st.columns([5, 4])
     with left:
         st.markdown("**Bias against variance**, larger points for more hidden units")
-        rows, spec = weight_views.plane_chart(shown.models)
+        rows, spec = weight_charts.plane_chart(shown.models)
         st.vega_lite_chart(
             rows, spec, key="plane", width="stretch", alt="Bias against variance of estimators"
         )
@@ -506,7 +504,8 @@ def growing(race: Race[Growth], present: bool) -> None:
                 "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
                 "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
                 "bias, left is less noise; a pale point shows no bias yet and sinks as estimates come in. "
-                "**Look** at pop-CD below and to the right of CD. **Try** other data."
+                "LOO leaves each weight out of its own normalisation (eq. 9). **Look** at pop-CD below and "
+                "to the right of CD. **Try** other data."
             )
     with right:
         quantity = st.selectbox(
@@ -518,7 +517,7 @@ def growing(race: Race[Growth], present: bool) -> None:
             label_visibility="collapsed",
             help="What is drawn against the number of hidden units, or of sweeps.",
         )
-        rows, spec = weight_views.growth_chart(shown.models, quantity)
+        rows, spec = weight_charts.growth_chart(shown.models, quantity)
         st.vega_lite_chart(rows, spec, key="growth", width="stretch", alt=QUANTITIES[quantity])
         if not present:
             st.caption(GROWTH_LOOKS["ess" if quantity in ("ess", "sweeps") else quantity])

@@ -47,13 +47,16 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "pop-CD-1": ("pop_cd", {}),
     "pop-CD-10": ("pop_cd", {"k": 10}),
     "pop-CD-1, joint": ("pop_cd", {"proposal": "joint"}),
-    "pop-CD-1, mixture 10": ("pop_cd", {"proposal": "mixture"}),
-    "pop-CD-1, leave one out": ("pop_cd", {"leave_one_out": True}),
+    "pop-CD-1, mixture": ("pop_cd", {"proposal": "mixture"}),
+    "pop-CD-1, LOO": ("pop_cd", {"leave_one_out": True}),
     "PCD-1": ("pcd", {}),
     "UCD": ("ucd", {}),
-    "PT, 10 temperatures": ("pt", {}),
+    "PT": ("pt", {}),
 }
-"""What is compared, by label: trainer and knobs; all draw as many samples an estimate as a batch has rows."""
+"""What is compared, by label (LOO: leave one out): trainer and knobs.
+
+All draw as many samples an estimate as a batch has rows; mixtures are of 10, PT has 10 temperatures.
+"""
 
 
 class Growth(NamedTuple):

@@ -41,26 +41,6 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
     ]
 
 
-def legend(named: Named) -> str:
-    """Return the lines of all panels with their names as HTML, for the charts that share them."""
-    lines = [
-        (name, PINK, dash) for (name, _), dash in zip(named, _dashes(["pop_cd"] * len(named)), strict=True)
-    ]
-    lines.append((*EQUAL, [2, 3]))
-    keys = []
-    for name, tone, dash in lines:
-        stops, at = [], 0
-        for i, length in enumerate(dash):
-            stops.append(f"{'transparent' if i % 2 else tone} {at}px {at + length}px")
-            at += length
-        line = f"width:34px;height:3px;background:repeating-linear-gradient(90deg,{','.join(stops)})"
-        keys.append(
-            '<span style="display:inline-flex;align-items:center;gap:.4rem;margin-right:1.4rem">'
-            f'<span style="{line}"></span>{name}</span>'
-        )
-    return f'<div style="font-size:.85rem;line-height:1.8">{"".join(keys)}</div>'
-
-
 def _scales(named: Named, more: Sequence[tuple[str, str]] = ()) -> tuple[alt.Color, alt.StrokeDash]:
     """Return colour and dash of each panel; ``more`` are reference lines with their colours."""
     names = [name for name, _ in named]
@@ -68,14 +48,28 @@ def _scales(named: Named, more: Sequence[tuple[str, str]] = ()) -> tuple[alt.Col
         domain=[*names, *(name for name, _ in more)],
         range=[*_dashes(["pop_cd"] * len(named)), *[[2, 3]] * len(more)],
     )
+    # Below the chart and in one column: it is part of the picture that is saved, and fits a phone.
+    legend = alt.Legend(
+        orient="bottom",
+        columns=1,
+        symbolType="stroke",
+        symbolStrokeWidth=2.5,
+        symbolSize=500,
+        symbolOpacity=1,
+    )
     colours = alt.Scale(domain=dashes.domain, range=[PINK] * len(names) + [tone for _, tone in more])
     return (
-        alt.Color("panel:N", title=None, sort=dashes.domain, scale=colours, legend=None),
-        alt.StrokeDash("panel:N", title=None, sort=dashes.domain, scale=dashes, legend=None),
+        alt.Color("panel:N", title=None, sort=dashes.domain, scale=colours).legend(legend),
+        alt.StrokeDash("panel:N", title=None, sort=dashes.domain, scale=dashes),
     )
 
 
-EQUAL = ("all weights equal, as CD has it", colour("cd"))
+def _tall(lines: int) -> int:
+    """Return the height of a chart with its legend of so many lines, in pixels."""
+    return 270 + 22 * lines
+
+
+EQUAL = ("all weights equal (CD)", colour("cd"))
 
 
 def share_rows(named: Named) -> list[dict[str, Any]]:
@@ -119,7 +113,9 @@ def shares_chart(named: Named) -> tuple[pd.DataFrame, dict[str, Any]]:
             ],
         )
     )
-    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), live_spec([curves], 260)
+    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), live_spec(
+        [curves], _tall(len(named) + 1), menu=True
+    )
 
 
 def size_rows(named: Named) -> list[dict[str, Any]]:
@@ -173,7 +169,9 @@ def sizes_chart(named: Named) -> tuple[pd.DataFrame, dict[str, Any]]:
             alt.Tooltip("batches:Q", title="Batches", format=","),
         ],
     )
-    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), live_spec([band, line], 260)
+    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), live_spec(
+        [band, line], _tall(len(named) + 1), menu=True
+    )
 
 
 def estimate_rows(named: Named) -> list[dict[str, Any]]:
@@ -238,7 +236,7 @@ def log_z_chart(named: Named) -> tuple[pd.DataFrame, dict[str, Any]]:
         ]
     return (
         pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]),
-        live_spec(layers, 260),
+        live_spec(layers, _tall(len(named)), menu=True),
     )
 
 
@@ -250,23 +248,16 @@ SHAPES = {
     "pop-CD-1": "circle",
     "pop-CD-10": "square",
     "pop-CD-1, joint": "triangle-up",
-    "pop-CD-1, mixture 10": "diamond",
-    "pop-CD-1, leave one out": "cross",
+    "pop-CD-1, mixture": "diamond",
+    "pop-CD-1, LOO": "cross",
     "PCD-1": "circle",
     "UCD": "circle",
-    "PT, 10 temperatures": "circle",
+    "PT": "circle",
 }
-SIGNS = {"circle": "●", "square": "■", "triangle-up": "▲", "diamond": "◆", "cross": "✚"}
 
 
-def estimator_legend() -> str:
-    """Return the sign and name of every estimator as HTML."""
-    keys = [
-        f'<span style="display:inline-block;margin-right:1.2rem"><span style="color:{colour(trainer)}">'
-        f"{SIGNS[SHAPES[label]]}</span> {label}</span>"
-        for label, (trainer, _) in ESTIMATORS.items()
-    ]
-    return f'<div style="font-size:.85rem;line-height:1.8">{"".join(keys)}</div>'
+def _estimator_legend(labels: Iterable[str] = ESTIMATORS) -> alt.Legend:
+    return alt.Legend(orient="bottom", columns=2, symbolOpacity=1, symbolSize=60, values=list(labels))
 
 
 def _estimators() -> tuple[alt.Scale, alt.Scale]:
@@ -338,7 +329,9 @@ def plane_chart(models: Iterable[Grown]) -> tuple[pd.DataFrame, dict[str, Any]]:
             scale=log,
             axis=alt.Axis(format=".0e", tickCount=6, grid=False),
         ),
-        color=alt.Color("estimator:N", scale=colours, legend=None),
+        color=alt.Color("estimator:N", title=None, sort=colours.domain, scale=colours).legend(
+            _estimator_legend()
+        ),
     )
     y = alt.Y(
         "bias:Q",
@@ -351,7 +344,7 @@ def plane_chart(models: Iterable[Grown]) -> tuple[pd.DataFrame, dict[str, Any]]:
         base.mark_rule(opacity=0.3).encode(y=alt.Y("low:Q", scale=log), y2="high:Q"),
         base.mark_point(filled=True).encode(
             y=y,
-            shape=alt.Shape("estimator:N", scale=shapes, legend=None),
+            shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
             size=alt.Size(
                 "hidden:Q",
                 title="Hidden units",
@@ -362,7 +355,9 @@ def plane_chart(models: Iterable[Grown]) -> tuple[pd.DataFrame, dict[str, Any]]:
             tooltip=TOOLTIP,
         ),
     ]
-    return pd.DataFrame(quality_rows(models), columns=list(QUALITY_COLUMNS)), live_spec(layers, 430)
+    return pd.DataFrame(quality_rows(models), columns=list(QUALITY_COLUMNS)), live_spec(
+        layers, 560, menu=True
+    )
 
 
 QUANTITIES = {
@@ -389,6 +384,7 @@ def growth_chart(models: Sequence[Grown], quantity: str) -> tuple[pd.DataFrame, 
     if quantity == "ratio":
         rows = ratio_rows(models)
     colours, shapes = _estimators()
+    shown = [label for label in ESTIMATORS if quantity != "ratio" or label.startswith("pop-")]
     title = QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, a parameter)")
     scale = alt.Scale(type="log", nice=False)
     base = chart.encode(
@@ -399,12 +395,14 @@ def growth_chart(models: Sequence[Grown], quantity: str) -> tuple[pd.DataFrame, 
             scale=scale,
             axis=alt.Axis(format="~g" if quantity == "ratio" else ".0e", tickCount=6, grid=False),
         ),
-        color=alt.Color("estimator:N", scale=colours, legend=None),
+        color=alt.Color("estimator:N", title=None, sort=colours.domain, scale=colours).legend(
+            _estimator_legend(shown)
+        ),
     )
     layers: list[Any] = [
         base.mark_line(strokeWidth=1.5, opacity=0.7).encode(detail="estimator:N"),
         base.mark_point(filled=True, size=60).encode(
-            shape=alt.Shape("estimator:N", scale=shapes, legend=None),
+            shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
             opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.25)),
             tooltip=[*TOOLTIP, *([alt.Tooltip("ratio:Q", format=".3~g")] if quantity == "ratio" else [])],
         ),
@@ -415,7 +413,7 @@ def growth_chart(models: Sequence[Grown], quantity: str) -> tuple[pd.DataFrame, 
             .mark_rule(strokeDash=[4, 4], color=GREY)
             .encode(y="ratio:Q")
         )
-    return pd.DataFrame(rows, columns=[*QUALITY_COLUMNS, "ratio"]), live_spec(layers, 380)
+    return pd.DataFrame(rows, columns=[*QUALITY_COLUMNS, "ratio"]), live_spec(layers, 510, menu=True)
 
 
 def ratio_rows(models: Iterable[Grown]) -> list[dict[str, Any]]:
@@ -461,7 +459,7 @@ def _ess_chart(
             alt.Tooltip("ess:Q", title="Effective share", format=".1%"),
         ],
     )
-    return pd.DataFrame(ess_rows(models), columns=["hidden", "k", "ess"]), live_spec([line], 380)
+    return pd.DataFrame(ess_rows(models), columns=["hidden", "k", "ess"]), live_spec([line], 510, menu=True)
 
 
 # Files
