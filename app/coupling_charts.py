@@ -255,21 +255,20 @@ def _colour(names: Sequence[str], symbol: str) -> alt.Color:
 # Files
 
 
-def pairs_csv(results: Results) -> bytes:
-    """Return every pair that has been counted, one a row."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    estimates = [f"{kind} {name}" for kind in ("UCD", "CD") for name in STATISTICS]
-    writer.writerow(
-        ("algorithm", "lag", "k", "pair", "tau", "truncated", "rejected_xi", "rejected_eta", *estimates)
-    )
+def pairs_npz(results: Results) -> bytes:
+    """Return every pair that has been counted, in order.
+
+    Arrays a stream, named ``tau_rbm``, ``tau_general``, and ``tau_rbm_lag10`` for pairs of another lag: tau,
+    truncated, rejected (pairs, 2); for lag 1 also unbiased and plain (pairs, 5), estimates of ``statistics``.
+    """
+    arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
     for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):
-        for p in range(counted.n):
-            row: list[Any] = [counted.algorithm, counted.lag, counted.k, p, counted.tau[p]]
-            row += [int(counted.truncated[p]), *counted.rejected[p]]
-            row += [*counted.unbiased[p], *counted.plain[p]] if counted.lag == 1 else [""] * len(estimates)
-            writer.writerow(row)
-    return text.getvalue().encode()
+        name = counted.algorithm + (f"_lag{counted.lag}" if counted.lag > 1 else "")
+        for quantity in ("tau", "truncated", "rejected", *(("unbiased", "plain") * (counted.lag == 1))):
+            arrays[f"{quantity}_{name}"] = getattr(counted, quantity)
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()
 
 
 def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:

@@ -105,6 +105,16 @@ def test_what_is_counted_behind_them_is_of_the_library_too(race):
     np.testing.assert_allclose(exact, sweep_distances(rbm, race.setting.start_law(), len(exact) - 1))
 
 
+def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
+    run = CouplingPlan(random_rbm(9, 6, 2)).run(1, Coupling())
+    enumerated = run._enumerated
+    monkeypatch.setattr(run, "_enumerated", lambda: [run.results(7, 2), enumerated()][1])
+    run.prepare()
+    assert [drawn.counted.k for drawn in run.snapshot("paused").drawn] == [2, 2]
+    assert run.idle(paused=True)
+    assert [counted.lag for counted in run.results(7, 2).lagged] == [7, 7]
+
+
 def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(race):
     before = race.snapshots()[0][1]
     race.reset()
@@ -183,9 +193,12 @@ def test_charts_and_files(race):
     assert last["value"] == pytest.approx(found.pairs[0].unbiased[:, 0].mean())
     spread = found.pairs[0].unbiased[:, 0].std(ddof=1) / np.sqrt(found.pairs[0].n)
     assert last["high"] - last["value"] == pytest.approx(2 * spread)
-    table = list(csv.DictReader(io.StringIO(charts.pairs_csv(found).decode())))
-    assert len(table) == sum(c.n for c in (*found.pairs, *found.lagged))
-    assert [int(row["tau"]) for row in table[:200]] == found.pairs[0].tau[:200].tolist()
+    with np.load(io.BytesIO(charts.pairs_npz(found))) as archive:
+        np.testing.assert_array_equal(archive["tau_general"], found.pairs[1].tau)
+        np.testing.assert_array_equal(archive["tau_rbm_lag4"], found.lagged[0].tau)
+        assert archive["unbiased_rbm"].shape == (found.pairs[0].n, len(STATISTICS))
+    points = charts.curves_csv([("distance", charts.distance_rows(found.pairs))]).decode()
+    assert len(list(csv.DictReader(io.StringIO(points)))) == len(charts.distance_rows(found.pairs))
     image = Image.open(io.BytesIO(charts.picture(race.snapshots()[0][1], (3, 3), "#ff5c00")))
     assert image.width > image.height > 100
     again = worker.read(lambda run: run.results(4, 1))

@@ -1,6 +1,7 @@
 """Two chains that are drawn jointly so that they meet, and what their meeting tells (paper UCD)."""
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ RANDOM = "random"
 DEFAULT_VISIBLE, DEFAULT_HIDDEN, DEFAULT_SCALE = 16, 10, 1.5
 DEFAULT_SPEED, DEFAULT_LAG = 10, 10
 MOST_UNITS = 1000
+MOST_WAIT = 10.0
 
 
 class Story(NamedTuple):
@@ -533,9 +535,11 @@ def exports(race: Race[CouplingPlan], name: str, shape: tuple[int, int]) -> None
 
     def ready(make: Callable[[Results], bytes]) -> Callable[[], bytes]:
         def made() -> bytes:
-            found = results_of(race)
-            if found is None:
-                raise BadInput("There is nothing yet: let the first pairs meet.")
+            end = time.monotonic() + MOST_WAIT
+            while (found := results_of(race)) is None:  # a run that has just begun
+                if time.monotonic() > end:
+                    raise BadInput("There is nothing yet: let the first pairs meet.")
+                time.sleep(0.05)
             return make(found)
 
         return made
@@ -558,7 +562,7 @@ def exports(race: Race[CouplingPlan], name: str, shape: tuple[int, int]) -> None
 
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, make, file, help_text in (
-            ("Pairs", ready(charts.pairs_csv), "pairs.csv", "Every pair counted: stopping time, estimates."),
+            ("Pairs", ready(charts.pairs_npz), "pairs.npz", "Every pair counted: stopping time, estimates."),
             ("Curves", ready(curves), "coupling.csv", "The points of all five charts."),
             ("Picture", picture, "pairs.png", "The two pairs on show, pixels that differ in colour."),
         ):

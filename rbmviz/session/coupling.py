@@ -342,7 +342,6 @@ class CouplingRun:
         self.unit = int(i), int(j)
         self._stream("rbm", 1, 1).advance(1)
         self._shows = tuple(Show(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
-        self._want()
         self._truth = self._enumerated() if min(rbm.W.shape) <= ENUMERABLE else None
         if sum(rbm.W.shape) <= MOST_LAW and rbm.n_visible <= 20:
             self._work = self._follow_law()
@@ -437,6 +436,7 @@ class CouplingRun:
 
     def _count(self, seconds: float, most: int) -> bool:
         """Work so long for what has had the least time; False where everything has enough pairs."""
+        self._want()  # what is wanted may have changed while the run was prepared
         end = time.perf_counter() + seconds
         worked = False
         while (begin := time.perf_counter()) < end:
@@ -462,6 +462,8 @@ class CouplingRun:
 
     def snapshot(self, status: Status) -> CouplingSnapshot:
         """Return what there is to see."""
+        if self.prepared:
+            self._want()
         return CouplingSnapshot(
             status=status,
             run=self.number,
@@ -470,6 +472,8 @@ class CouplingRun:
             algorithm=self.algorithm,
             n_visible=self.plan.rbm.n_visible,
             drawn=tuple(
-                show.drawn(self._counted((show.stream.algorithm, 1, self._k))) for show in self._shows
+                show.drawn(self._counted((show.stream.algorithm, 1, self._k)))
+                for show in self._shows
+                if self.prepared
             ),
         )

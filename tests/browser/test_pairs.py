@@ -1,5 +1,6 @@
 """The Coupling page as its users meet it."""
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -81,7 +82,9 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
         with page.page.expect_download() as download:
             page.page.get_by_role("button", name=name, exact=True).click()
         download.value.save_as(tmp_path / name)
-    assert (tmp_path / "Pairs").read_text().startswith("algorithm,lag,k,pair,tau,")
+    with np.load(tmp_path / "Pairs") as archive:
+        assert archive["tau_rbm"].min() >= 2
+    assert (tmp_path / "Curves").read_text().startswith("chart,series,x,value,")
     assert (tmp_path / "Picture").read_bytes().startswith(b"\x89PNG")
 
 
