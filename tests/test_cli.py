@@ -409,6 +409,8 @@ def test_couple(capsys, model_file):
     assert min(result["tau"]) > 2
     assert result["share_le_10"] == np.mean(np.array(result["tau"]) <= 10)
     assert result["tv_bound"][0][1] >= result["tv_bound"][-1][1]
+    assert len(result["tv_std_error"]) == len(result["tv_bound"])
+    assert 0 < result["tv_std_error"][0] < result["tv_bound"][0][1]
     result = run(capsys, "couple", "--random", "20x7:0.5", "--replications", 30, "--max-sweeps", 3)
     assert result["truncated"] > 0
     assert "500x100:0.1" in refused(capsys, "couple", "--random", "20x7")

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.cli import add_command, say
-from rbmviz.coupling import ALGORITHMS, couple
+from rbmviz.coupling import ALGORITHMS, couple, tv_bound
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if truncated:
         say(f"{truncated:,} of {args.replications:,} pairs had not met after {args.max_sweeps:,} sweeps.")
     times = np.unique(np.rint(np.geomspace(1, args.max_sweeps, 50)).astype(int))
-    bound = pairs.tv_bound(times)
+    bound, error = tv_bound(pairs.tau, args.lag, times)
     return {
         "tau": pairs.tau.tolist(),
         "quantiles": {str(q): float(np.quantile(pairs.tau, q)) for q in QUANTILES},
@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "truncated": truncated,
         "rejected_mean": float(pairs.rejected.mean()),
         "tv_bound": [[int(t), float(x)] for t, x in zip(times, bound, strict=True)],
+        "tv_std_error": error.tolist(),
         "algorithm": args.algorithm,
         "lag": args.lag,
     }
