@@ -289,7 +289,7 @@ def test_the_mean_kernel_scores_live(page):
 def test_transport_and_stories(page):
     test = page("sample.py")
     race = test.session_state["races"]["sample"][0]
-    test.button(key="play").click().run()
+    test.button(key="sample_play").click().run()
     assert not race.running
     wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
     counts = [s.n for _, s in race.snapshots()]

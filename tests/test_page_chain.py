@@ -102,7 +102,7 @@ def test_another_landscape_or_a_story_begins_anew(page):
 def test_transport(page):
     test = page()
     race = race_of(test)
-    test.button(key="land_play").click().run()
+    test.button(key="chain_play").click().run()
     wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
     counts = [s.n for _, s in race.snapshots()]
     next(button for button in test.button if button.label == "Step").click().run()

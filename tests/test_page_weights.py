@@ -276,7 +276,7 @@ def test_transport_stories_and_more_panels(page):
     counts = [s.n for _, s in race.snapshots()]
     test.button(key="weights_step").click().run()
     wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one batch each")
-    test.button(key="weights A better proposal").click().run()
+    test.button(key="weights story A better proposal").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.mixture for panel in race.panels] == [10, 3, 10, 100]
     assert any("cover all patterns" in caption.value for caption in test.caption)

@@ -12,6 +12,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import dial, landscape_grid
 from app.state import pattern_landscape, race_of, random_landscape, session_race, trained_models
+from app.widgets import Speed, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
@@ -29,7 +30,6 @@ from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import LandscapeSnapshot, Race, Terrain
 
 PARTS = ("landscape", "matrix")
-SPEEDS = (1, 2, 5, 10, 20, 100, 1000, math.inf)
 DEFAULT_SPEED = 20
 PATTERNS = {
     "two halves": ("111/000", "000/111"),
@@ -54,6 +54,14 @@ QUANTITIES = {
     "visits": "Total variation of the visits to the model’s law",
     "moments": "Distance of the mean sample to the rates",
 }
+SPEED = Speed(
+    "Samples per second",
+    (1, 2, 5, 10, 20, 100, 1000, math.inf),
+    default=DEFAULT_SPEED,
+    key="land_pace",
+    help="Slow to follow every jump, full speed to see where the visits end.",
+    width=170,
+)
 
 
 class Story(NamedTuple):
@@ -206,7 +214,7 @@ def draw_landscape(present: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         terrain, refused = choose_terrain()
-        stories()
+        stories("chain", STORIES, tell)
     race, token, fresh = session_race("chain", terrain, st.session_state.get("land_pace", DEFAULT_SPEED))
     if fresh:
         fill(race)
@@ -215,7 +223,14 @@ def draw_landscape(present: bool) -> None:
     if "l" not in st.query_params:  # back from another page
         write_link(race)
     with left:
-        transport(race)
+        transport(
+            "chain",
+            race,
+            SPEED,
+            play="Stop all chains at the same sample, or let them go on.",
+            step="One more sample of every chain, then pause: see the ground rise where the chain stood.",
+            reset="All chains back to the deepest floor, the ground as the model has it, with the same seed.",
+        )
     with st.container():
         if refused:
             st.error(refused, icon=":material/error:")
@@ -299,78 +314,22 @@ def write_link(race: Race[Terrain]) -> None:
     st.query_params["l"] = [write_panel(panel.worker.algorithm) for panel in race.panels]
 
 
-def stories() -> None:
-    """Offer the presets."""
-
-    def tell(story: Story) -> None:
-        st.session_state.land = story.model
-        st.session_state.land_depth = story.depth
-        st.session_state.land_pace = story.speed
-        st.session_state.land_curve = story.curve
-        st.session_state.land_story = story.look
-        st.session_state.land_told = st.session_state.get("land_told", 0) + 1
-        race = race_of("chain")
-        for panel in race.panels:
-            race.remove(panel.key)
-        race.change(race.setting._replace(model=pattern_landscape(PATTERNS[story.model], story.depth)))
-        race.set_rate(story.speed)
-        for sampler in read_panels(samplers, story.panels)[0]:
-            race.add(sampler)
-        race.resume()
-        write_link(race)
-
-    # Another key is another popover, closed: a story that was picked must not cover what it shows.
-    key = f"walks {st.session_state.get('land_told')}"
-    with st.popover("Stories", icon=":material/auto_stories:", key=key):
-        for story in STORIES:
-            st.button(story.label, key=f"walk {story.label}", on_click=tell, args=(story,), type="tertiary")
-            st.caption(story.look)
-
-
-@st.fragment
-def transport(race: Race[Terrain]) -> None:
-    """Play, step, reset, speed."""
-
-    def toggle() -> None:
-        (race.pause if race.running else race.resume)()
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
-        st.button(
-            label,
-            icon=f":material/{icon}:",
-            on_click=toggle,
-            shortcut="P",
-            key="land_play",
-            type="secondary" if race.running else "primary",
-            help="Stop all chains at the same sample, or let them go on.",
-        )
-        st.button(
-            "Step",
-            icon=":material/skip_next:",
-            on_click=race.step,
-            shortcut="S",
-            help="One more sample of every chain, then pause: see the ground rise where the chain stood.",
-        )
-        st.button(
-            "Reset",
-            icon=":material/replay:",
-            on_click=race.reset,
-            shortcut="0",
-            help="All chains back to the deepest floor, the ground as the model has it, with the same seed.",
-        )
-        pace = st.select_slider(
-            "Samples per second",
-            SPEEDS,
-            value=DEFAULT_SPEED,
-            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
-            key="land_pace",
-            bind="query-params",
-            width=170,
-            help="Slow to follow every jump, full speed to see where the visits end.",
-        )
-        if pace != race.rate:
-            race.set_rate(pace)
+def tell(story: Story) -> None:
+    """Bring the page to a preset."""
+    st.session_state.land = story.model
+    st.session_state.land_depth = story.depth
+    st.session_state.land_pace = story.speed
+    st.session_state.land_curve = story.curve
+    st.session_state.land_story = story.look
+    race = race_of("chain")
+    for panel in race.panels:
+        race.remove(panel.key)
+    race.change(race.setting._replace(model=pattern_landscape(PATTERNS[story.model], story.depth)))
+    race.set_rate(story.speed)
+    for sampler in read_panels(samplers, story.panels)[0]:
+        race.add(sampler)
+    race.resume()
+    write_link(race)
 
 
 @st.fragment

@@ -12,6 +12,7 @@ from app.links import read_knobs, write_knobs
 from app.live import live_path
 from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
 from app.state import data, drawn_rbm, pretrained, race_of, session_race, trained_models
+from app.widgets import Speed, stories, transport
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS, STATISTICS
 from rbmviz.datasets import Dataset
@@ -21,7 +22,6 @@ from rbmviz.session import Coupling, CouplingPlan, CouplingRun, CouplingSnapshot
 from rbmviz.session.coupling import Results
 from rbmviz.session.training import ENUMERABLE
 
-SPEEDS = (1, 2, 5, 10, 30, 100, math.inf)
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 SWEEPS = (1, 2, 3, 5, 10, 20, 50)
 STARTS = ("random", "data")
@@ -30,6 +30,14 @@ DEFAULT_VISIBLE, DEFAULT_HIDDEN, DEFAULT_SCALE = 16, 10, 1.5
 DEFAULT_SPEED, DEFAULT_LAG = 10, 10
 MOST_UNITS = 1000
 MOST_WAIT = 10.0
+SPEED = Speed(
+    "Sweeps per second",
+    (1, 2, 5, 10, 30, 100, math.inf),
+    default=DEFAULT_SPEED,
+    key="coupling_speed",
+    help="Of the pairs on show; the pairs of the charts are counted behind them, as fast as can be.",
+    width=130,
+)
 
 
 class Story(NamedTuple):
@@ -94,7 +102,7 @@ def main() -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         middle = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         start, seed = settings()
-        stories()
+        stories("coupling", STORIES, tell)
     with middle:
         name, model = choose_model(seed)
     plan, reason = plan_of(model, start, seed)
@@ -104,7 +112,14 @@ def main() -> None:
     else:
         follow(race, plan, name)
     with left:
-        transport(race)
+        transport(
+            "coupling",
+            race,
+            SPEED,
+            play="Stop both pairs at the same sweep, or let them go on; counting stops, too.",
+            step="One more sweep of both pairs, then pause; after a meeting the next pair begins.",
+            reset="Back to the first pair, with the same seed: the same meetings come again.",
+        )
     # Always there, empty or not: else the panel below would be built again, and blink.
     with st.container():
         if reason:
@@ -248,77 +263,18 @@ def plan_of(model: Model, start: str, seed: int) -> tuple[CouplingPlan, str]:
     return CouplingPlan(model.rbm, dataset, seed), reason
 
 
-def stories() -> None:
-    """Offer the presets."""
-
-    def tell(story: Story) -> None:
-        st.session_state.coupling_model = story.model
-        if story.model == RANDOM:
-            st.session_state.coupling_visible, st.session_state.coupling_hidden = story.size
-        st.session_state.lag = story.lag
-        st.session_state.coupling_story = story.look
-        st.session_state.coupling_told = st.session_state.get("coupling_told", 0) + 1
-        race = race_of("coupling")
-        st.session_state.coupled = story.model
-        st.session_state.coupling_speed = DEFAULT_SPEED
-        race.tune(race.panels[0].key, scale=story.scale, max_sweeps=Coupling.max_sweeps)
-        race.resume()
-
-    # Another key is another popover, closed: a story that was picked must not cover what it shows.
-    told = st.session_state.get("coupling_told")
-    with st.popover("Stories", icon=":material/auto_stories:", key=f"coupling stories {told}"):
-        for story in STORIES:
-            key = f"coupling story {story.label}"
-            st.button(story.label, key=key, on_click=tell, args=(story,), type="tertiary")
-            st.caption(story.look)
-
-
-@st.fragment
-def transport(race: Race[CouplingPlan]) -> None:
-    """Play, step, reset, speed."""
-
-    def toggle() -> None:
-        (race.pause if race.running else race.resume)()
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
-        st.button(
-            label,
-            icon=f":material/{icon}:",
-            on_click=toggle,
-            shortcut="P",
-            key="coupling_play",
-            type="secondary" if race.running else "primary",
-            help="Stop both pairs at the same sweep, or let them go on; counting stops, too.",
-        )
-        st.button(
-            "Step",
-            icon=":material/skip_next:",
-            on_click=race.step,
-            shortcut="S",
-            key="coupling_step",
-            help="One more sweep of both pairs, then pause; after a meeting the next pair begins.",
-        )
-        st.button(
-            "Reset",
-            icon=":material/replay:",
-            on_click=race.reset,
-            shortcut="0",
-            key="coupling_reset",
-            help="Back to the first pair, with the same seed: the same meetings come again.",
-        )
-        speed = st.select_slider(
-            "Sweeps per second",
-            SPEEDS,
-            value=DEFAULT_SPEED,
-            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
-            key="coupling_speed",
-            bind="query-params",
-            width=130,
-            help="Of the pairs on show; the pairs of the charts are counted behind them, as fast as can be.",
-        )
-        if speed != race.rate:
-            race.set_rate(speed)
+def tell(story: Story) -> None:
+    """Bring the page to a preset."""
+    st.session_state.coupling_model = story.model
+    if story.model == RANDOM:
+        st.session_state.coupling_visible, st.session_state.coupling_hidden = story.size
+    st.session_state.lag = story.lag
+    st.session_state.coupling_story = story.look
+    race = race_of("coupling")
+    st.session_state.coupled = story.model
+    st.session_state.coupling_speed = DEFAULT_SPEED
+    race.tune(race.panels[0].key, scale=story.scale, max_sweeps=Coupling.max_sweeps)
+    race.resume()
 
 
 @st.fragment

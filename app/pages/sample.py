@@ -10,6 +10,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
 from app.state import data, pretrained, race_of, session_race, trained_models, training_reference, uploaded
+from app.widgets import Speed, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel
@@ -18,13 +19,20 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Race, Setting, Start
 
-SPEEDS = (5, 20, 60, 200, 1000, 5000, math.inf)
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
 STARTS: tuple[Start, ...] = ("data", "random")
 AUTOMATIC = "automatic"
 DEFAULT_MODEL = "mnist_fpcd"
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
+SPEED = Speed(
+    "Samples per second",
+    (5, 20, 60, 200, 1000, 5000, math.inf),
+    default=60,
+    key="speed",
+    help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
+    width=230,
+)
 
 
 class Story(NamedTuple):
@@ -89,7 +97,7 @@ def main() -> None:
         with st.popover("Settings", icon=":material/tune:"):
             own_name, model = own_model(model_name)
             setting, reason = choose_setting(model)
-        stories()
+        stories("sample", STORIES, tell)
     race, token, fresh = session_race("sample", setting, st.session_state.get("speed", 60))
     if fresh:
         fill(race)
@@ -98,7 +106,14 @@ def main() -> None:
     if "p" not in st.query_params:  # back from another page
         write_link(race)
     with left:
-        transport(race)
+        transport(
+            "sample",
+            race,
+            SPEED,
+            play="Stop all chains at the same sample, or let them go on: nothing is lost by looking closely.",
+            step="One more sample in every panel, then pause: look for the pixels that change.",
+            reset="All chains back to their first state with the same seed: the same samples come again.",
+        )
     # Always there, empty or not: were the panels to move to another place of the page, they would be
     # built again, and blink.
     with st.container():
@@ -251,73 +266,18 @@ def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
     return dataset, ""
 
 
-def stories() -> None:
-    """Offer the presets."""
-
-    def tell(story: Story) -> None:
-        st.session_state.model = story.model
-        st.session_state.story = story.look
-        st.session_state.told = st.session_state.get("told", 0) + 1
-        race = race_of("sample")
-        for panel in race.panels:
-            race.remove(panel.key)
-        for sampler in read_panels(samplers, story.panels)[0]:
-            race.add(sampler)
-        race.change(race.setting)
-        race.resume()
-        write_link(race)
-
-    # Another key is another popover, closed: a story that was picked must not cover what it shows.
-    with st.popover("Stories", icon=":material/auto_stories:", key=f"stories {st.session_state.get('told')}"):
-        for story in STORIES:
-            st.button(story.label, key=f"story {story.label}", on_click=tell, args=(story,), type="tertiary")
-            st.caption(story.look)
-
-
-@st.fragment
-def transport(race: Race) -> None:
-    """Play, step, reset, speed."""
-
-    def toggle() -> None:
-        (race.pause if race.running else race.resume)()
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
-        st.button(
-            label,
-            icon=f":material/{icon}:",
-            on_click=toggle,
-            shortcut="P",
-            key="play",
-            type="secondary" if race.running else "primary",
-            help="Stop all chains at the same sample, or let them go on: nothing is lost by looking closely.",
-        )
-        st.button(
-            "Step",
-            icon=":material/skip_next:",
-            on_click=race.step,
-            shortcut="S",
-            help="One more sample in every panel, then pause: look for the pixels that change.",
-        )
-        st.button(
-            "Reset",
-            icon=":material/replay:",
-            on_click=race.reset,
-            shortcut="0",
-            help="All chains back to their first state with the same seed: the same samples come again.",
-        )
-        speed = st.select_slider(
-            "Samples per second",
-            SPEEDS,
-            value=60,
-            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
-            key="speed",
-            bind="query-params",
-            width=230,
-            help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
-        )
-        if speed != race.rate:
-            race.set_rate(speed)
+def tell(story: Story) -> None:
+    """Bring the page to a preset."""
+    st.session_state.model = story.model
+    st.session_state.story = story.look
+    race = race_of("sample")
+    for panel in race.panels:
+        race.remove(panel.key)
+    for sampler in read_panels(samplers, story.panels)[0]:
+        race.add(sampler)
+    race.change(race.setting)
+    race.resume()
+    write_link(race)
 
 
 @st.fragment

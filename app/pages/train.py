@@ -11,6 +11,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import shape_of, train_grid
 from app.state import data, pretrained, race_of, session_race, trained_models, uploaded, uploaded_data
+from app.widgets import Speed, stories, transport
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
@@ -23,7 +24,6 @@ from rbmviz.session.training import AIS_CHAINS
 from rbmviz.trainers import STATS, Trainer, list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
 
-SPEEDS = (1, 10, 50, 200, 500, 2000, math.inf)
 GRIDS = (4, 6, 8, 10, 12)
 RULES = ("0.3", "0.5", "0.7", "bernoulli")
 MOST_HIDDEN = 2000
@@ -35,6 +35,14 @@ DEFAULT_PANELS = [
     f"pop_cd:{BAS_KNOBS}",
     f"ucd:{BAS_KNOBS},n_chains=1000,t_max=50",
 ]
+SPEED = Speed(
+    "Updates per second",
+    (1, 10, 50, 200, 500, 2000, math.inf),
+    default=500,
+    key="pace",
+    help="Slow to see single updates, full speed to see where the curves end.",
+    width=200,
+)
 
 
 class Story(NamedTuple):
@@ -99,7 +107,7 @@ def main() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         lesson, refused = choose_lesson()
-        stories()
+        stories("train", STORIES, tell)
     race, token, fresh = session_race("train", lesson, st.session_state.get("pace", 500))
     if fresh:
         fill(race)
@@ -108,7 +116,14 @@ def main() -> None:
     if "t" not in st.query_params:  # back from another page
         write_link(race)
     with left:
-        transport(race)
+        transport(
+            "train",
+            race,
+            SPEED,
+            play="Stop all trainers at the same update, or let them go on.",
+            step="One more update of every trainer, then pause.",
+            reset="All trainers back to where they began, with the same seed: the same updates come again.",
+        )
     # Always there, empty or not: else the panels below would be built again, and blink.
     with st.container():
         refused = refused or go_on(race)
@@ -284,77 +299,20 @@ def beginnings(dataset: Dataset) -> dict[str, RBM | None]:
     return {name: rbm for name, rbm in found.items() if rbm is None or rbm.n_visible == dataset.n_visible}
 
 
-def stories() -> None:
-    """Offer the presets."""
-
-    def tell(story: Story) -> None:
-        st.session_state.train_data = story.data
-        st.session_state.hidden = story.n_hidden
-        st.session_state.lesson = story.look
-        st.session_state.taught = st.session_state.get("taught", 0) + 1
-        race = race_of("train")
-        for panel in race.panels:
-            race.remove(panel.key)
-        lesson = race.setting._replace(dataset=data(story.data), n_hidden=story.n_hidden)
-        race.change(lesson)
-        for trainer in read_panels(trainers, story.panels)[0]:
-            race.add(trainer)
-        race.resume()
-        write_link(race)
-
-    # Another key is another popover, closed: a story that was picked must not cover what it shows.
-    with st.popover(
-        "Stories", icon=":material/auto_stories:", key=f"lessons {st.session_state.get('taught')}"
-    ):
-        for story in STORIES:
-            st.button(story.label, key=f"lesson {story.label}", on_click=tell, args=(story,), type="tertiary")
-            st.caption(story.look)
-
-
-@st.fragment
-def transport(race: Race[Lesson]) -> None:
-    """Play, step, reset, speed."""
-
-    def toggle() -> None:
-        (race.pause if race.running else race.resume)()
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
-        st.button(
-            label,
-            icon=f":material/{icon}:",
-            on_click=toggle,
-            shortcut="P",
-            key="train_play",
-            type="secondary" if race.running else "primary",
-            help="Stop all trainers at the same update, or let them go on.",
-        )
-        st.button(
-            "Step",
-            icon=":material/skip_next:",
-            on_click=race.step,
-            shortcut="S",
-            help="One more update of every trainer, then pause.",
-        )
-        st.button(
-            "Reset",
-            icon=":material/replay:",
-            on_click=race.reset,
-            shortcut="0",
-            help="All trainers back to where they began, with the same seed: the same updates come again.",
-        )
-        pace = st.select_slider(
-            "Updates per second",
-            SPEEDS,
-            value=500,
-            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
-            key="pace",
-            bind="query-params",
-            width=200,
-            help="Slow to see single updates, full speed to see where the curves end.",
-        )
-        if pace != race.rate:
-            race.set_rate(pace)
+def tell(story: Story) -> None:
+    """Bring the page to a preset."""
+    st.session_state.train_data = story.data
+    st.session_state.hidden = story.n_hidden
+    st.session_state.lesson = story.look
+    race = race_of("train")
+    for panel in race.panels:
+        race.remove(panel.key)
+    lesson = race.setting._replace(dataset=data(story.data), n_hidden=story.n_hidden)
+    race.change(lesson)
+    for trainer in read_panels(trainers, story.panels)[0]:
+        race.add(trainer)
+    race.resume()
+    write_link(race)
 
 
 @st.fragment

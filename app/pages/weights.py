@@ -11,6 +11,7 @@ from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
 from app.state import data, pretrained, race_of, session_race, trained_models, uploaded
 from app.weight_charts import QUANTITIES, population_titles
+from app.widgets import Speed, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import list_models
@@ -20,7 +21,6 @@ from rbmviz.session.growth import DONE, MOST_ESTIMATES
 from rbmviz.session.weighing import KEPT
 from rbmviz.trainers import make_trainer
 
-SPEEDS = (1, 3, 10, 30, 100, 300, math.inf)
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_MODEL = "bas_pcd"
 DEFAULT_PANELS = [
@@ -32,6 +32,14 @@ DEFAULT_PANELS = [
 DEFAULT_GROWN = "bas"
 GROWN = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 100}
 """Data that models are grown on, with the examples of a batch."""
+SPEED = Speed(
+    "Batches per second",
+    (1, 3, 10, 30, 100, 300, math.inf),
+    default=10,
+    key="weights_pace",
+    help="Slow to look at single batches, full speed to find the rare heavy weights.",
+    width=200,
+)
 
 
 class Story(NamedTuple):
@@ -96,7 +104,7 @@ def main() -> None:
         with st.popover("Settings", icon=":material/tune:"):
             own_name, model = own_model(name)
             setting, reason = choose_setting(model)
-        stories()
+        stories("weights", STORIES, tell)
     race, token, fresh = session_race("weights", setting, st.session_state.get("weights_pace", 10))
     if fresh:
         fill(race)
@@ -105,7 +113,14 @@ def main() -> None:
     if "w" not in st.query_params:  # back from another page
         write_link(race)
     with left:
-        transport(race)
+        transport(
+            "weights",
+            race,
+            SPEED,
+            play="Stop all panels at the same batch, or let them go on.",
+            step="One more batch in every panel, then pause: which sample is the heavy one?",
+            reset="All panels back to their first batch with the same seed: the same weights come again.",
+        )
     # Always there, empty or not: else the panels below would be built again, and blink.
     with st.container():
         if own_name != name:
@@ -219,34 +234,19 @@ def data_of(model: Model) -> tuple[Dataset | None, str]:
     return dataset, ""
 
 
-def stories() -> None:
-    """Offer the presets."""
-
-    def tell(story: Story) -> None:
-        st.session_state.weights_model = story.model
-        st.session_state.weights_told = st.session_state.get("weights_told", 0) + 1
-        race = race_of("weights")
-        for panel in race.panels:
-            race.remove(panel.key)
-        # The model first: panels that are added to the one before would begin twice.
-        model = pretrained(story.model)
-        race.change(race.setting._replace(model=model, dataset=data_of(model)[0]))
-        for trainer in read_panels(trainers, story.panels)[0]:
-            race.add(trainer)
-        race.resume()
-        write_link(race)
-
-    # Another key is another popover, closed: a story that was picked must not cover what it shows.
-    with st.popover(
-        "Stories",
-        icon=":material/auto_stories:",
-        key=f"weight stories {st.session_state.get('weights_told')}",
-    ):
-        for story in STORIES:
-            st.button(
-                story.label, key=f"weights {story.label}", on_click=tell, args=(story,), type="tertiary"
-            )
-            st.caption(story.look)
+def tell(story: Story) -> None:
+    """Bring the page to a preset."""
+    st.session_state.weights_model = story.model
+    race = race_of("weights")
+    for panel in race.panels:
+        race.remove(panel.key)
+    # The model first: panels that are added to the one before would begin twice.
+    model = pretrained(story.model)
+    race.change(race.setting._replace(model=model, dataset=data_of(model)[0]))
+    for trainer in read_panels(trainers, story.panels)[0]:
+        race.add(trainer)
+    race.resume()
+    write_link(race)
 
 
 def told(race: Race[Weighing], name: str) -> str:
@@ -254,54 +254,6 @@ def told(race: Race[Weighing], name: str) -> str:
     shown = [panel.worker.algorithm for panel in race.panels]
     fit = (s for s in STORIES if s.model == name and read_panels(trainers, s.panels)[0] == shown)
     return next((story.look for story in fit), "")
-
-
-@st.fragment
-def transport(race: Race[Weighing]) -> None:
-    """Play, step, reset, speed."""
-
-    def toggle() -> None:
-        (race.pause if race.running else race.resume)()
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
-        st.button(
-            label,
-            icon=f":material/{icon}:",
-            on_click=toggle,
-            shortcut="P",
-            key="weights_play",
-            type="secondary" if race.running else "primary",
-            help="Stop all panels at the same batch, or let them go on.",
-        )
-        st.button(
-            "Step",
-            icon=":material/skip_next:",
-            on_click=race.step,
-            shortcut="S",
-            key="weights_step",
-            help="One more batch in every panel, then pause: which sample is the heavy one?",
-        )
-        st.button(
-            "Reset",
-            icon=":material/replay:",
-            on_click=race.reset,
-            shortcut="0",
-            key="weights_reset",
-            help="All panels back to their first batch with the same seed: the same weights come again.",
-        )
-        pace = st.select_slider(
-            "Batches per second",
-            SPEEDS,
-            value=10,
-            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
-            key="weights_pace",
-            bind="query-params",
-            width=200,
-            help="Slow to look at single batches, full speed to find the rare heavy weights.",
-        )
-        if pace != race.rate:
-            race.set_rate(pace)
 
 
 @st.fragment

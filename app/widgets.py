@@ -1,0 +1,98 @@
+"""The controls that all pages have: play, step, reset and speed, and the presets."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import streamlit as st
+
+from rbmviz.session import Race
+
+
+class Speed(NamedTuple):
+    """The speed of a page: its label, what may be chosen, the default, its key in the address, its help."""
+
+    label: str
+    choices: tuple[float, ...]
+    default: float
+    key: str
+    help: str
+    width: int = 200
+
+
+@st.fragment
+def transport(page: str, race: Race[Any], speed: Speed, play: str, step: str, reset: str) -> None:
+    """Draw play, step, reset and speed; play, step and reset are the helps of these buttons."""
+
+    def toggle() -> None:
+        (race.pause if race.running else race.resume)()
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            on_click=toggle,
+            shortcut="P",
+            key=f"{page}_play",
+            type="secondary" if race.running else "primary",
+            help=play,
+        )
+        st.button(
+            "Step",
+            icon=":material/skip_next:",
+            on_click=race.step,
+            shortcut="S",
+            key=f"{page}_step",
+            help=step,
+        )
+        st.button(
+            "Reset",
+            icon=":material/replay:",
+            on_click=race.reset,
+            shortcut="0",
+            key=f"{page}_reset",
+            help=reset,
+        )
+        rate = st.select_slider(
+            speed.label,
+            speed.choices,
+            value=speed.default,
+            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
+            key=speed.key,
+            bind="query-params",
+            width=speed.width,
+            help=speed.help,
+        )
+        if rate != race.rate:
+            race.set_rate(rate)
+
+
+class Preset(Protocol):
+    """A story: what its button says, and what to look for."""
+
+    @property
+    def label(self) -> str: ...  # noqa: D102
+    @property
+    def look(self) -> str: ...  # noqa: D102
+
+
+P = TypeVar("P", bound=Preset)
+
+
+def stories(page: str, presets: Sequence[P], tell: Callable[[P], None]) -> None:
+    """Offer the presets; ``tell`` brings the page to the one that was picked."""
+    told = f"{page}_told"
+
+    def pick(story: P) -> None:
+        st.session_state[told] = st.session_state.get(told, 0) + 1
+        tell(story)
+
+    # Another key is another popover, closed: a story that was picked must not cover what it shows.
+    with st.popover(
+        "Stories", icon=":material/auto_stories:", key=f"{page} stories {st.session_state.get(told)}"
+    ):
+        for story in presets:
+            key = f"{page} story {story.label}"
+            st.button(story.label, key=key, on_click=pick, args=(story,), type="tertiary")
+            st.caption(story.look)
