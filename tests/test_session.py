@@ -374,3 +374,11 @@ def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
     worker.tune(learning_rate=0.01)
     worker.step(3)
     finished(worker, 3)
+
+
+def test_a_learning_rate_that_has_come_to_zero_is_named(open_worker, toy):
+    worker = open_worker(TrainingPlan(toy, 3), make_trainer("pcd", schedule="linear", iterations=10))
+    for steps, said in ((9, False), (1, True)):
+        worker.step(steps)
+        shown = finished(worker, 9 if steps == 9 else 10)
+        assert ("came to zero after 10 updates" in shown.warning) is said

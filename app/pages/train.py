@@ -499,6 +499,12 @@ def results(race: Race[Lesson]) -> None:
             help="How evenly this model weighs the samples of pop-CD.",
         ):
             send(names[key], worker.read(TrainingRun.model), "weights.py", "weights_model")
+        if st.button(
+            "To the Coupling page",
+            icon=":material/join_inner:",
+            help="How soon two chains of this model meet, and how far one is from its law.",
+        ):
+            send(names[key], worker.read(TrainingRun.model), "coupling.py", "coupling_model")
         st.download_button(
             "Model",
             data=lambda: kept(worker.read(TrainingRun.model)),

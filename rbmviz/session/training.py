@@ -10,6 +10,7 @@ import numpy as np
 from rbmviz import metrics, rng
 from rbmviz.datasets import Dataset
 from rbmviz.kernels.random import bernoulli_rows
+from rbmviz.knobs import values_of
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.snapshot import Frames, Snapshot, Status
@@ -327,6 +328,15 @@ class TrainingRun:
             return b""
         return save_checkpoint(self.algorithm, self._states[0], self.plan.seed)
 
+    def _warning(self, newest: Progress) -> str:
+        knobs = values_of(self.algorithm)
+        if knobs.get("schedule") == "linear" and newest.update >= int(knobs["iterations"]):
+            return (
+                f"The learning rate came to zero after {knobs['iterations']:,} updates, by the linear "
+                "schedule: nothing is learned any more. Raise the iterations, or take another schedule."
+            )
+        return newest.warning
+
     def snapshot(self, status: Status) -> TrainingSnapshot:
         """Return what there is to see."""
         newest = self.progress[0] if self.progress else None
@@ -343,5 +353,5 @@ class TrainingRun:
             traces=tuple(self._traces),
             newest=newest.stats if newest else {},
             inner_samples=newest.inner_samples if newest else {},
-            warning=newest.warning if newest else "",
+            warning=self._warning(newest) if newest else "",
         )
