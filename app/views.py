@@ -84,6 +84,8 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
@@ -275,9 +277,9 @@ def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: st
     if dataset is not None:
         lines += [
             f'data = rbmviz.load_dataset("{dataset}")',
-            f"start = Setting(model, data, seed={seed}).first_state()",
+            f"starts = Setting(model, data, seed={seed}).starts",
         ]
-        start = ", v0=start"
+        start = ", v0=starts(sampler.n_chains)"
     lines.append("")
     for i, sampler in enumerate(samplers):
         knobs = "".join(f", {name}={value!r}" for name, value in values_of(sampler).items())

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, Model
+from rbmviz.datasets import Dataset
 
 
 @pytest.fixture
@@ -18,6 +19,14 @@ def rbm() -> RBM:
 def model(rbm: RBM) -> Model:
     data = np.random.default_rng(8).integers(0, 2, (40, 5), dtype=np.uint8)
     return Model(rbm, rbm.rates(data), {"dataset": "random bits"})
+
+
+@pytest.fixture
+def toy() -> Dataset:
+    g = np.random.default_rng(3)
+    train, validation, test = (g.integers(0, 2, (n, 5), dtype=np.uint8) for n in (40, 11, 17))
+    labels = train[:, 0].astype(np.int64)
+    return Dataset("toy", train, validation, test, "drawn as bits", "none", labels, classes=("zero", "one"))
 
 
 @pytest.fixture

@@ -107,6 +107,25 @@ class FastWeights:
         return float(np.sqrt(sum((f**2).sum() for f in self.F)))
 
 
+class Crowd:
+    """Chains of FastWeights under one theta_F, which moves by the mean of their statistics."""
+
+    def __init__(self, model, rng_states, starts, rates: bool = True) -> None:
+        self.chains = [FastWeights(model, *of, rates) for of in zip(rng_states, starts, strict=True)]
+
+    def push(self, eps: float, alpha: float, mean_field: bool = False) -> float:
+        before = self.chains[0].F
+        moved = []
+        for chain in self.chains:  # theta_F is linear in s: the mean of what each would have done alone
+            chain.F = before
+            chain.push(eps, alpha, mean_field)
+            moved.append(chain.F)
+        mean = [sum(parts) / len(self.chains) for parts in zip(*moved, strict=True)]
+        for chain in self.chains:
+            chain.F = mean
+        return float(np.sqrt(sum((f**2).sum() for f in mean)))
+
+
 def effective_size(log_weights: list[float]) -> float:
     """Return 1 / sum of the squared normalised weights."""
     largest = max(log_weights)

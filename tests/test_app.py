@@ -61,7 +61,7 @@ def test_links_with_mistakes_say_so():
     read, refused = read_panels(
         samplers, ["gibbs:k=3", "gibs", "gibbs:k=0", "gibbs:hot=1", "rates_fpcd:eps=warm"]
     )
-    assert [write_panel(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3"]
+    assert [write_panel(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3,n_chains=1"]
     assert len(refused) == 4
     assert "did you mean 'gibbs'" in refused[0]
     with pytest.raises(BadInput, match="1 to 100"):
@@ -260,7 +260,9 @@ def test_sample_page_is_alive(page):
 def test_sample_page_follows_its_link(page):
     test = page("sample.py", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
     race = test.session_state["races"]["sample"][0]
-    assert [write_panel(panel.worker.algorithm) for panel in race.panels] == ["gibbs:temperature=1.0,k=7"]
+    assert [write_panel(panel.worker.algorithm) for panel in race.panels] == [
+        "gibbs:temperature=1.0,k=7,n_chains=1"
+    ]
     assert (race.setting.seed, race.setting.start) == (5, "random")
     assert race.setting.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)

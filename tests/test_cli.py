@@ -16,6 +16,7 @@ import rbmviz
 from rbmviz import BadInput, make_sampler, registry, sample, save_model
 from rbmviz.cli import main
 from rbmviz.gradient import gradient_quality
+from rbmviz.knobs import values_of
 from rbmviz.models import load_model
 
 
@@ -67,7 +68,7 @@ def test_sample_writes_what_python_samples(capsys, model_file, model, tmp_path):
         np.testing.assert_array_equal(got["v"], want.v)
         np.testing.assert_array_equal(got["p"], want.p)
         meta = json.loads(str(got["meta"]))
-    assert meta["knobs"] == {"eps": 0.1, "alpha": 0.9, "k": 1, "statistics": "sampled"}
+    assert meta["knobs"] == values_of(make_sampler("rates_fpcd", eps=0.1, alpha=0.9))
     assert result["sweeps"] == meta["sweeps"] == 500
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "s.npz"]
 
@@ -92,6 +93,21 @@ def test_sample_thins(capsys, model_file, model, tmp_path):
     with np.load(out) as got:
         np.testing.assert_array_equal(got["v"], sample(model, make_sampler("gibbs"), 200).v[4::5])
         assert "p" not in got
+
+
+def test_sample_takes_turns_and_thins_each_chain(capsys, model_file, model, tmp_path):
+    """Row t of the file is chain t % 3, and every fourth of each chain's samples is there."""
+    out = tmp_path / "s.npz"
+    run(
+        capsys, "sample", "--model", model_file, "--sampler", "rates_fpcd", "--n-chains", 3, "-n", 40,
+        "--thin", 4, "--out", out,
+    )  # fmt: skip
+    sampler = make_sampler("rates_fpcd", n_chains=3)
+    want = sample(model, sampler, 14 * 4 * 3).v.reshape(14, 4, 3, 5)[:, 3].reshape(42, 5)
+    with np.load(out) as got:
+        np.testing.assert_array_equal(got["v"], want[:40])
+        assert got["p"].shape == (40, 5)
+        assert json.loads(str(got["meta"]))["knobs"]["n_chains"] == 3
 
 
 def test_sample_refuses(capsys, model_file, tmp_path, monkeypatch):
@@ -140,6 +156,19 @@ def test_init_from_data(capsys, tmp_path):
         "--init", "data", "--out", tmp_path / "t.npz",
     )  # fmt: skip
     assert "--init random" in message
+
+
+def test_init_from_data_begins_each_chain_at_an_example_of_its_own(capsys, tmp_path):
+    out = tmp_path / "s.npz"
+    run(
+        capsys, "sample", "--model", "bas_pcd", "--sampler", "gibbs", "--n-chains", 5, "-n", 20, "--init",
+        "data", "--out", out,
+    )  # fmt: skip
+    model = load_model("bas_pcd")
+    starts = rbmviz.session.Setting(model, rbmviz.load_dataset("bas"), 0).starts(5)
+    with np.load(out) as got:
+        want = sample(model, make_sampler("gibbs", n_chains=5), 20, v0=starts).v
+        np.testing.assert_array_equal(got["v"], want)
 
 
 def test_interrupted_samples_are_kept(model_file, tmp_path):
@@ -216,8 +245,46 @@ def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
     gone = run(capsys, *plain)
     assert gone["ess_activity"] == result["ess_activity"]
     assert "ess_free_energy" not in gone
+    assert "rhat_activity" not in result
     np.savez(tmp_path / "v.npz", v=np.repeat(v[:1], 20, 0))
     assert run(capsys, *plain, "--model", "bas_pcd")["ess_free_energy"] is None
+
+
+def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
+    """ESS over all chains, and R-hat; the six rows of an unfinished round are left out."""
+    path = tmp_path / "s.npz"
+    run(
+        capsys,
+        "sample",
+        "--model",
+        "bas_pcd",
+        "--sampler",
+        "gibbs",
+        "--n-chains",
+        7,
+        "-n",
+        706,
+        "--out",
+        path,
+    )
+    result = run(capsys, "score", path)
+    with np.load(path) as file:
+        v, meta = file["v"], file["meta"]
+    energy = load_model("bas_pcd").rbm.free_energy(v[:700].reshape(100, 7, 16)).T
+    want = rbmviz.metrics.chain_diagnostics(energy)
+    assert (result["ess_free_energy"], result["rhat_free_energy"]) == (want.ess, want.rhat)
+    assert result["n_chains"] == 7
+    as_one = rbmviz.metrics.chain_diagnostics(energy.T.reshape(-1)).ess
+    assert result["ess_free_energy"] != as_one
+    assert main(["score", str(path)]) == 0
+    assert f"{want.rhat:.4g} by free energy" in capsys.readouterr().out
+    stuck = np.tile(v[:7], (20, 1))
+    np.savez(path, v=stuck, meta=meta)
+    assert run(capsys, "score", path)["rhat_activity"] > 100
+    assert main(["score", str(path)]) == 0
+    assert "R-hat of 7 chains, above 1.01 where they do not agree yet: over 100 by" in capsys.readouterr().out
+    np.savez(path, v=v[:55], meta=meta)
+    assert "ess_activity" not in run(capsys, "score", path)
 
 
 def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):

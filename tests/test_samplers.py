@@ -263,10 +263,11 @@ def test_live_knobs_keep_the_chain(name, wide):
     state = sampler.init(wide, 1)
     sampler.step(state, 5)
     for knob in knobs_of(sampler).values():
-        assert knob.live
-        value = knob.choices[-1] if knob.choices else knob.hi
-        samples = dataclasses.replace(sampler, **{knob.name: value}).step(state, 3)
-        assert np.isfinite(samples.p).all()
+        assert knob.live == (knob.name not in ("n_chains", "share"))
+        if knob.live:
+            value = knob.choices[-1] if knob.choices else knob.hi
+            samples = dataclasses.replace(sampler, **{knob.name: value}).step(state, 3)
+            assert np.isfinite(samples.p).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -315,7 +316,7 @@ import numpy as np
 from rbmviz import RBM, Model
 from rbmviz.kernels import fast_weights, gibbs, random
 from rbmviz.knobs import knobs_of
-from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.samplers import list_samplers, make_sampler, sample
 for m, n in ((20, 9), (33, 17)):
     rbm = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
     model = Model(rbm, rbm.rates(np.eye(m, dtype=np.uint8)))
@@ -323,12 +324,15 @@ for m, n in ((20, 9), (33, 17)):
         sampler = make_sampler(name)
         state = sampler.init(model, 0)
         for knob in knobs_of(sampler).values():
-            for value in knob.choices or (knob.lo, knob.hi, 1):
+            for value in knob.choices or (knob.lo, knob.hi, 1) if knob.live else ():
                 dataclasses.replace(sampler, **{knob.name: value}).step(state, 1)
+        for more in ({}, {"share": True}) if "share" in knobs_of(sampler) else ({},):
+            sample(model, make_sampler(name, n_chains=3, **more), 7)
+    sample(model, make_sampler("rates_fpcd", n_chains=3, share=True, statistics="mean"), 7)
 for module in (random, gibbs, fast_weights):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
-            batch = kernel.__name__ in ("bernoulli_rows", "mean_row", "mean_rows")  # of the trainers
+            batch = kernel.__name__ == "bernoulli_rows"  # of the trainers
             assert len(kernel.signatures) == (not batch), (kernel, kernel.signatures)
 """
     alone = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path)}

@@ -26,14 +26,6 @@ def wait(condition, what):
 
 
 @pytest.fixture
-def toy() -> Dataset:
-    g = np.random.default_rng(3)
-    train, validation, test = (g.integers(0, 2, (n, 5), dtype=np.uint8) for n in (40, 11, 17))
-    labels = train[:, 0].astype(np.int64)
-    return Dataset("toy", train, validation, test, "drawn as bits", "none", labels, classes=("zero", "one"))
-
-
-@pytest.fixture
 def open_worker():
     """Make workers that are closed, and have ended, after the test."""
     made = []

@@ -42,6 +42,7 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
         "scale": knob.scale,
         "zero": knob.zero,
         "choices": knob.choices,
+        "live": knob.live,
         # Infinite bounds have no slider; no knob of a sampler has them.
         "lo": knob.lo if math.isfinite(knob.lo) else None,
         "hi": knob.hi if math.isfinite(knob.hi) else None,
@@ -69,7 +70,10 @@ def data_shares(dataset: Dataset | None) -> list[float]:
 
 
 def _panels(
-    race: Race[Any], front: Callable[[Knob], bool], origins: Sequence[str] = ()
+    race: Race[Any],
+    front: Callable[[Knob], bool],
+    origins: Sequence[str] = (),
+    hidden: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     algorithms = [panel.worker.algorithm for panel in race.panels]
     return [
@@ -78,8 +82,12 @@ def _panels(
             "label": label,
             "about": about(algorithm),
             "colour": colour(algorithm.name),
-            "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs_of(algorithm).values()],
-            "values": values_of(algorithm),
+            "knobs": [
+                knob_spec(knob) | {"front": front(knob)}
+                for knob in knobs_of(algorithm).values()
+                if knob.name not in hidden
+            ],
+            "values": {name: value for name, value in values_of(algorithm).items() if name not in hidden},
         }
         for panel, algorithm, label in zip(race.panels, algorithms, titles(algorithms, origins), strict=True)
     ]
@@ -122,7 +130,7 @@ def sample_grid(
             "classes": dataset.classes if dataset and shares else (),
             "data_shares": shares,
             "vocabulary": rarest_first(dataset, model.rbm.n_visible),
-            "panels": _panels(race, lambda knob: True),
+            "panels": _panels(race, lambda knob: knob.live),
         },
         on_edit_change=on_edit,
         on_remove_change=on_remove,
@@ -286,7 +294,11 @@ def landscape_grid(
                 "top": float(min(max(base.max() + 2, 6), 20)),
                 "highest": 1.2 * float(land.law.max()),
             },
-            "panels": _panels(race, lambda knob: knob.name in ("eps", "alpha", "temperature")),
+            "panels": _panels(
+                race,
+                lambda knob: knob.name in ("eps", "alpha", "temperature"),
+                hidden=("n_chains", "share"),  # one chain is drawn
+            ),
         },
         on_edit_change=on_edit,
         on_remove_change=on_remove,

@@ -212,7 +212,7 @@ class Panel {
       const nodes = { true: [], false: [] };
       for (const knob of spec.knobs) {
         const control = knobControl(knob, spec.values[knob.name], `knob-${this.key}-${knob.name}`,
-          (value, done) => this.grid.tune(this.key, { [knob.name]: value }, done));
+          (value, done) => this.grid.tune(this.key, { [knob.name]: value }, knob.live, done));
         this.controls[knob.name] = control;
         nodes[knob.front].push(control.node);
       }
@@ -363,8 +363,9 @@ class Grid {
     this.draw();
   }
 
-  tune(key, knobs, done) {
-    this.send({ tune: key, knobs });
+  // A knob that is not live begins the run anew: once, where the hand lets go of it.
+  tune(key, knobs, live, done) {
+    if (live) this.send({ tune: key, knobs });
     if (done) this.trigger('edit', { key, knobs });
   }
 

@@ -2,7 +2,7 @@
 
 const NUMBERS = [
   ['isl', 'ISL', 'Indirect sampling likelihood in nats a test image: how well the samples so far cover unseen data. Higher is better.', p => p.isl === null ? '–' : p.isl.toFixed(1)],
-  ['switches', 'Class switches', 'How often the class of the nearest training example changed: a stuck chain has few.', p => p.switches === null ? '–' : compact.format(p.switches)],
+  ['switches', 'Class switches', 'How often the class of the nearest training example changed, within each chain: a stuck one has few.', p => p.switches === null ? '–' : compact.format(p.switches)],
   ['spurious', 'Spurious', 'Samples farther from every training example than 99 % of held-out data are: watch it rise with the step size.', p => p.spurious === null ? '–' : (100 * p.spurious).toFixed(1) + ' %'],
   ['speed', 'Samples/s', 'What the sampler itself makes in a second, scoring and waiting not counted; highest at full speed, in long chunks.', p => p.seconds ? compact.format(p.n / p.seconds) : '–'],
   ['sweeps', 'Sweeps/sample', 'Gibbs or maximisation sweeps spent on a sample, on average.', p => p.n ? round3(p.sweeps / p.n) : '–'],

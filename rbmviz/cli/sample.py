@@ -30,7 +30,7 @@ CHUNK_SECONDS = 0.2
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz sample --model mnist_fpcd --sampler rates_fpcd --eps 0.03 -n 10000 --out samples.npz"
-    about = "Stream samples of one chain to a file: arrays v (uint8), p (float32) and meta (JSON)."
+    about = "Stream samples to a file: arrays v (uint8), p (float32) and meta (JSON); chains take turns."
     command = add_command(commands, "sample", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
@@ -38,9 +38,11 @@ def add(commands: Any) -> None:
     command.add_argument("--sampler", required=True, help=f"one of {', '.join(list_samplers())}")
     command.add_argument("-n", type=int, required=True, help="samples to write")
     command.add_argument(
-        "--init", choices=("data", "random"), default="random", help="first state (default random)"
+        "--init", choices=("data", "random"), default="random", help="first states (default random)"
     )
-    command.add_argument("--thin", type=int, default=1, help="write every THIN-th sample (default 1)")
+    command.add_argument(
+        "--thin", type=int, default=1, help="write every THIN-th sample of each chain (default 1)"
+    )
     command.add_argument("--seed", type=int, default=0, help="default 0")
     command.add_argument("--no-means", action="store_true", help="leave p out: a fifth of the size")
     command.add_argument(
@@ -48,13 +50,13 @@ def add(commands: Any) -> None:
     )
 
 
-def _start(model: Model, init: str, seed: int) -> np.ndarray | None:
+def _start(model: Model, init: str, seed: int, n_chains: int) -> np.ndarray | None:
     if init == "random":
         return None
     name = model.meta.get("scored_on") or model.meta.get("dataset")
     if name is None:
         raise BadInput("The model does not say what data it was trained on: use --init random.")
-    return Setting(model, load_dataset(name), seed).first_state()
+    return Setting(model, load_dataset(name), seed).starts(n_chains)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
@@ -78,8 +80,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             f"sample: {args.n:,} samples need up to {2 * needed / 1e9:,.1f} GB while they are written and "
             f"'{target.parent}' has {free / 1e9:,.1f} GB free: take fewer, --thin them, or use --no-means."
         )
-    state = sampler.init(model, args.seed, _start(model, args.init, args.seed))
-    done, sweeps, chunk, interrupted = 0, 0, 1, False
+    state = sampler.init(model, args.seed, _start(model, args.init, args.seed, sampler.n_chains))
+    # Written are whole rounds of the chains, every THIN-th: row t of the file is chain t % n_chains, too.
+    size, thin = sampler.n_chains, args.thin
+    last_round, last = divmod(args.n - 1, size)
+    total = (last_round * thin + thin - 1) * size + last + 1
+    made, done, sweeps, chunk, interrupted = 0, 0, 0, 1, False
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         v_file, p_file = Path(folder) / "v", Path(folder) / "p"
@@ -88,23 +94,24 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             p_file.open("wb") as p_out,
             tqdm(total=args.n, unit="sample", file=sys.stderr, disable=None) as bar,
         ):
-            while done < args.n and not interrupted:
+            while made < total and not interrupted:
                 try:
                     tick = time.perf_counter()
-                    n = min(chunk, args.n - done)
-                    samples = sampler.step(state, n * args.thin)
+                    n = min(chunk, total - made)
+                    samples = sampler.step(state, n)
                     spent = time.perf_counter() - tick
                     chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * chunk)
                 except KeyboardInterrupt:
                     interrupted = True
                     break
-                kept = slice(args.thin - 1, None, args.thin)
+                kept = np.arange(made, made + n) // size % thin == thin - 1
                 v_out.write(samples.v[kept].tobytes())
                 if not args.no_means:
                     p_out.write(samples.p[kept].tobytes())
                 sweeps += int(samples.info["sweeps"].sum())
-                done += n
-                bar.update(n)
+                made += n
+                done += int(kept.sum())
+                bar.update(int(kept.sum()))
         seconds = time.perf_counter() - begin
         result: dict[str, Any] = {
             "n": done,

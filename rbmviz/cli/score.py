@@ -48,22 +48,37 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _worth(args: argparse.Namespace, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> dict[str, Any]:
-    """Return the effective number of samples as two functions of the chain see it: two may disagree."""
+    """Return what the chains are worth as two functions see them (ESS; R-hat of several): they may disagree.
+
+    Row t of the file is of chain t % n_chains; an unfinished round at its end is left out.
+    """
     name, v = args.model or meta.get("model"), arrays.get("v")
-    if name is None or v is None or len(v) < LEAST_DRAWS:
+    n_chains = meta.get("knobs", {}).get("n_chains", 1)
+    if name is None or v is None:
         return {}
-    functions = {"ess_activity": v.sum(axis=1)}
+    draws = len(v) // n_chains
+    if draws < LEAST_DRAWS:
+        if n_chains > 1:
+            say(f"No effective sample size: each of {n_chains} chains needs {LEAST_DRAWS} samples.")
+        return {}
+    functions = {"activity": v.sum(axis=1)}
     try:
         rbm = load_model(name).rbm
         if v.shape[1] != rbm.n_visible:
             raise BadInput(f"'{args.file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
-        functions["ess_free_energy"] = rbm.free_energy(v)
+        functions["free_energy"] = rbm.free_energy(v)
     except BadInput as error:
         if args.model:
             raise
         say(f"No effective sample size of the free energy: {error}")
-    found = {key: chain_diagnostics(values).ess for key, values in functions.items()}
-    return {key: None if np.isnan(ess) else ess for key, ess in found.items()}
+    found: dict[str, Any] = {"n_chains": n_chains}
+    for key, values in functions.items():
+        by_chain = values[: draws * n_chains].reshape(draws, n_chains).T
+        diagnostics = chain_diagnostics(by_chain)
+        found[f"ess_{key}"] = None if np.isnan(diagnostics.ess) else diagnostics.ess
+        if n_chains > 1:
+            found[f"rhat_{key}"] = diagnostics.rhat if np.isfinite(diagnostics.rhat) else None
+    return found
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
@@ -120,5 +135,15 @@ def text(result: dict[str, Any]) -> str:
     ]
     if worth:
         lines.append(f"independent samples, if the chain has seen every mode: {', '.join(worth)}")
+    rhat = [
+        f"{f'{result[key]:.4g}' if result[key] < 100 else 'over 100'} "
+        f"by {key.removeprefix('rhat_').replace('_', ' ')}"
+        for key in ("rhat_activity", "rhat_free_energy")
+        if result.get(key)
+    ]
+    if rhat:
+        lines.append(
+            f"R-hat of {result['n_chains']} chains, above 1.01 where they do not agree yet: {', '.join(rhat)}"
+        )
     lines += [f"{n:>10,} {isl:10.2f}" for n, isl in result.get("curve", [])]
     return "\n".join(lines)

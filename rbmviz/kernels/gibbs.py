@@ -73,6 +73,11 @@ def same_map(affine: Affine) -> Affine:
     return affine._replace(value=value)
 
 
+def zero_map(n_in: int, n_out: int) -> Affine:
+    """Return the map to 0; the memory of its rows is taken only as they are written."""
+    return Affine(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
+
+
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units, all seen as 0."""
     # One slot more than needed: the lists are written before it is known whether the unit counts.

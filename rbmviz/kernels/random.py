@@ -85,20 +85,33 @@ def mean_row(x, bias, mean):
 
 
 @kernel
+def draw_row(state, x, bias, row, bits, mean, out):
+    """Draw one row of a batch, see ``bernoulli_rows``; row float32 (n,) and bits uint8 (n,) are scratch."""
+    mean_row(x, bias, row)
+    bernoulli(state, row, bits)
+    for i in range(row.shape[0]):
+        mean[i] = row[i]
+    for i in range(row.shape[0]):
+        out[i] = f32(bits[i])
+
+
+@kernel
 def bernoulli_rows(state, x, bias, mean, out):
     """Draw a batch: mean = sigmoid(x + bias) row by row, out = 1.0 with that probability.
 
     x, mean, out float32 (rows, n), bias float32 (n,); all three may be the same array.
     """
-    n = x.shape[1]
-    row, bits = np.empty(n, np.float32), np.empty(n, np.uint8)
+    row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):
-        mean_row(x[r], bias, row)
-        bernoulli(state, row, bits)
-        for i in range(n):
-            mean[r, i] = row[i]
-        for i in range(n):
-            out[r, i] = f32(bits[i])
+        draw_row(state, x[r], bias, row, bits, mean[r], out[r])
+
+
+@kernel
+def bernoulli_chains(states, x, bias, mean, out):
+    """Draw a batch as ``bernoulli_rows``, each row from its own stream: states uint32 (rows, 4, lanes)."""
+    row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
+    for r in range(x.shape[0]):
+        draw_row(states[r], x[r], bias, row, bits, mean[r], out[r])
 
 
 @kernel

@@ -36,6 +36,8 @@ class Coverage:
         Without labels only distances are known: no classes, no switches.
     max_examples : int, optional
         Compare with so many training examples, evenly spaced, instead of all.
+    n_chains : int
+        The samples are those of so many chains in turns (default 1).
 
     Attributes
     ----------
@@ -45,14 +47,14 @@ class Coverage:
         99th percentile of the distances of held-out data (validation and test) to their own nearest
         examples; a sample farther away counts as spurious. NaN without held-out data.
     n, switches : int
-        Samples so far; class changes between consecutive ones.
+        Samples so far; class changes between consecutive ones of one chain, all chains together.
     occupancy : int64 (classes,)
         Samples of each class.
     data_shares : float64 (classes,)
         Share of each class in the whole training part.
     """
 
-    def __init__(self, dataset: Labelled, max_examples: int | None = None) -> None:
+    def __init__(self, dataset: Labelled, max_examples: int | None = None, n_chains: int = 1) -> None:
         total = len(dataset.train)
         if not total:
             raise BadInput("Coverage: the training part is empty; there is nothing to compare with.")
@@ -74,7 +76,8 @@ class Coverage:
             self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
         self.occupancy = np.zeros(len(self.data_shares), np.int64)
         self.n = self.switches = self._far = 0
-        self._last = -1
+        self._n_chains = n_chains
+        self._last = np.zeros(0, np.int64)  # classes of the newest sample of each chain, the oldest first
 
     def nearest(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest example (its place among those compared with) and its distance, int64 (n,)."""
@@ -96,9 +99,9 @@ class Coverage:
         if self._labels is None or not len(v):
             return np.zeros(0, np.int64)
         classes = self._labels[index]
-        before = np.concatenate([[classes[0] if self._last < 0 else self._last], classes[:-1]])
-        self.switches += int((classes != before).sum())
-        self._last = int(classes[-1])
+        newest = np.concatenate([self._last, classes])
+        self.switches += int((newest[self._n_chains :] != newest[: -self._n_chains]).sum())
+        self._last = newest[-self._n_chains :]
         self.occupancy += np.bincount(classes, minlength=len(self.occupancy))
         return classes
 

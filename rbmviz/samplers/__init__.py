@@ -1,8 +1,9 @@
 """Streaming samplers: one file a sampler, ``gibbs.py`` the shortest and the one to copy.
 
-A sampler is a frozen record of its knobs. ``init(model, seed, v0)`` makes the state of one chain,
+A sampler is a frozen record of its knobs. ``init(model, seed, v0)`` makes the state of its chains,
 ``step(state, n)`` advances that state in place and returns n fresh samples; how steps are cut never
 changes the samples. Knobs marked live may change between steps: ``dataclasses.replace``, same state.
+With ``n_chains`` > 1 the chains take turns: sample number t belongs to chain t % n_chains.
 """
 
 import math
@@ -21,7 +22,7 @@ from rbmviz.registry import samplers
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """n consecutive samples of one chain.
+    """n consecutive samples of a sampler; of several chains in turns.
 
     Parameters
     ----------
@@ -52,25 +53,22 @@ class Sampler(Protocol):
     deterministic: ClassVar[bool]
     needs_rates: ClassVar[bool]
 
+    @property
+    def n_chains(self) -> int:
+        """Chains that take turns."""
+
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Any:
-        """Return the state of a fresh chain started at v0 (uint8 (n_visible,)), or at random bits."""
+        """Return the state of fresh chains.
+
+        v0 uint8 (n_visible,): where every chain begins, or (n_chains, n_visible), a row each; None: each at
+        random bits of its own.
+        """
 
     def step(self, state: Any, n: int) -> Samples:
         """Advance the state by n samples, in place, and return them."""
 
     def target(self, state: Any) -> RBM:
-        """Return the model that the next sweep samples from: theta + theta_F, theta / T, ..."""
-
-
-def starting_state(model: Model, seed: rng.Seed, v0: np.ndarray | None) -> np.ndarray:
-    """Return a writable start of the chain: a copy of v0, or fair random bits of the stream "init"."""
-    n = model.rbm.n_visible
-    if v0 is None:
-        return rng.generator(seed, "init").integers(0, 2, n, dtype=np.uint8)
-    v = np.asarray(v0)
-    if v.shape != (n,) or not np.isin(v, (0, 1)).all():
-        raise BadInput(f"The start has shape {v.shape}; the model asks for {n} values 0 or 1.")
-    return v.astype(np.uint8)  # always a copy
+        """Return the model that the next sweep samples from: theta + theta_F, theta / T, ... of its chain."""
 
 
 def check_count(n: int) -> None:
@@ -79,7 +77,7 @@ def check_count(n: int) -> None:
         raise BadInput(f"n = {n!r} samples cannot be drawn; give a whole number from 0 up.")
 
 
-def _memory() -> float:
+def machine_memory() -> float:
     """Return the machine's memory in bytes; infinity where the system does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -100,7 +98,7 @@ def list_samplers() -> list[str]:
 def stream(
     model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
 ) -> Iterator[Samples]:
-    """Yield endless chunks of consecutive samples of one chain."""
+    """Yield endless chunks of consecutive samples; v0 as in ``Sampler.init``."""
     state = sampler.init(model, seed, v0)
     while True:
         yield sampler.step(state, chunk)
@@ -109,7 +107,7 @@ def stream(
 def sample(
     model: Model, sampler: Sampler, n: int, seed: rng.Seed = 0, v0: np.ndarray | None = None
 ) -> Samples:
-    """Return n consecutive samples of one chain: the first n of ``stream`` with the same arguments.
+    """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
     Raises
     ------
@@ -117,7 +115,7 @@ def sample(
         Where n is not a whole number from 0 up, or so many samples would not fit into the memory.
     """
     check_count(n)
-    needed, memory = 5 * n * model.rbm.n_visible, _memory()  # a byte for v, four for p
+    needed, memory = 5 * n * model.rbm.n_visible, machine_memory()  # a byte for v, four for p
     if needed > memory:
         raise BadInput(
             f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "

@@ -1,15 +1,19 @@
 """What the samplers with fast parameters share: the state of a chain whose parameters move."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import fast_weights as kernels
-from rbmviz.kernels.gibbs import find_flips, make_affine, make_flips, rebuild
+from rbmviz.kernels.gibbs import find_flips, make_affine, make_flips, rebuild, same_map, zero_map
+from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
-from rbmviz.samplers import starting_state
+from rbmviz.samplers import chains, machine_memory
+from rbmviz.samplers.chains import Chains
+from rbmviz.samplers.crowd import Crowd, start_crowd, target
 
 
 @dataclass
@@ -24,37 +28,60 @@ class Chain:
     rng: np.ndarray
 
 
-def start_chain(model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.ndarray | None) -> Chain:
-    """Return a chain at v0 (or random bits) with theta_F = 0; rates None: nothing pulls back (R = 0)."""
+State = Chain | Chains[Chain] | Crowd
+
+
+def share() -> Any:
+    """Knob: one theta_F for all chains; a dataclass field belongs to one class, hence a function."""
+    text = (
+        "One push for all chains, by their mean: a crowd that already looks like the data is hardly pushed."
+    )
+    return knob(False, label="Share the push", live=False, help=text)
+
+
+def start(
+    sampler: Any, model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.ndarray | None
+) -> State:
+    """Return chains at v0 (or random bits) with theta_F = 0; rates None: nothing pulls back (R = 0).
+
+    One chain shares its theta_F with nobody: with ``share`` or without, it is the same chain.
+    """
     rbm = model.rbm
     R = (
         (rates.W, rates.b, rates.c)
         if rates
         else (np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c))
     )
+    if sampler.share and sampler.n_chains > 1:
+        return start_crowd(model, R, sampler.n_chains, seed, v0)
+    needed, memory = 8 * rbm.W.size * sampler.n_chains, machine_memory()  # M both ways
+    if needed > memory / 2:
+        raise BadInput(
+            f"{sampler.name}: {sampler.n_chains} chains with fast weights of their own need "
+            f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
+            f"give fewer, or let them share."
+        )
+    m, n = rbm.W.shape
     R_W, R_b, R_c = R
-    v = starting_state(model, seed, v0)
-    h = np.zeros(rbm.n_hidden, np.uint8)
-    up = kernels.Direction(
-        make_affine(rbm.W, rbm.c),
-        make_affine(R_W, R_c),
-        make_affine(np.zeros_like(rbm.W), np.zeros_like(rbm.c)),
-        make_flips(rbm.n_visible),
-    )
-    down = kernels.Direction(
-        make_affine(rbm.W.T, rbm.b),
-        make_affine(R_W.T, R_b),
-        make_affine(np.zeros_like(rbm.W.T), np.zeros_like(rbm.b)),
-        make_flips(rbm.n_hidden),
-    )
-    find_flips(up.flips, v)
-    for affine in (up.theta, up.rates, up.fast):
-        rebuild(affine, up.flips)
-    return Chain(v, h, up, down, kernels.make_clock(R), rng.kernel_state(seed, "chain"))
+    up_theta, up_rates = make_affine(rbm.W, rbm.c), make_affine(R_W, R_c)
+    down_theta, down_rates = make_affine(rbm.W.T, rbm.b), make_affine(R_W.T, R_b)
+
+    def chain(v: np.ndarray, stream: np.ndarray) -> Chain:
+        up = kernels.Direction(same_map(up_theta), same_map(up_rates), zero_map(m, n), make_flips(m))
+        down = kernels.Direction(same_map(down_theta), same_map(down_rates), zero_map(n, m), make_flips(n))
+        find_flips(up.flips, v)
+        for affine in (up.theta, up.rates, up.fast):
+            rebuild(affine, up.flips)
+        return Chain(v, np.zeros(n, np.uint8), up, down, kernels.make_clock(R), stream)
+
+    return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])
 
 
-def with_fast(chain: Chain) -> RBM:
-    """Return the model that the chain samples from at this moment: theta + theta_F."""
+def with_fast(state: State) -> RBM:
+    """Return the model that the next sample is drawn from: theta + theta_F of the chain whose turn it is."""
+    if isinstance(state, Crowd):
+        return target(state)
+    chain = chains.due(state)
     pull, push = chain.clock.scale
     m, n = len(chain.v), len(chain.h)
 

@@ -11,7 +11,8 @@ from rbmviz.kernels import gibbs as kernels
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples, starting_state
+from rbmviz.samplers import Samples, chains
+from rbmviz.samplers.chains import Chains
 
 
 @dataclass
@@ -62,39 +63,46 @@ class Gibbs:
         scale="log",
         help="Gibbs sweeps between two samples: see how little even 100 help a chain that sticks.",
     )
+    n_chains: int = chains.n_chains()
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
-        """Return a chain started at v0; see Sampler."""
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain | Chains[Chain]:
+        """Return chains started at v0; see Sampler."""
         rbm = model.rbm
-        v = starting_state(model, seed, v0)
         up, down = _maps(rbm)
-        chain = Chain(
-            v=v,
-            h=np.zeros(rbm.n_hidden, np.uint8),
-            up=kernels.same_map(up),
-            down=kernels.same_map(down),
-            v_flips=kernels.make_flips(rbm.n_visible),
-            h_flips=kernels.make_flips(rbm.n_hidden),
-            rng=rng.kernel_state(seed, "chain"),
-            clock=np.zeros(1, np.int64),
-        )
-        kernels.find_flips(chain.v_flips, v)
-        kernels.rebuild(chain.up, chain.v_flips)
-        return chain
 
-    def step(self, state: Chain, n: int) -> Samples:
-        """Advance the chain by n samples of k sweeps each."""
-        v = np.empty((n, len(state.v)), np.uint8)
-        p = np.empty((n, len(state.v)), np.float32)
+        def start(v: np.ndarray, stream: np.ndarray) -> Chain:
+            chain = Chain(
+                v=v,
+                h=np.zeros(rbm.n_hidden, np.uint8),
+                up=kernels.same_map(up),
+                down=kernels.same_map(down),
+                v_flips=kernels.make_flips(rbm.n_visible),
+                h_flips=kernels.make_flips(rbm.n_hidden),
+                rng=stream,
+                clock=np.zeros(1, np.int64),
+            )
+            kernels.find_flips(chain.v_flips, v)
+            kernels.rebuild(chain.up, chain.v_flips)
+            return chain
+
+        return chains.gather([start(*of) for of in chains.starts(self.n_chains, model, seed, v0)])
+
+    def step(self, state: Chain | Chains[Chain], n: int) -> Samples:
+        """Advance the chains by n samples of k sweeps each."""
+        return chains.in_turns(state, n, self._step)
+
+    def _step(self, chain: Chain, n: int) -> Samples:
+        v = np.empty((n, len(chain.v)), np.uint8)
+        p = np.empty((n, len(chain.v)), np.float32)
         kernels.gibbs(
-            state.up,
-            state.down,
-            state.v,
-            state.h,
-            state.v_flips,
-            state.h_flips,
-            state.rng,
-            state.clock,
+            chain.up,
+            chain.down,
+            chain.v,
+            chain.h,
+            chain.v_flips,
+            chain.h_flips,
+            chain.rng,
+            chain.clock,
             np.float32(1.0 / self.temperature),
             self.k,
             v,
@@ -102,8 +110,9 @@ class Gibbs:
         )
         return Samples(v, p, {"sweeps": np.full(n, self.k)})
 
-    def target(self, state: Chain) -> RBM:
+    def target(self, state: Chain | Chains[Chain]) -> RBM:
         """Return theta / T."""
-        m, n = len(state.v), len(state.h)
-        W, b, c = state.up.rows[:m, :n], state.down.bias[:m], state.up.bias[:n]
+        chain = chains.due(state)
+        m, n = len(chain.v), len(chain.h)
+        W, b, c = chain.up.rows[:m, :n], chain.down.bias[:m], chain.up.bias[:n]
         return RBM(W / self.temperature, b / self.temperature, c / self.temperature)

@@ -9,8 +9,9 @@ from rbmviz.kernels.fast_weights import driven_gibbs
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain, with_fast
+from rbmviz.samplers import Samples, chains
+from rbmviz.samplers.crowd import Crowd, gibbs_round, in_rounds
+from rbmviz.samplers.fast_weights import Chain, State, rates_of, share, start, with_fast
 
 
 @sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates")
@@ -55,23 +56,34 @@ class RatesFPCD:
         choices=("sampled", "mean"),
         help="The h of each push: the drawn bits, or their means, which push more smoothly and cost more.",
     )
+    n_chains: int = chains.n_chains()
+    share: bool = share()
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
-        """Return a chain started at v0 with theta_F = 0; see Sampler."""
-        return start_chain(model, rates_of(model, "rates_fpcd"), seed, v0)
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
+        """Return chains started at v0 with theta_F = 0; see Sampler."""
+        return start(self, model, rates_of(model, "rates_fpcd"), seed, v0)
 
-    def step(self, state: Chain, n: int) -> Samples:
-        """Advance the chain by n samples of k sweeps each, and theta_F after every one."""
-        v = np.empty((n, len(state.v)), np.uint8)
-        p = np.empty((n, len(state.v)), np.float32)
+    def step(self, state: State, n: int) -> Samples:
+        """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
+        if isinstance(state, Crowd):
+            return in_rounds(
+                state,
+                n,
+                lambda crowd: gibbs_round(crowd, self.eps, self.alpha, self.k, self.statistics == "mean"),
+            )
+        return chains.in_turns(state, n, self._step)
+
+    def _step(self, chain: Chain, n: int) -> Samples:
+        v = np.empty((n, len(chain.v)), np.uint8)
+        p = np.empty((n, len(chain.v)), np.float32)
         drift = np.empty(n)
         driven_gibbs(
-            state.up,
-            state.down,
-            state.v,
-            state.h,
-            state.clock,
-            state.rng,
+            chain.up,
+            chain.down,
+            chain.v,
+            chain.h,
+            chain.clock,
+            chain.rng,
             self.eps,
             self.alpha,
             self.statistics == "mean",
@@ -82,6 +94,6 @@ class RatesFPCD:
         )
         return Samples(v, p, {"sweeps": np.full(n, self.k), "drift": drift})
 
-    def target(self, state: Chain) -> RBM:
+    def target(self, state: State) -> RBM:
         """Return theta + theta_F."""
         return with_fast(state)

@@ -9,8 +9,9 @@ from rbmviz.kernels.fast_weights import herding
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import Chain, rates_of, start_chain, with_fast
+from rbmviz.samplers import Samples, chains
+from rbmviz.samplers.crowd import Crowd, herding_round, in_rounds
+from rbmviz.samplers.fast_weights import Chain, State, rates_of, share, start, with_fast
 
 
 @sampler(
@@ -22,7 +23,8 @@ class RatesHerding:
     """Climb to a mode of theta + theta_F, emit it, theta_F <- alpha theta_F + eps (R - s).
 
     Units are set to 1 where their pre-activation is above 0 (ties to 0), h and v in turn, until v stays.
-    Nothing is drawn: p is v.
+    Nothing is drawn: p is v. Walks that share theta_F and have met once go on as one, for nothing can part
+    them: start them apart, and expect fewer of them in the end.
     """
 
     exact_chain: ClassVar[bool] = False
@@ -53,21 +55,30 @@ class RatesHerding:
         scale="log",
         help="Climbing stops after so many sweeps: watch sweeps per sample to see whether it ever has to.",
     )
+    n_chains: int = chains.n_chains()
+    share: bool = share()
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
-        """Return a walk started at v0 with theta_F = 0; see Sampler."""
-        return start_chain(model, rates_of(model, "rates_herding"), seed, v0)
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
+        """Return walks started at v0 with theta_F = 0; see Sampler."""
+        return start(self, model, rates_of(model, "rates_herding"), seed, v0)
 
-    def step(self, state: Chain, n: int) -> Samples:
-        """Advance the walk by n modes, and theta_F after every one."""
-        v = np.empty((n, len(state.v)), np.uint8)
+    def step(self, state: State, n: int) -> Samples:
+        """Advance the walks by n modes, and theta_F after every one."""
+        if isinstance(state, Crowd):
+            return in_rounds(
+                state, n, lambda crowd: herding_round(crowd, self.eps, self.alpha, self.max_sweeps)
+            )
+        return chains.in_turns(state, n, self._step)
+
+    def _step(self, chain: Chain, n: int) -> Samples:
+        v = np.empty((n, len(chain.v)), np.uint8)
         sweeps, drift = np.empty(n, np.int64), np.empty(n)
         herding(
-            state.up,
-            state.down,
-            state.v,
-            state.h,
-            state.clock,
+            chain.up,
+            chain.down,
+            chain.v,
+            chain.h,
+            chain.clock,
             self.eps,
             self.alpha,
             self.max_sweeps,
@@ -77,6 +88,6 @@ class RatesHerding:
         )
         return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "drift": drift})
 
-    def target(self, state: Chain) -> RBM:
+    def target(self, state: State) -> RBM:
         """Return theta + theta_F."""
         return with_fast(state)

@@ -9,8 +9,9 @@ from rbmviz.kernels.fast_weights import driven_gibbs
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import Chain, start_chain, with_fast
+from rbmviz.samplers import Samples, chains
+from rbmviz.samplers.crowd import Crowd, gibbs_round, in_rounds
+from rbmviz.samplers.fast_weights import Chain, State, share, start, with_fast
 
 
 @sampler(
@@ -53,23 +54,30 @@ class SamplePenalization:
         scale="log",
         help="Gibbs sweeps between two samples: more sweeps per penalty slow the drift down.",
     )
+    n_chains: int = chains.n_chains()
+    share: bool = share()
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain:
-        """Return a chain started at v0 with theta_F = 0; see Sampler."""
-        return start_chain(model, None, seed, v0)
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
+        """Return chains started at v0 with theta_F = 0; see Sampler."""
+        return start(self, model, None, seed, v0)
 
-    def step(self, state: Chain, n: int) -> Samples:
-        """Advance the chain by n samples of k sweeps each, and theta_F after every one."""
-        v = np.empty((n, len(state.v)), np.uint8)
-        p = np.empty((n, len(state.v)), np.float32)
+    def step(self, state: State, n: int) -> Samples:
+        """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
+        if isinstance(state, Crowd):
+            return in_rounds(state, n, lambda crowd: gibbs_round(crowd, self.eps, self.alpha, self.k, False))
+        return chains.in_turns(state, n, self._step)
+
+    def _step(self, chain: Chain, n: int) -> Samples:
+        v = np.empty((n, len(chain.v)), np.uint8)
+        p = np.empty((n, len(chain.v)), np.float32)
         drift = np.empty(n)
         driven_gibbs(
-            state.up,
-            state.down,
-            state.v,
-            state.h,
-            state.clock,
-            state.rng,
+            chain.up,
+            chain.down,
+            chain.v,
+            chain.h,
+            chain.clock,
+            chain.rng,
             self.eps,
             self.alpha,
             False,
@@ -80,6 +88,6 @@ class SamplePenalization:
         )
         return Samples(v, p, {"sweeps": np.full(n, self.k), "drift": drift})
 
-    def target(self, state: Chain) -> RBM:
+    def target(self, state: State) -> RBM:
         """Return theta + theta_F."""
         return with_fast(state)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbmviz.errors import BadInput
 from rbmviz.metrics import Landscape, landscape, probabilities
 from rbmviz.metrics.chain import total_variation
 from rbmviz.metrics.landscape import codes
@@ -113,6 +114,11 @@ class LandscapeRun:
 
     def prepare(self) -> None:
         """Make the chain; compile the kernels outside the run's own clock."""
+        if self.algorithm.n_chains > 1:
+            raise BadInput(
+                f"{self.algorithm.name}: n_chains = {self.algorithm.n_chains} chains each have a ground of "
+                f"their own and one is drawn here: give n_chains = 1, or look at them on the Sample page."
+            )
         self._walk.prepare()
         self._target = self._walk.target()
 

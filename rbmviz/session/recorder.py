@@ -26,8 +26,8 @@ class Record:
     sampler : str
         Registered name.
     seed : int
-    start : uint8 (n_visible,) or None
-        First state of the chain; None means random bits of the seed.
+    start : uint8 (n_visible,) or (n_chains, n_visible) or None
+        First state of the chain, or of each; None means random bits of the seed.
     changes : tuple of (n, knobs)
         From sample number n on (0 = from the beginning) these knob values held.
     """

@@ -1,4 +1,4 @@
-"""A sampler's run on a model: its chain, what it is scored by, what there is to see of it."""
+"""A sampler's run on a model: its chains, what it is scored by, what there is to see of it."""
 
 import time
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
+from rbmviz.samplers.chains import MOST_CHAINS
 from rbmviz.session.recorder import Record, Recorder
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
@@ -42,6 +43,7 @@ class SamplingSnapshot(Snapshot):
     bin_width : int
         Samples in one stretch (the last one may be shorter).
     switches : int or None
+        Class changes within each chain, all chains together.
     spurious : float or None
         Share of samples farther from every training example than held-out data are (99th percentile).
     """
@@ -61,7 +63,8 @@ class SamplingSnapshot(Snapshot):
 class SamplingPlan(NamedTuple):
     """Plan of a sampler's run.
 
-    model; seed; start, uint8 (n_visible,), the first state of the chain (None: random bits of the seed);
+    model; seed; start, uint8 (n_visible,), the first state of every chain, or (rows, n_visible), a row each
+    (at least as many rows as chains), or None, random bits of the seed;
     dataset that the samples are scored against (None: no ISL, no classes); kernel of ISL.
     """
 
@@ -77,12 +80,16 @@ class SamplingPlan(NamedTuple):
 
 
 class SamplingRun:
-    """One chain from its first sample on; a step is a sample."""
+    """A sampler's chains from their first sample on; a step is a sample."""
 
     def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
         self.number, self.plan, self.algorithm = number, plan, sampler
         n_visible = plan.model.rbm.n_visible
-        self.recorder = Recorder(sampler, plan.seed, plan.start, n_visible)
+        start = plan.start
+        if start is not None and start.ndim == 2:
+            start = start[: sampler.n_chains] if sampler.n_chains > 1 else start[0]
+        self._start = start
+        self.recorder = Recorder(sampler, plan.seed, start, n_visible)
         self.n, self.sweeps, self.seconds = 0, 0, 0.0
         self.chunk = 1
         self.prepared = False
@@ -90,11 +97,12 @@ class SamplingRun:
         self.drift: float | None = None
 
     def prepare(self) -> None:
-        """Make the chain and what scores it; compile the kernels outside the run's own clock."""
-        model, seed, start, dataset, kernel = self.plan
-        self.algorithm.step(self.algorithm.init(model, seed, start), 1)
-        self._state = self.algorithm.init(model, seed, start)
-        self._scores = Scores(dataset, kernel) if dataset is not None else None
+        """Make the chains and what scores them; compile the kernels outside the run's own clock."""
+        model, seed, _, dataset, kernel = self.plan
+        self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
+        self._state = self.algorithm.init(model, seed, self._start)
+        n_chains = self.algorithm.n_chains
+        self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
         self.prepared = True
 
     def most(self) -> int:
@@ -129,7 +137,7 @@ class SamplingRun:
         self.recorder.note(algorithm)
 
     def target(self) -> RBM:
-        """Return the model that the next sweep samples from, once the chain is there."""
+        """Return the model that the next sweep samples from, once its chain is there."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
     def idle(self, paused: bool) -> bool:
@@ -170,8 +178,8 @@ class SamplingRun:
 class Setting(NamedTuple):
     """What all samplers of a race share.
 
-    model; dataset to score against, or None; seed; start: a held-out "data" example (random bits
-    where there is no data set) or "random" bits; kernel of ISL.
+    model; dataset to score against, or None; seed; start: a held-out "data" example for each chain (random
+    bits where there is no data set) or "random" bits; kernel of ISL.
     """
 
     model: Model
@@ -180,13 +188,22 @@ class Setting(NamedTuple):
     start: Start = "data"
     kernel: Kernel = "binary"
 
-    def first_state(self) -> np.ndarray | None:
-        """Return the state that every chain starts from; None: random bits of the seed."""
+    def starts(self, n_chains: int) -> np.ndarray | None:
+        """Return where chains start, uint8 (n_chains, n_visible); None: at random bits of the seed.
+
+        Chain 0 of every sampler starts at the same example, and so does chain 1 ...; they are drawn with
+        replacement, spread like the data: wider than chains that stick will ever spread.
+        """
         if self.start == "random" or self.dataset is None or not len(self.dataset.validation):
             return None
         examples = self.dataset.validation
-        return examples[rng.generator(self.seed, "start").integers(len(examples))]
+        return examples[rng.generator(self.seed, "start").integers(len(examples), size=n_chains)]
+
+    def first_state(self) -> np.ndarray | None:
+        """Return the state that chain 0 starts from; None: random bits of the seed."""
+        starts = self.starts(1)
+        return None if starts is None else starts[0]
 
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
-        return SamplingPlan(self.model, self.seed, self.first_state(), self.dataset, self.kernel)
+        return SamplingPlan(self.model, self.seed, self.starts(MOST_CHAINS), self.dataset, self.kernel)

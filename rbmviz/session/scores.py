@@ -30,11 +30,13 @@ class Scores:
         threshold from at most ``EXAMPLES`` of its training examples.
     kernel : "binary" or "mean"
         Kernel of ISL.
+    n_chains : int
+        Chains that take turns: class switches are counted within each.
     """
 
-    def __init__(self, dataset: Dataset, kernel: Kernel) -> None:
+    def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
         self._isl = ISL(dataset.test, dataset.validation, kernel=kernel, counts=())
-        self._coverage = Coverage(dataset, max_examples=EXAMPLES)
+        self._coverage = Coverage(dataset, EXAMPLES, n_chains)
         self._of_means = kernel == "mean"
         self._looked = 0.0
         self._bins = np.zeros((BINS, len(self._coverage.occupancy)), np.int64)
@@ -77,7 +79,7 @@ class Scores:
 
     @property
     def switches(self) -> int | None:
-        """Class changes between consecutive samples; None where the data have no classes."""
+        """Class changes between consecutive samples of a chain; None where the data have no classes."""
         return self._coverage.switches if len(self._coverage.occupancy) else None
 
     @property

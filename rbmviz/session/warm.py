@@ -23,6 +23,7 @@ def warm_up() -> float:
     model = Model(rbm, rbm.rates(rows))
     for name in list_samplers():
         v = sample(model, make_sampler(name), 2).v
+    sample(model, make_sampler("rates_fpcd", statistics="mean", n_chains=2, share=True), 2)
     ISL(rows, rows).update(v).value()
     Coverage(
         Dataset("toy", rows, rows, rows, "", "", train_labels=np.arange(4), classes=tuple("abcd"))

@@ -38,6 +38,20 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     assert page.counts()[0] > n
 
 
+def test_chains_begin_anew_where_the_hand_lets_go(live):
+    page = live().open("?p=rates_fpcd&speed=1000")
+    page.until("Number(panels[0].dataset.n) > 1000")
+    page.ask("panels[0].querySelector('details').open = true")
+    page.set_knob(0, "n_chains", 2 / 3, commit=False)
+    page.page.wait_for_timeout(300)
+    assert page.counts()[0] > 1000
+    assert "n_chains%3D1%2C" in page.page.url
+    page.set_knob(0, "n_chains", 2 / 3)
+    page.page.wait_for_url("**n_chains%3D100%2C**")
+    page.until("Number(panels[0].dataset.n) < 1000")
+    page.until("Number(panels[0].dataset.n) > 200")
+
+
 def test_a_typed_value_is_clipped_to_its_range(live):
     page = live().open("?p=gibbs")
     box = page.page.get_by_label("Sweeps per sample, value")

@@ -1,0 +1,121 @@
+"""Many chains a sampler: states of their own, advanced side by side on threads, their samples in turns.
+
+Sample number t belongs to chain t % n_chains. Every chain owns its random stream, so that neither how
+steps are cut nor how many threads there are changes a sample. One chain is its own state, no list of one.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.errors import BadInput
+from rbmviz.knobs import knob
+from rbmviz.rbm import Model
+from rbmviz.samplers import Samples
+
+MOST_CHAINS = 1000
+
+THREADS = os.cpu_count() or 1
+"""Blocks of chains that are advanced at the same time."""
+
+BLOCK = 32
+"""Samples that are worth a thread: with fewer, waking it and waiting for the interpreter cost more."""
+
+S = TypeVar("S")
+
+
+def n_chains() -> Any:
+    """Knob: chains of a sampler; a dataclass field belongs to one class, hence a function."""
+    text = "Chains that take turns, sample after sample: with 100 of them each cell of a 10 x 10 grid is one."
+    return knob(1, 1, MOST_CHAINS, label="Chains", scale="log", live=False, help=text)
+
+
+@dataclass
+class Chains(Generic[S]):
+    """Two or more chains: the state of each, and how many samples all of them have made."""
+
+    each: list[S]
+    n: int = 0
+
+
+def gather(each: list[S]) -> S | Chains[S]:
+    """Return the state of these chains."""
+    return each[0] if len(each) == 1 else Chains(each)
+
+
+def due(state: S | Chains[S]) -> S:
+    """Return the chain whose turn it is."""
+    return state.each[state.n % len(state.each)] if isinstance(state, Chains) else state
+
+
+def starts(
+    n_chains: int, model: Model, seed: rng.Seed, v0: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield, chain by chain, a writable start, uint8 (n_visible,), and a random stream.
+
+    v0 (n_visible,) is the start of every chain, of v0 (n_chains, n_visible) each row that of one; without
+    v0 chain c begins at fair random bits of the stream "init" number c. It draws from "chain" number c.
+    """
+    n = model.rbm.n_visible
+    if v0 is not None:
+        v = np.asarray(v0)
+        if v.shape not in ((n,), (n_chains, n)) or not np.isin(v, (0, 1)).all():
+            raise BadInput(
+                f"The start has shape {v.shape}; the model asks for {n} values 0 or 1"
+                + (f", or for {n_chains} rows of them." if n_chains > 1 else ".")
+            )
+        rows = np.broadcast_to(v, (n_chains, n)).astype(np.uint8)
+    for c in range(n_chains):
+        drawn = v0 is None
+        start = rng.generator(seed, "init", c).integers(0, 2, n, dtype=np.uint8) if drawn else rows[c].copy()
+        yield start, rng.kernel_state(seed, "chain", c)
+
+
+def room(like: Samples, n: int) -> Samples:
+    """Return room for n samples of the same kind."""
+
+    def empty(array: np.ndarray) -> np.ndarray:
+        return np.empty((n, *array.shape[1:]), array.dtype)
+
+    return Samples(empty(like.v), empty(like.p), {name: empty(trace) for name, trace in like.info.items()})
+
+
+def put(out: Samples, rows: slice, made: Samples, of: slice = slice(None)) -> None:
+    """Write samples, or some ``of`` them, into these rows."""
+    out.v[rows], out.p[rows] = made.v[of], made.p[of]
+    for name, trace in made.info.items():
+        out.info[name][rows] = trace[of]
+
+
+@functools.cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    # One for the whole process, so that several runs share the cores; a forked one has none of its threads.
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="rbmviz-chains")
+
+
+def in_turns(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) -> Samples:
+    """Make n samples, the chains in turns; ``step(chain, m)`` makes the m that fall to one of them."""
+    if not isinstance(state, Chains):
+        return step(state, n)
+    count, first = len(state.each), state.n
+    out = room(step(due(state), 0), n)
+
+    def advance(block: np.ndarray) -> None:
+        for i in block:
+            turns = slice(i, n, count)
+            put(out, turns, step(state.each[(first + i) % count], len(range(n)[turns])))
+
+    busy = min(n, count)
+    blocks = np.array_split(np.arange(busy), max(min(THREADS, busy, n // BLOCK), 1))
+    if len(blocks) == 1:
+        advance(blocks[0])
+    else:
+        list(_pool(os.getpid()).map(advance, blocks))
+    state.n += n
+    return out

@@ -1,0 +1,388 @@
+"""Many chains a sampler: the same chains as one by one, on any number of threads; and a shared theta_F."""
+
+import dataclasses
+import threading
+import time
+
+import naive
+import numpy as np
+import pytest
+from scipy.stats import chi2, chi2_contingency
+
+from rbmviz import RBM, BadInput, Model, rng
+from rbmviz.knobs import knobs_of
+from rbmviz.metrics import Coverage
+from rbmviz.models import pattern_model
+from rbmviz.registry import samplers
+from rbmviz.samplers import chains, crowd, fast_weights, list_samplers, make_sampler, sample
+from rbmviz.session import LandscapePlan, SamplingPlan, SamplingRun, Setting, Worker, replay
+
+NAMES = list_samplers()
+SHARING = [name for name in NAMES if "share" in knobs_of(samplers[name])]
+KINDS = [*((name, {}) for name in NAMES), *((name, {"share": True}) for name in SHARING)]
+
+
+@pytest.fixture(scope="module")
+def wide() -> Model:
+    """70 x 37: wider than a block of the generator, not a multiple of the padding."""
+    g = np.random.default_rng(1)
+    rbm = RBM(g.normal(0, 0.3, (70, 37)), g.normal(0, 0.5, 70), g.normal(0, 0.5, 37))
+    return Model(rbm, rbm.rates(g.integers(0, 2, (200, 70), dtype=np.uint8)))
+
+
+def same(a, b) -> None:
+    np.testing.assert_array_equal(a.v, b.v)
+    np.testing.assert_array_equal(a.p, b.p)
+    assert a.info.keys() == b.info.keys()
+    for trace in a.info:
+        np.testing.assert_array_equal(a.info[trace], b.info[trace])
+
+
+# Contract, for every registered sampler
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sampler_has_the_knob(name):
+    knob = knobs_of(samplers[name])["n_chains"]
+    assert (knob.kind, knob.default, knob.lo, knob.hi) == (int, 1, 1, 1000)
+    assert knob.scale == "log"
+    assert not knob.live
+
+
+def alone(sampler, model, seed, c, v0=None):
+    """Return the state of one chain with the streams of chain c."""
+    one = dataclasses.replace(sampler, n_chains=1)
+    if v0 is None:
+        v0 = rng.generator(seed, "init", c).integers(0, 2, model.rbm.n_visible, dtype=np.uint8)
+    state = one.init(model, seed, v0)
+    state.rng[:] = rng.kernel_state(seed, "chain", c)
+    return state
+
+
+@pytest.mark.parametrize("start", ["random", "one", "rows"])
+@pytest.mark.parametrize("name", NAMES)
+def test_chains_in_turns_are_the_chains_alone(name, start, wide):
+    """31 samples of 4 chains: chain 3 makes one less; streams and starts are those numbered 0 to 3."""
+    rows = np.random.default_rng(5).integers(0, 2, (4, 70), dtype=np.uint8)
+    v0 = {"random": None, "one": rows[0], "rows": rows}[start]
+    sampler = make_sampler(name, n_chains=4)
+    got = sample(wide, sampler, 31, seed=6, v0=v0)
+    for c, n in enumerate((8, 8, 8, 7)):
+        state = alone(sampler, wide, 6, c, {"random": None, "one": rows[0], "rows": rows[c]}[start])
+        want = dataclasses.replace(sampler, n_chains=1).step(state, n)
+        np.testing.assert_array_equal(got.v[c::4], want.v)
+        np.testing.assert_array_equal(got.p[c::4], want.p)
+        for trace in want.info:
+            np.testing.assert_array_equal(got.info[trace][c::4], want.info[trace])
+    assert (got.v[0::4][:7] != got.v[3::4]).any() or (name == "rates_herding" and start == "one")
+    first = sample(
+        wide, dataclasses.replace(sampler, n_chains=1), 8, seed=6, v0=None if v0 is None else rows[0]
+    )
+    np.testing.assert_array_equal(got.v[0::4], first.v)
+
+
+@pytest.mark.parametrize(("name", "more"), KINDS)
+def test_how_steps_are_cut_changes_nothing(name, more, wide):
+    sampler = make_sampler(name, n_chains=7, **more)
+    whole = sampler.step(sampler.init(wide, 7), 300)
+    state = sampler.init(wide, 7)
+    cut = [sampler.step(state, n) for n in (1, 9, 0, 2, 4, 284)]
+    for part in ("v", "p"):
+        np.testing.assert_array_equal(np.concatenate([getattr(s, part) for s in cut]), getattr(whole, part))
+    for trace in whole.info:
+        np.testing.assert_array_equal(np.concatenate([s.info[trace] for s in cut]), whole.info[trace])
+    assert whole.v.dtype == np.uint8
+    assert whole.p.dtype == np.float32
+    assert np.issubdtype(whole.info["sweeps"].dtype, np.integer)
+    assert sample(wide, sampler, 0).v.shape == (0, 70)
+
+
+@pytest.mark.parametrize(("name", "more"), KINDS)
+def test_any_number_of_threads_makes_the_same_samples(name, more, wide, monkeypatch):
+    sampler = make_sampler(name, n_chains=9, **more)
+
+    def made(threads):
+        monkeypatch.setattr(chains, "THREADS", threads)
+        state = sampler.init(wide, 2)
+        return [sampler.step(state, n) for n in (5, 300)]
+
+    want = made(1)
+    for threads in (2, 3, 40):
+        for got, one in zip(made(threads), want, strict=True):
+            same(got, one)
+
+
+def test_threads_run_side_by_side(wide, monkeypatch):
+    """Two steps that wait for each other end only if both are under way at once."""
+    monkeypatch.setattr(chains, "THREADS", 2)
+    sampler = make_sampler("gibbs", n_chains=2)
+    state = sampler.init(wide, 0)
+
+    def meet(n, patience):
+        meeting = threading.Barrier(2, timeout=patience)
+
+        def step(chain, m):
+            if m:
+                meeting.wait()
+            return sampler._step(chain, m)
+
+        return chains.in_turns(state, n, step)
+
+    assert meet(2 * chains.BLOCK, 20).v.shape == (2 * chains.BLOCK, 70)
+    with pytest.raises(threading.BrokenBarrierError):  # too few samples to share out: one after the other
+        meet(2 * chains.BLOCK - 1, 0.05)
+
+
+@pytest.mark.parametrize(("name", "more"), KINDS)
+def test_live_knobs_act_on_all_chains(name, more, wide):
+    sampler = make_sampler(name, n_chains=3, **more)
+    state = sampler.init(wide, 1)
+    sampler.step(state, 5)
+    for knob in knobs_of(sampler).values():
+        if knob.live:
+            value = knob.choices[-1] if knob.choices else knob.hi
+            turned = dataclasses.replace(sampler, **{knob.name: value}).step(state, 3)
+            assert np.isfinite(turned.p).all()
+    turned = dataclasses.replace(sampler, k=5) if "k" in knobs_of(sampler) else None
+    if turned:
+        sweeps = turned.step(state, 7).info["sweeps"]
+        assert (sweeps[-5:] == 5).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_target_is_that_of_the_chain_whose_turn_it_is(name, wide):
+    sampler = make_sampler(name, n_chains=3)
+    state = sampler.init(wide, 1)
+    sampler.step(state, 100)
+    one = dataclasses.replace(sampler, n_chains=1)
+    np.testing.assert_array_equal(sampler.target(state).W, one.target(state.each[1]).W)
+    if name in SHARING:
+        assert (sampler.target(state).W != one.target(state.each[0]).W).any()
+
+
+@pytest.mark.parametrize(("name", "more"), KINDS)
+def test_bad_starts(name, more, wide):
+    sampler = make_sampler(name, n_chains=3, **more)
+    for start in (np.zeros(71), np.zeros((2, 70)), np.full((3, 70), 2)):
+        with pytest.raises(BadInput, match="70 values 0 or 1, or for 3 rows of them"):
+            sampler.init(wide, 0, start)
+    start = np.zeros((3, 70), np.uint8)
+    sampler.step(sampler.init(wide, 0, start), 30)
+    assert not start.any()  # a copy was taken
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_fast_weights_beyond_the_memory_are_refused(name, wide, monkeypatch):
+    monkeypatch.setattr(fast_weights, "machine_memory", lambda: 3 * 2 * 8 * 70 * 37.0)
+    make_sampler(name, n_chains=3).init(wide, 0)
+    with pytest.raises(BadInput, match=r"more than half of this machine's .* let them share"):
+        make_sampler(name, n_chains=4).init(wide, 0)
+    make_sampler(name, n_chains=4, share=True).init(wide, 0)
+
+
+def test_chains_share_what_does_not_move(wide):
+    """A hundred chains hold one copy of theta and of R; M is each one's own."""
+    one, other = make_sampler("rates_fpcd", n_chains=2).init(wide, 0).each
+    for way in ("up", "down"):
+        a, b = getattr(one, way), getattr(other, way)
+        assert np.shares_memory(a.theta.rows, b.theta.rows)
+        assert np.shares_memory(a.rates.rows, b.rates.rows)
+        assert not np.shares_memory(a.fast.rows, b.fast.rows)
+        assert not np.shares_memory(a.theta.value, b.theta.value)
+    one, other = make_sampler("gibbs", n_chains=2).init(wide, 0).each
+    assert np.shares_memory(one.up.rows, other.up.rows)
+
+
+# One theta_F for all chains
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_one_chain_shares_with_nobody(name, wide):
+    """Bit for bit."""
+    same(
+        sample(wide, make_sampler(name, share=True), 300, seed=3),
+        sample(wide, make_sampler(name), 300, seed=3),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs"),
+    [
+        ("rates_fpcd", {"eps": 0.05, "alpha": 1.0}),
+        ("rates_fpcd", {"eps": 0.05, "alpha": 0.9, "k": 2}),
+        ("rates_fpcd", {"eps": 0.05, "alpha": 0.95, "statistics": "mean"}),
+        ("sample_penalization", {"eps": 0.02, "alpha": 0.3}),
+        ("rates_herding", {"eps": 0.3, "alpha": 1.0, "max_sweeps": 3}),
+        ("rates_herding", {"eps": 0.3, "alpha": 0.9}),
+    ],
+)
+@pytest.mark.parametrize("n_chains", [2, 5])
+def test_a_crowd_is_the_formula(name, knobs, n_chains, wide):
+    """theta_F moves once a round by the mean statistics, kept densely in float64 by the oracle."""
+    starts = np.random.default_rng(2).integers(0, 2, (n_chains, 70), dtype=np.uint8)
+    sampler = make_sampler(name, n_chains=n_chains, share=True, **knobs)
+    got = sample(wide, sampler, 100 * n_chains, seed=4, v0=starts)
+    streams = [rng.kernel_state(4, "chain", c) for c in range(n_chains)]
+    oracle = naive.Crowd(wide, streams, starts, rates=name != "sample_penalization")
+    for r in range(100):
+        for c, chain in enumerate(oracle.chains):
+            t = r * n_chains + c
+            if name == "rates_herding":
+                assert got.info["sweeps"][t] == chain.climb(sampler.max_sweeps)
+            else:
+                for _ in range(sampler.k):
+                    p = chain.sweep()
+                np.testing.assert_allclose(got.p[t], p, atol=1e-4)
+            np.testing.assert_array_equal(got.v[t], chain.v)
+        want = oracle.push(knobs["eps"], knobs["alpha"], knobs.get("statistics") == "mean")
+        np.testing.assert_allclose(got.info["drift"][r * n_chains : (r + 1) * n_chains], want, rtol=2e-4)
+
+
+def test_a_crowd_that_is_not_pushed_is_gibbs(wide):
+    """Bit for bit, but where a uniform falls between two roundings of a mean: not in so few draws."""
+    want = sample(wide, make_sampler("gibbs", n_chains=3, k=2), 300, seed=3)
+    for name in ("rates_fpcd", "sample_penalization"):
+        got = sample(wide, make_sampler(name, n_chains=3, k=2, eps=0.0, share=True), 300, seed=3)
+        np.testing.assert_array_equal(got.v, want.v)
+        np.testing.assert_allclose(got.p, want.p, atol=1e-5)
+        assert (got.info["drift"] == 0).all()
+
+
+def visible_codes(v: np.ndarray) -> np.ndarray:
+    return v @ (1 << np.arange(v.shape[-1] - 1, -1, -1))
+
+
+def law_p(model: Model, sampler) -> float:
+    """p-value of the visible states of thinned chains under the model's exact law."""
+    size, thin, n = sampler.n_chains, 10, 20_000
+    v = sampler.step(sampler.init(model, 3), n * thin).v.reshape(-1, size, 5)[thin - 1 :: thin]
+    counts = np.bincount(visible_codes(v.reshape(-1, 5)), minlength=32)
+    expected = naive.joint(model.rbm).sum(axis=1) * counts.sum()
+    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), 31))
+
+
+def test_exact_chains_have_the_models_law(model):
+    assert law_p(model, make_sampler("gibbs", n_chains=50)) > 1e-3
+    assert law_p(model, make_sampler("rates_fpcd", eps=0.0, share=True, n_chains=50)) > 1e-3
+    assert law_p(model, make_sampler("rates_fpcd", eps=0.3, share=True, n_chains=2)) < 1e-6
+    assert law_p(model, make_sampler("gibbs", temperature=1.3, n_chains=50)) < 1e-6
+
+
+def jumps(v: np.ndarray) -> np.ndarray:
+    """Counts of (active units, units that change next), every fifth round of v (rounds, chains, 5)."""
+    here, following = v[:-1:5].astype(int), v[1::5].astype(int)
+    kinds = 6 * here.sum(axis=-1) + (here != following).sum(axis=-1)
+    return np.bincount(kinds.reshape(-1), minlength=36)
+
+
+def test_a_crowd_of_one_has_the_law_of_the_chain_alone(model):
+    """Where a strongly pushed chain is and how far it jumps; the chains of a crowd of two jump less far."""
+    sampler, rounds = make_sampler("rates_fpcd", eps=1.0, alpha=0.9), 50_000
+    alone = jumps(sample(model, sampler, rounds, seed=1).v[:, None])
+
+    def p_value(n_chains):
+        rates = model.rates.W, model.rates.b, model.rates.c
+        state = crowd.start_crowd(model, rates, n_chains, 2, None)
+        counts = jumps(sampler.step(state, rounds * n_chains).v.reshape(rounds, n_chains, 5))
+        table = np.array([alone, counts])
+        return chi2_contingency(table[:, table.min(axis=0) > 5]).pvalue
+
+    assert p_value(1) > 1e-3
+    assert p_value(2) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["rates_fpcd", "rates_herding"])
+def test_the_rates_are_met_by_all_chains_together(name, model):
+    """Without decay theta_F = eps T (R - mean of s over all samples): their biases, to rounding."""
+    sampler = make_sampler(name, eps=0.05, n_chains=6, share=True)
+    state = sampler.init(model, 4)
+    v = sampler.step(state, 6 * 2000).v
+    moved = sampler.target(state).b - model.rbm.b
+    np.testing.assert_allclose(moved, 0.05 * 2000 * (model.rates.b - v.mean(axis=0)), atol=2e-3)
+    assert np.abs(moved).max() > 0.01
+    by_chain = 0.05 * 2000 * (model.rates.b - v.reshape(-1, 6, 5).mean(axis=0))
+    if name == "rates_fpcd":
+        assert (np.abs(by_chain - moved).max(axis=1) > 0.1).all()  # no chain meets them alone
+    else:  # walks that have met go on as one: nothing is drawn that could part them
+        assert (v.reshape(-1, 6, 5)[-100:] == v.reshape(-1, 6, 5)[-100:, :1]).all()
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_a_knob_turned_in_a_round_acts_from_the_next(name, wide):
+    sampler = make_sampler(name, n_chains=4, share=True, eps=0.1)
+    turned = dataclasses.replace(sampler, eps=0.0)
+    early, late = sampler.init(wide, 5), sampler.init(wide, 5)
+    a = [sampler.step(early, 9), turned.step(early, 3), turned.step(early, 20)]
+    b = [sampler.step(late, 12), turned.step(late, 1), turned.step(late, 19)]
+    for part in ("v", "p"):
+        np.testing.assert_array_equal(*(np.concatenate([getattr(s, part) for s in x]) for x in (a, b)))
+
+
+# What sees the stream
+
+
+def test_class_switches_are_counted_within_each_chain(toy):
+    g = np.random.default_rng(3)
+    v = g.integers(0, 2, (50, 3, 5), dtype=np.uint8)
+    v[:, 1] = v[0, 1]  # a chain that stays
+    together = Coverage(toy, n_chains=3)
+    for part in np.split(v.reshape(150, 5), [1, 2, 4, 50]):
+        together.update(part)
+    each = []
+    for c in range(3):
+        each.append(Coverage(toy))
+        each[-1].update(v[:, c])
+    assert [one.switches > 0 for one in each] == [True, False, True]
+    assert together.switches == sum(one.switches for one in each)
+    np.testing.assert_array_equal(together.occupancy, sum(one.occupancy for one in each))
+
+
+def test_chains_of_a_race_start_at_examples_of_their_own(model, toy):
+    setting = Setting(model, toy, seed=5)
+    starts = setting.starts(8)
+    np.testing.assert_array_equal(starts[0], setting.first_state())
+    np.testing.assert_array_equal(starts[:3], setting.starts(3))
+    assert len({row.tobytes() for row in starts}) > 2
+    assert {row.tobytes() for row in starts} <= {row.tobytes() for row in toy.validation}
+    assert Setting(model, toy, start="random").starts(8) is None
+    assert Setting(model).starts(8) is None
+    for more in ({}, {"share": True}):
+        sampler = make_sampler("rates_fpcd", n_chains=3, **more)
+        run = SamplingRun(1, setting.plan(), sampler)
+        run.prepare()
+        same(run.advance(20), sample(model, sampler, 20, seed=5, v0=starts[:3]))
+    one = SamplingRun(1, setting.plan(), make_sampler("gibbs"))
+    np.testing.assert_array_equal(one.record().start, starts[0])
+
+
+@pytest.mark.parametrize("more", [{}, {"share": True}])
+def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
+    sampler = make_sampler("rates_fpcd", n_chains=4, eps=0.3, **more)
+    run = SamplingRun(1, Setting(model, toy, seed=5).plan(), sampler)
+    run.prepare()
+    for n, eps in ((6, 0.3), (5, 0.01), (9, 1.0)):
+        run.turn(dataclasses.replace(sampler, eps=eps))
+        run.keep(run.advance(n))
+    record = run.record()
+    again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
+    np.testing.assert_array_equal(again, run.kept()[1])
+    assert np.array(record.as_json()["start"]).shape == (4, 5)
+    assert run.snapshot("paused").switches == run._scores.switches
+
+
+def test_the_landscape_is_that_of_one_chain():
+    model = pattern_model(["110", "011"], 3)
+    for plan, refused in ((LandscapePlan(model), True), (SamplingPlan(model), False)):
+        worker = Worker(plan, make_sampler("gibbs", n_chains=2))
+        worker.open()
+        try:
+            worker.step(4)
+            end = time.monotonic() + 20
+            while worker.snapshot.n < 4 and worker.snapshot.status != "failed":
+                assert time.monotonic() < end
+                time.sleep(0.005)
+            assert (worker.snapshot.status == "failed") == refused
+            assert not refused or "give n_chains = 1" in worker.snapshot.error
+        finally:
+            worker.close()
+            worker.join(20)
