@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import chi2
 
 from rbmviz import RBM, BadInput, Model, rng
+from rbmviz.kernels import fast_weights
 from rbmviz.kernels import random as random_kernels
 from rbmviz.knobs import knobs_of
 from rbmviz.registry import samplers
@@ -114,12 +115,19 @@ def test_knobs_turned_in_mid_run_are_exact(wide):
     sampler = make_sampler("rates_fpcd", eps=0.1)
     state = sampler.init(wide, 8, v0)
     oracle = naive.FastWeights(wide, rng.kernel_state(8, "chain"), v0)
-    for eps, alpha in [(0.1, 1.0), (0.01, 0.5), (0.0, 0.99), (0.3, 1.0)]:
-        sampler = dataclasses.replace(sampler, eps=eps, alpha=alpha)
+    for eps, alpha, statistics in [
+        (0.1, 1.0, "sampled"),
+        (0.01, 0.5, "mean"),
+        (0.0, 0.99, "sampled"),
+        (0.1, 1.0, "mean"),
+        (0.1, 1.0, "sampled"),
+    ]:
+        sampler = dataclasses.replace(sampler, eps=eps, alpha=alpha, statistics=statistics)
         for v, drift in zip(*(lambda s: (s.v, s.info["drift"]))(sampler.step(state, 90)), strict=True):
             oracle.sweep()
             np.testing.assert_array_equal(v, oracle.v)
-            assert drift == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
+            want = oracle.push(eps, alpha, statistics == "mean")
+            assert drift == pytest.approx(want, rel=2e-4, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -139,10 +147,11 @@ def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
         oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
         worst = max(worst, abs(drift / oracle.push(0.1, 1.0) - 1))
     assert worst < 1e-3
-    pull, push = state.clock.scale
+    pull, push, own = state.clock.scale
     for direction, want in ((state.up, oracle.F[0]), (state.down, oracle.F[0].T)):
         n = want.shape[1]
-        got = pull * direction.rates.rows[:, :n] + push * direction.fast.rows[:, :n].astype(float)
+        M = fast_weights.rows_of_M(direction).astype(float)
+        got = (push * M + pull * direction.rates.rows + (own - 1.0) * direction.theta.rows)[:, :n]
         np.testing.assert_allclose(got, want, atol=0.02)  # its largest entries are above 1
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import fast_weights as kernels
-from rbmviz.kernels.gibbs import find_flips, make_affine, make_flips, rebuild, same_map, zero_map
+from rbmviz.kernels.gibbs import find_flips, make_affine, rebuild
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import chains, machine_memory
@@ -61,18 +61,17 @@ def start(
             f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
             f"give fewer, or let them share."
         )
-    m, n = rbm.W.shape
     R_W, R_b, R_c = R
     up_theta, up_rates = make_affine(rbm.W, rbm.c), make_affine(R_W, R_c)
     down_theta, down_rates = make_affine(rbm.W.T, rbm.b), make_affine(R_W.T, R_b)
 
     def chain(v: np.ndarray, stream: np.ndarray) -> Chain:
-        up = kernels.Direction(same_map(up_theta), same_map(up_rates), zero_map(m, n), make_flips(m))
-        down = kernels.Direction(same_map(down_theta), same_map(down_rates), zero_map(n, m), make_flips(n))
+        up = kernels.make_direction(up_theta, up_rates)
+        down = kernels.make_direction(down_theta, down_rates)
         find_flips(up.flips, v)
         for affine in (up.theta, up.rates, up.fast):
             rebuild(affine, up.flips)
-        return Chain(v, np.zeros(n, np.uint8), up, down, kernels.make_clock(R), stream)
+        return Chain(v, np.zeros(rbm.n_hidden, np.uint8), up, down, kernels.make_clock(R), stream)
 
     return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])
 
@@ -82,14 +81,14 @@ def with_fast(state: State) -> RBM:
     if isinstance(state, Crowd):
         return target(state)
     chain = chains.due(state)
-    pull, push = chain.clock.scale
+    pull, push, own = chain.clock.scale
     m, n = len(chain.v), len(chain.h)
 
     def moved(theta: np.ndarray, rates: np.ndarray, fast: np.ndarray) -> np.ndarray:
-        return theta + (pull * rates + push * fast)
+        return (push * fast + pull * rates) + own * theta
 
     up, down = chain.up, chain.down
-    W = moved(up.theta.rows, up.rates.rows, up.fast.rows)[:m, :n]
+    W = moved(up.theta.rows, up.rates.rows, kernels.rows_of_M(up))[:m, :n]
     b = moved(down.theta.bias, down.rates.bias, down.fast.bias)[:m]
     return RBM(W, b, moved(up.theta.bias, up.rates.bias, up.fast.bias)[:n])
 
