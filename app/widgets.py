@@ -1,12 +1,16 @@
 """The controls that all pages have: play, step, reset and speed, and the presets."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import streamlit as st
 
+from rbmviz import BadInput
 from rbmviz.session import Race
+from rbmviz.session.race import Shared
+
+R = TypeVar("R", bound=Shared)
 
 
 class Speed(NamedTuple):
@@ -66,6 +70,42 @@ def transport(page: str, race: Race[Any], speed: Speed, play: str, step: str, re
         )
         if rate != race.rate:
             race.set_rate(rate)
+
+
+def edits(
+    race: Race[R], grid: str, write_link: Callable[[Race[R]], None]
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Return what happens where a knob of a panel is let go, and where its cross is clicked.
+
+    grid : key of the live component, whose state says what was done
+    """
+
+    def edited() -> None:
+        edit = st.session_state[grid].edit
+        try:
+            race.tune(edit["key"], **edit["knobs"])
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
+        write_link(race)
+
+    def removed() -> None:
+        race.remove(st.session_state[grid].remove["key"])
+        write_link(race)
+
+    return edited, removed
+
+
+def adders(page: str, labels: Mapping[str, str], add: Callable[[str], None]) -> None:
+    """Draw a button for each thing that a panel can be opened for, by name and label."""
+    for name, label in labels.items():
+        st.button(
+            label,
+            key=f"{page} add {name}",
+            icon=":material/add:",
+            on_click=add,
+            args=(name,),
+            type="tertiary",
+        )
 
 
 class Preset(Protocol):

@@ -281,7 +281,7 @@ def test_transport_stories_and_more_panels(page):
     assert [panel.worker.algorithm.mixture for panel in race.panels] == [10, 3, 10, 100]
     assert any("cover all patterns" in caption.value for caption in test.caption)
     wait(lambda: all(s.pooled > 0 for _, s in race.snapshots()), "weights")
-    test.button(key="add population joint").click().run()
+    test.button(key="weights add joint").click().run()
     assert race.panels[-1].worker.algorithm.proposal == "joint"
 
 

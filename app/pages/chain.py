@@ -12,7 +12,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import dial, landscape_grid
 from app.state import pattern_landscape, race_of, random_landscape, session_race, trained_models
-from app.widgets import Speed, stories, transport
+from app.widgets import Speed, adders, edits, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
@@ -335,18 +335,7 @@ def tell(story: Story) -> None:
 @st.fragment
 def panels(race: Race[Terrain], token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-
-    def edited() -> None:
-        edit = st.session_state.land_grid.edit
-        try:
-            race.tune(edit["key"], **edit["knobs"])
-        except BadInput as error:
-            st.error(str(error), icon=":material/error:")
-        write_link(race)
-
-    def removed() -> None:
-        race.remove(st.session_state.land_grid.remove["key"])
-        write_link(race)
+    edited, removed = edits(race, "land_grid", write_link)
 
     def add(name: str) -> None:
         race.add(make_sampler(name))
@@ -366,15 +355,7 @@ def panels(race: Race[Terrain], token: str, present: bool) -> None:
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("Add a panel:", width="content")
-            for name in list_samplers():
-                st.button(
-                    samplers[name].label,
-                    key=f"add walk {name}",
-                    icon=":material/add:",
-                    on_click=add,
-                    args=(name,),
-                    type="tertiary",
-                )
+            adders("chain", {name: samplers[name].label for name in list_samplers()}, add)
 
 
 def reading_help() -> None:

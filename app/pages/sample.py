@@ -10,7 +10,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
 from app.state import data, pretrained, race_of, session_race, trained_models, training_reference, uploaded
-from app.widgets import Speed, stories, transport
+from app.widgets import Speed, adders, edits, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel
@@ -295,18 +295,7 @@ def tell(story: Story) -> None:
 @st.fragment
 def panels(race: Race, token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-
-    def edited() -> None:
-        edit = st.session_state.grid.edit
-        try:
-            race.tune(edit["key"], **edit["knobs"])
-        except BadInput as error:
-            st.error(str(error), icon=":material/error:")
-        write_link(race)
-
-    def removed() -> None:
-        race.remove(st.session_state.grid.remove["key"])
-        write_link(race)
+    edited, removed = edits(race, "grid", write_link)
 
     def add(name: str) -> None:
         race.add(make_sampler(name))
@@ -328,16 +317,7 @@ def panels(race: Race, token: str, present: bool) -> None:
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("Add a panel:", width="content")
-            for name in list_samplers():
-                label = samplers[name].label
-                st.button(
-                    label,
-                    key=f"add {name}",
-                    icon=":material/add:",
-                    on_click=add,
-                    args=(name,),
-                    type="tertiary",
-                )
+            adders("sample", {name: samplers[name].label for name in list_samplers()}, add)
 
 
 @st.fragment(run_every=1.0)

@@ -11,7 +11,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import shape_of, train_grid
 from app.state import data, pretrained, race_of, session_race, trained_models, uploaded, uploaded_data
-from app.widgets import Speed, stories, transport
+from app.widgets import Speed, adders, edits, stories, transport
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
@@ -318,18 +318,7 @@ def tell(story: Story) -> None:
 @st.fragment
 def panels(race: Race[Lesson], token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-
-    def edited() -> None:
-        edit = st.session_state.train_grid.edit
-        try:
-            race.tune(edit["key"], **edit["knobs"])
-        except BadInput as error:
-            st.error(str(error), icon=":material/error:")
-        write_link(race)
-
-    def removed() -> None:
-        race.remove(st.session_state.train_grid.remove["key"])
-        write_link(race)
+    edited, removed = edits(race, "train_grid", write_link)
 
     def add(name: str) -> None:
         start, rbm = begin_at, known[begin_at]
@@ -364,15 +353,7 @@ def panels(race: Race[Lesson], token: str, present: bool) -> None:
                 label_visibility="collapsed",
                 help="A warm start shows what another trainer does with what one has learned.",
             )
-            for name in list_trainers():
-                st.button(
-                    trainers[name].label,
-                    key=f"add trainer {name}",
-                    icon=":material/add:",
-                    on_click=add,
-                    args=(name,),
-                    type="tertiary",
-                )
+            adders("train", {name: trainers[name].label for name in list_trainers()}, add)
 
 
 def named(race: Race[Lesson]) -> list[tuple[str, TrainingSnapshot]]:

@@ -11,7 +11,7 @@ from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
 from app.state import data, pretrained, race_of, session_race, trained_models, uploaded
 from app.weight_charts import QUANTITIES, population_titles
-from app.widgets import Speed, stories, transport
+from app.widgets import Speed, adders, edits, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import list_models
@@ -259,18 +259,7 @@ def told(race: Race[Weighing], name: str) -> str:
 @st.fragment
 def panels(race: Race[Weighing], token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-
-    def edited() -> None:
-        edit = st.session_state.weights_grid.edit
-        try:
-            race.tune(edit["key"], **edit["knobs"])
-        except BadInput as error:
-            st.error(str(error), icon=":material/error:")
-        write_link(race)
-
-    def removed() -> None:
-        race.remove(st.session_state.weights_grid.remove["key"])
-        write_link(race)
+    edited, removed = edits(race, "weights_grid", write_link)
 
     def add(proposal: str) -> None:
         race.add(make_trainer("pop_cd", n_chains=100, proposal=proposal))
@@ -290,15 +279,7 @@ def panels(race: Race[Weighing], token: str, present: bool) -> None:
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("Add a population, weighed by the proposal", width="content")
-            for proposal in ("visible", "joint", "mixture"):
-                st.button(
-                    proposal,
-                    key=f"add population {proposal}",
-                    icon=":material/add:",
-                    on_click=add,
-                    args=(proposal,),
-                    type="tertiary",
-                )
+            adders("weights", {name: name for name in ("visible", "joint", "mixture")}, add)
 
 
 def named(race: Race[Weighing]) -> list[tuple[str, WeighingSnapshot]]:
