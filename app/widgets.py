@@ -1,4 +1,4 @@
-"""The controls that all pages have: play, step, reset and speed, and the presets."""
+"""The controls that pages share: play, step, reset and speed, panels, presets, a model of one's own."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import streamlit as st
 
-from rbmviz import BadInput
+from app.state import pretrained, trained_models, uploaded
+from rbmviz import BadInput, Model
 from rbmviz.session import Race
 from rbmviz.session.race import Shared
 
@@ -70,6 +71,25 @@ def transport(page: str, race: Race[Any], speed: Speed, play: str, step: str, re
         )
         if rate != race.rate:
             race.set_rate(rate)
+
+
+def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
+    """Offer an upload; return its model with the file's name, without one the chosen model ``name``."""
+    chosen = trained_models().get(name) or pretrained(name)
+    upload = st.file_uploader(
+        label,
+        type=["safetensors", "npz"],
+        key=key,
+        help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
+        "It takes the place of the chosen model until you remove it here.",
+    )
+    if upload is None:
+        return name, chosen
+    try:
+        return upload.name, uploaded(upload.name, upload.getvalue())
+    except BadInput as error:
+        st.error(str(error), icon=":material/error:")
+        return name, chosen
 
 
 def edits(

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, Statistics
+from rbmviz.datasets import load_dataset
 from rbmviz.kernels import enumerate, hamming
 from rbmviz.metrics import (
     ISL,
     Coverage,
     exact_gradient,
+    highest_log_likelihood,
     isl,
     log_likelihood,
     log_z,
@@ -348,3 +350,13 @@ for kernel in (*kernels, enumerate.log_weights, annealing.add_log_ratio):
     assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_no_model_passes_the_entropy_of_the_data():
+    """Bars and Stripes: 28 patterns once and 2 twice of 32. A model that has the law reaches it."""
+    rows = load_dataset("bas").train
+    want = 28 / 32 * np.log(1 / 32) + 4 / 32 * np.log(2 / 32)
+    assert highest_log_likelihood(rows) == pytest.approx(want, abs=1e-12)
+    bits = np.array([[0], [1], [1], [1]], np.uint8)
+    rbm = RBM(np.zeros((1, 1)), np.array([np.log(3.0)]), np.zeros(1))
+    assert log_likelihood(rbm, bits) == pytest.approx(highest_log_likelihood(bits), abs=1e-6)

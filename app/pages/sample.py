@@ -9,8 +9,8 @@ from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
-from app.state import data, pretrained, race_of, session_race, trained_models, training_reference, uploaded
-from app.widgets import Speed, adders, edits, stories, transport
+from app.state import data, race_of, session_race, trained_models, training_reference
+from app.widgets import Speed, adders, edits, own_model, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel
@@ -104,7 +104,7 @@ def main() -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         model_name = choose_model()
         with st.popover("Settings", icon=":material/tune:"):
-            own_name, model = own_model(model_name)
+            own_name, model = own_model(model_name, "sample_own", "Sample a model file of your own")
             setting, reason = choose_setting(model)
         stories("sample", STORIES, tell)
     race, token, fresh = session_race("sample", setting, st.session_state.get("speed", 60))
@@ -166,24 +166,6 @@ def choose_model() -> str:
         width=180,
         help="The trained RBM that all panels sample: compare one trained by CD-1 with one by FPCD.",
     )
-
-
-def own_model(name: str) -> tuple[str, Model]:
-    """Return the model of an uploaded file with its name, without one the model ``name``."""
-    chosen = trained_models().get(name) or pretrained(name)
-    upload = st.file_uploader(
-        "Sample a model file of your own",
-        type=["safetensors", "npz"],
-        help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
-        "It takes the place of the chosen model until you remove it here.",
-    )
-    if upload is None:
-        return name, chosen
-    try:
-        return upload.name, uploaded(upload.name, upload.getvalue())
-    except BadInput as error:
-        st.error(str(error), icon=":material/error:")
-        return name, chosen
 
 
 def choose_setting(model: Model) -> tuple[Setting, str]:

@@ -15,7 +15,9 @@ from app.widgets import Speed, adders, edits, stories, transport
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.metrics import highest_log_likelihood
 from rbmviz.metrics.ais import LEAST_ESS
+from rbmviz.metrics.exact import MOST_PROBABILITIES
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
@@ -397,7 +399,9 @@ def charts(race: Race[Lesson]) -> None:
             help="Per update, or per second that the trainer has worked.",
         )
     against = "update" if axis == "updates" else "seconds"
-    best = empirical_bound(dataset) if exact else None
+    # Wider data hardly repeat: their highest likelihood is one that only rote learning reaches.
+    repeats = exact and dataset.n_visible <= MOST_PROBABILITIES
+    best = highest_log_likelihood(dataset.train) if repeats else None
     rows, spec = views.training_chart(
         views.likelihood_rows(shown, part), algorithms, against, "Log-likelihood (nats per example)", best
     )
@@ -437,18 +441,6 @@ def charts(race: Race[Lesson]) -> None:
         st.vega_lite_chart(
             rows, spec, key="inner", width="stretch", alt=f"{labels[statistic]} against updates"
         )
-
-
-def empirical_bound(dataset: Dataset) -> float | None:
-    """Return the mean log-likelihood that no model can pass: that of the data's own frequencies.
-
-    None where nearly every example is unique: the bound would be one that only rote learning reaches.
-    """
-    counts = np.unique(dataset.train, axis=0, return_counts=True)[1]
-    if dataset.n_visible > 20:
-        return None
-    shares = counts / counts.sum()
-    return float((shares * np.log(shares)).sum())
 
 
 def results(race: Race[Lesson]) -> None:

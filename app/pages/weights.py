@@ -9,9 +9,9 @@ from app import weight_charts
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
-from app.state import data, pretrained, race_of, session_race, trained_models, uploaded
+from app.state import data, pretrained, race_of, session_race, trained_models
 from app.weight_charts import QUANTITIES, population_titles
-from app.widgets import Speed, adders, edits, stories, transport
+from app.widgets import Speed, adders, edits, own_model, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import list_models
@@ -102,7 +102,7 @@ def main() -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         name = choose_model()
         with st.popover("Settings", icon=":material/tune:"):
-            own_name, model = own_model(name)
+            own_name, model = own_model(name, "weights_own", "Weigh with a model file of your own")
             setting, reason = choose_setting(model)
         stories("weights", STORIES, tell)
     race, token, fresh = session_race("weights", setting, st.session_state.get("weights_pace", 10))
@@ -175,25 +175,6 @@ def choose_model() -> str:
         width=180,
         help="The RBM that weighs the samples: a small one has an exact log Z, a large one shows the limits.",
     )
-
-
-def own_model(name: str) -> tuple[str, Model]:
-    """Return the model of an uploaded file with its name, without one the model ``name``."""
-    chosen = trained_models().get(name) or pretrained(name)
-    upload = st.file_uploader(
-        "Weigh with a model file of your own",
-        type=["safetensors", "npz"],
-        key="weights_own",
-        help="Arrays W (visible, hidden), b and c. It takes the place of the chosen model until you remove "
-        "it.",
-    )
-    if upload is None:
-        return name, chosen
-    try:
-        return upload.name, uploaded(upload.name, upload.getvalue())
-    except BadInput as error:
-        st.error(str(error), icon=":material/error:")
-        return name, chosen
 
 
 def choose_setting(model: Model) -> tuple[Weighing, str]:

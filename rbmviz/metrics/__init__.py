@@ -14,6 +14,7 @@ from rbmviz.metrics.chains import Diagnostics, chain_diagnostics
 from rbmviz.metrics.coverage import Coverage
 from rbmviz.metrics.exact import (
     exact_gradient,
+    highest_log_likelihood,
     log_likelihood,
     log_z,
     model_statistics,
@@ -45,6 +46,7 @@ __all__ = [
     "check_chain",
     "eigenvalues",
     "exact_gradient",
+    "highest_log_likelihood",
     "isl",
     "landscape",
     "less_self",

@@ -96,6 +96,13 @@ def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
     return float(-rbm.free_energy(v).mean()) - log_z(rbm)
 
 
+def highest_log_likelihood(v: np.ndarray) -> float:
+    """Return the mean log-likelihood of rows v that no model can pass, in nats: minus their entropy."""
+    counts = np.unique(v, axis=0, return_counts=True)[1]
+    shares = counts / counts.sum()
+    return float((shares * np.log(shares)).sum())
+
+
 def probabilities(rbm: RBM) -> np.ndarray:
     """Return p(v) of all 2^n_visible states, float64; the first unit is the slowest bit. n_visible <= 20."""
     if rbm.n_visible > MOST_PROBABILITIES:
