@@ -4,6 +4,7 @@ import io
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Frames, Lesson, Race, SamplingRun, Setting, replay
+from rbmviz.session.training import Likelihood
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
 
@@ -418,3 +420,12 @@ def test_training_curves_and_their_files(lesson):
     assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points
+
+
+def test_the_band_of_a_single_estimate_is_two_standard_errors():
+    point = Likelihood(7, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
+    [row] = views.likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
+    assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
+    several = point._replace(train=np.array([-3.0, -1.0]), std_error=np.array([0.25, 0.25]))
+    [row] = views.likelihood_rows([("a", SimpleNamespace(likelihoods=(several,)))], "train")
+    assert (row["low"], row["value"], row["high"]) == (-3.0, -2.0, -1.0)  # the range of the replicates
