@@ -22,7 +22,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     # A learning rate of 10 throws the likelihood away; the run goes on, it is not begun anew.
     n = page.counts()[0]
     page.set_knob(0, "learning_rate", 1.0, commit=False)
-    page.until("Number(panels[0].querySelector('dd[data-number=likelihood]').textContent) < -20")
+    page.until("Number(panels[0].querySelector('dd[data-number=likelihood]').textContent) < -11.5")
     assert page.counts()[0] > n
     page.set_knob(0, "learning_rate", 1.0)
     page.page.wait_for_url("**learning_rate%3D10.0**")
