@@ -7,7 +7,7 @@ checks and documentation are all made from it.
 import dataclasses
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any, Literal
 
@@ -134,3 +134,27 @@ def check_names(cls: Any, given: Mapping[str, Any]) -> None:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
             raise BadInput(f"{cls.name} has no knob '{name}': {hint}")
+
+
+def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
+    """Write knobs as text: ``eps=0.03,alpha=1.0``; ``only`` these names, None: all."""
+    values = values_of(algorithm)
+    return ",".join(
+        f"{name}={knob.text(values[name])}"
+        for name, knob in knobs_of(algorithm).items()
+        if only is None or name in only
+    )
+
+
+def read_knobs(cls: Any, text: str) -> dict[str, Any]:
+    """Read what write_knobs writes; some may be left out.
+
+    Raises
+    ------
+    BadInput
+        Where a knob is unknown or out of range.
+    """
+    given = dict(pair.partition("=")[::2] for pair in text.split(",") if pair)
+    check_names(cls, given)
+    known = knobs_of(cls)
+    return {name: known[name].parse(value, cls.name) for name, value in given.items()}

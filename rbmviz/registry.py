@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import unknown
-from rbmviz.knobs import check_all, check_names, knob
+from rbmviz.knobs import check_all, check_names, knob, read_knobs
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,6 +55,17 @@ class Table:
         cls = self[name]
         check_names(cls, knobs)
         return cls(**knobs)
+
+    def read(self, text: str) -> Any:
+        """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
+
+        Raises
+        ------
+        BadInput
+            Where the algorithm or a knob is unknown, or a value is out of range.
+        """
+        name, _, knobs = text.partition(":")
+        return self[name](**read_knobs(self[name], knobs))
 
 
 samplers = Table("sampler", "rbmviz.samplers")

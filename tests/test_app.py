@@ -12,7 +12,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from app import views
-from app.links import read_panel, read_panels, write_panel
+from app.links import read_panels, write_panel
 from app.live import Viewer, Wish
 from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
@@ -55,8 +55,8 @@ def race(model):
 @pytest.mark.parametrize("name", list_samplers())
 def test_a_link_brings_every_sampler_back(name):
     sampler = make_sampler(name)
-    assert read_panel(samplers, write_panel(sampler)) == sampler
-    assert read_panel(samplers, name) == sampler
+    assert samplers.read(write_panel(sampler)) == sampler
+    assert samplers.read(name) == sampler
 
 
 def test_links_with_mistakes_say_so():
@@ -67,7 +67,7 @@ def test_links_with_mistakes_say_so():
     assert len(refused) == 4
     assert "did you mean 'gibbs'" in refused[0]
     with pytest.raises(BadInput, match="1 to 100"):
-        read_panel(samplers, "gibbs:k=0")
+        samplers.read("gibbs:k=0")
 
 
 # Views

@@ -291,7 +291,42 @@ def test_quality_is_what_the_metrics_say():
     assert coverage.switches > 5
 
 
+def test_quality_takes_the_chains_apart():
+    """ESS over the chains, switches within each; samples 245 to 249 are of an unfinished round."""
+    n, size, data, model = 250, 7, load_dataset("bas"), load_model("bas_pcd")
+    (row,) = quality(["bas_pcd"], [f"gibbs:k=2,n_chains={size}"], seeds=1, n=n)
+    assert (row["sampler"], row["knobs"]["n_chains"]) == (f"gibbs:k=2,n_chains={size}", size)
+    starts = data.validation[rng.generator(0, "bench start").integers(len(data.validation), size=size)]
+    v = sample(model, make_sampler("gibbs", k=2, n_chains=size), n, 0, starts).v
+    second = row["samples_per_second"]["mean"] / n
+    energy = model.rbm.free_energy(v[:245]).reshape(35, size).T
+    ess = row["ess_per_second"]["mean"] / second
+    assert ess == pytest.approx(chain_diagnostics(energy).ess)
+    assert ess != pytest.approx(chain_diagnostics(model.rbm.free_energy(v)).ess)
+    switches = []
+    for c in range(size):
+        coverage = Coverage(data)
+        coverage.update(v[c::size])
+        switches.append(coverage.switches)
+    assert row["switches_per_second"]["mean"] / second == pytest.approx(sum(switches))
+
+
+def test_samplers_of_a_row_begin_alike():
+    """Chain 0 of each at the same example, however many others there are: same seed, same samples."""
+    rows = list(quality(["bas_pcd"], ["gibbs", "rates_fpcd:eps=0", "gibbs:n_chains=3"], seeds=1, n=120))
+    assert rows[0]["isl"]["mean"] == rows[1]["isl"]["mean"] != rows[2]["isl"]["mean"]
+    assert [row["sampler"] for row in rows] == ["gibbs", "rates_fpcd:eps=0.0", "gibbs:n_chains=3"]
+    seconds = 120 / max(row["samples_per_second"]["mean"] for row in rows)
+    gained = [row["nats_per_second"]["mean"] * seconds for row in rows[:2]]
+    at_first = [row["isl_equal_time"]["mean"] - gain for row, gain in zip(rows, gained, strict=False)]
+    assert at_first[0] == pytest.approx(at_first[1])  # the gain is that of equal time
+
+
 def test_quality_refuses():
+    with pytest.raises(BadInput, match="n = 30 at least 40 for 5 chains"):
+        list(quality(["bas_pcd"], ["gibbs", "gibbs:n_chains=5"], n=30))
+    with pytest.raises(BadInput, match="did you mean 'eps'"):
+        list(quality(["bas_pcd"], ["rates_fpcd:epps=1"]))
     with pytest.raises(BadInput, match="seeds = 0"):
         list(quality(["bas_pcd"], ["gibbs"], seeds=0))
 
@@ -320,6 +355,9 @@ def test_the_command_gives_rows(capsys, monkeypatch):
     found = run(capsys, "quality", "--models", "bas_pcd", "--samplers", "gibbs", "--seeds", 1, "-n", 40)
     assert [(row["sampler"], row["n"], row["seeds"]) for row in found["rows"]] == [("gibbs", 40, 1)]
     assert found["rows"][0]["isl"]["std_error"] is None
+    knobs = "rates_fpcd:eps=0.1,k=2, gibbs,gibbs:k=3"
+    found = run(capsys, "quality", "--models", "bas_pcd", "--samplers", knobs, "--seeds", 1, "-n", 40)
+    assert [row["sampler"] for row in found["rows"]] == ["rates_fpcd:eps=0.1,k=2", "gibbs", "gibbs:k=3"]
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,8 @@ def test_init_from_data_begins_each_chain_at_an_example_of_its_own(capsys, tmp_p
         np.testing.assert_array_equal(got["v"], want)
 
 
-def test_interrupted_samples_are_kept(model_file, tmp_path):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_samples_are_kept(stop, model_file, tmp_path):
     out = tmp_path / "s.npz"
     words = [
         "sample",
@@ -196,7 +197,7 @@ def test_interrupted_samples_are_kept(model_file, tmp_path):
     while not any(part.stat().st_size > 100_000 for part in tmp_path.glob(".s.npz.*/v")):
         assert time.monotonic() < end
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(stop)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "made so far are kept" in stderr
@@ -207,6 +208,62 @@ def test_interrupted_samples_are_kept(model_file, tmp_path):
         want = sample(load_model(model_file), make_sampler("gibbs"), 1000).v
         np.testing.assert_array_equal(got["v"][:1000], want)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "s.npz"]
+
+
+@pytest.mark.parametrize("whole_chunks", [0, 3])
+def test_a_chunk_half_written_is_not_kept(whole_chunks, capsys, model_file, model, tmp_path, monkeypatch):
+    """The interrupt comes when its samples are in the files and not yet counted."""
+
+    class Interrupting(dict):
+        def __getitem__(self, name):
+            raise KeyboardInterrupt
+
+    sizes, gibbs = [], registry.samplers["gibbs"]
+
+    def step(self, state, n, real=gibbs.step):
+        made = real(self, state, n)
+        sizes.append(n)
+        return made if len(sizes) <= whole_chunks else dataclasses.replace(made, info=Interrupting())
+
+    monkeypatch.setattr(gibbs, "step", step)
+    out = tmp_path / "s.npz"
+    words = ["sample", "--model", model_file, "--sampler", "gibbs", "-n", 10**6, "--out", out, "--json"]
+    assert main([str(word) for word in words]) == 130
+    told = capsys.readouterr()
+    monkeypatch.undo()
+    if not whole_chunks:
+        assert "kept" not in told.err
+        assert [path.name for path in tmp_path.iterdir()] == ["m.safetensors"]
+        return
+    kept = sum(sizes[:-1])
+    assert json.loads(told.out)["n"] == kept > 0
+    with np.load(out) as got:
+        want = sample(model, make_sampler("gibbs"), kept)
+        np.testing.assert_array_equal(got["v"], want.v)
+        np.testing.assert_array_equal(got["p"], want.p)
+        assert got.zip.getinfo("v.npy").file_size == 128 + kept * 5  # after the header nothing but them
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("means", [True, False])
+def test_a_million_samples_need_no_more_memory_than_a_few(means, tmp_path):
+    """The peak of a process of its own; held in memory, the larger file would add 157 or 470 MB."""
+    rbm = rbmviz.RBM(np.zeros((784, 4)), np.zeros(784), np.zeros(4))
+    save_model(rbmviz.Model(rbm), tmp_path / "m.safetensors")
+    code = (
+        "import resource, sys; from rbmviz.cli import main; status = main(sys.argv[1:]);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(status)"
+    )
+    peaks = []
+    for n in (10_000, 130_000 if means else 210_000):
+        words = ["sample", "--model", tmp_path / "m.safetensors", "--sampler", "gibbs", "-n", n, "--out"]
+        words += [tmp_path / "s.npz", *([] if means else ["--no-means"])]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True
+        )
+        kilo = 1 if sys.platform == "linux" else 1024  # macOS tells bytes
+        peaks.append(int(done.stderr.split()[-1]) / kilo / 1000)
+    assert peaks[1] - peaks[0] < 60
 
 
 def test_score(capsys, tmp_path):
@@ -436,6 +493,31 @@ def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
     assert "+-" in captured.out
     assert "at least 2 chains" in refused(capsys, "log-z", *words, "--chains", 1)
     assert "at least 2 temperatures" in refused(capsys, "log-z", *words, "--temperatures", 1)
+
+
+def test_sigterm_is_what_ctrl_c_is(tmp_path):
+    """A training that a batch system stops leaves its model and a checkpoint, and says so by its status."""
+    out = tmp_path / "m.safetensors"
+    words = ["train", "--dataset", "bas", "--trainer", "cd", "--n-hidden", 5, "--iterations", 10**7]
+    words += ["--every", 10, "--checkpoint-every", 10, "--out", out, "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rbmviz", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not (tmp_path / "m.checkpoint").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    process.terminate()
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "--resume goes on from there" in stderr
+    result = json.loads(stdout)
+    assert load_model(out).meta["updates"] == result["updates"] > 0
+    left = rbmviz.load_checkpoint((tmp_path / "m.checkpoint").read_bytes(), rbmviz.load_dataset("bas").train)
+    assert left.state.update == result["updates"]
 
 
 def test_an_interrupted_ais_keeps_the_chains_that_are_done(capsys, monkeypatch):

@@ -1,5 +1,6 @@
 """ISL, coverage and exact values against sums written out."""
 
+import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from rbmviz.metrics import (
     probabilities,
     reference,
 )
+from rbmviz.metrics.isl import COUNTS
 
 
 def bits(seed: int, n: int, width: int = 70) -> np.ndarray:
@@ -80,6 +82,20 @@ def test_long_runs_get_wider_counters(monkeypatch):
     assert metric._histograms.dtype == np.uint32
     assert metric.update(samples[60:]).value(0.9) == want
     assert metric._histograms.dtype == np.int64
+
+
+@pytest.mark.parametrize("kernel", ["binary", "mean"])
+def test_what_is_kept_does_not_grow_with_the_samples(kernel):
+    """All that the metric holds, as it would be written; the curve adds a point for each count passed."""
+    test, validation = bits(2, 9), bits(3, 7)
+    metric, curve = (ISL(test, validation, kernel=kernel, counts=counts) for counts in ((), None))
+    sizes = []
+    for part in np.array_split(bits(1, 6000), 3):
+        metric.update(part)
+        curve.update(part)
+        sizes.append(len(pickle.dumps(metric)))
+    assert max(sizes) - min(sizes) < 10  # digits of n
+    assert len(curve.curve()) == (COUNTS <= 6000).sum() < len(COUNTS) < 126
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])

@@ -11,7 +11,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from app import weight_charts
-from app.links import read_panel, write_panel
+from app.links import write_panel
 from app.live import Viewer, Wish
 from app.live_grid import WEIGHED
 from rbmviz import BadInput, make_trainer
@@ -98,7 +98,7 @@ def test_links_hold_only_what_weights_depend_on():
     trainer = make_trainer("pop_cd", k=3, proposal="mixture", mixture=7, n_chains=40)
     text = write_panel(trainer, WEIGHED)
     assert text == "pop_cd:proposal=mixture,mixture=7,k=3,n_chains=40"
-    assert read_panel(trainers, text) == trainer
+    assert trainers.read(text) == trainer
 
 
 def test_charts_show_the_summaries(race):
@@ -307,4 +307,4 @@ def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
 
 def test_bad_files_are_refused():
     with pytest.raises(BadInput, match="pop_cd"):
-        read_panel(trainers, "pop_cd:heat=3")
+        trainers.read("pop_cd:heat=3")

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from app import coupling_charts as charts
-from app.links import read_knobs, write_knobs
 from app.live import live_path
 from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
 from app.state import data, drawn_rbm, pretrained, race_of, session_race, trained_models
@@ -16,6 +15,7 @@ from app.widgets import Speed, stories, transport
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS, STATISTICS
 from rbmviz.datasets import Dataset
+from rbmviz.knobs import read_knobs, write_knobs
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM, Model
 from rbmviz.session import Coupling, CouplingPlan, CouplingRun, CouplingSnapshot, Race

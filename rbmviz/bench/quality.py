@@ -11,15 +11,18 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
-from rbmviz.metrics.chains import LEAST_DRAWS
+from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
 from rbmviz.metrics.isl import COUNTS
 from rbmviz.models import load_model
 from rbmviz.rbm import Model
-from rbmviz.samplers import Sampler, make_sampler, sample
+from rbmviz.registry import samplers as registered
+from rbmviz.samplers import Sampler, sample
 
-CHUNK = 100
-"""Samples of a turn: samplers take turns, so that a busy machine is equally busy for all."""
+CHUNK, ROUNDS = 100, 10
+"""Samples of a turn, and at least so many of each chain: samplers take turns, so that a busy machine is
+equally busy for all."""
 
 EXAMPLES = 5000
 """Training examples that tell a sample's class."""
@@ -35,8 +38,8 @@ MEASURES = (
 
 
 @dataclass(eq=False)
-class _Chain:
-    """One chain while it runs; seconds are those of sampling alone."""
+class _Run:
+    """A sampler's chains while they run; seconds are those of sampling alone."""
 
     sampler: Sampler
     state: Any
@@ -53,16 +56,16 @@ class _Chain:
         self.coverage.update(v)
         self.energies.append(model.rbm.free_energy(v))
 
-    def measures(self, share: float, labelled: bool) -> dict[str, float]:
-        """Return MEASURES; share: of the time of this chain, that of the fastest."""
+    def measures(self, fastest: float, labelled: bool) -> dict[str, float]:
+        """Return MEASURES; fastest: the seconds of the fastest sampler."""
         curve, n = self.metric.curve(), self.metric.n
-        same_time = max((point for point in curve if point.n <= max(1, share * n)), key=lambda point: point.n)
-        isl = self.metric.value().isl
-        ess = chain_diagnostics(np.concatenate(self.energies)).ess
+        in_time = max(1, n * fastest / self.seconds)
+        same_time = max((point for point in curve if point.n <= in_time), key=lambda point: point.n)
+        ess = chain_diagnostics(chains_apart(np.concatenate(self.energies), self.sampler.n_chains)).ess
         return {
-            "isl": isl,
+            "isl": self.metric.value().isl,
             "isl_equal_time": same_time.isl,
-            "nats_per_second": (isl - curve[0].isl) / self.seconds,
+            "nats_per_second": (same_time.isl - curve[0].isl) / fastest,
             "ess_per_second": ess / self.seconds,
             "switches_per_second": self.coverage.switches / self.seconds if labelled else math.nan,
             "samples_per_second": n / self.seconds,
@@ -70,20 +73,34 @@ class _Chain:
 
 
 def _run(
-    model: Model, samplers: Sequence[Sampler], dataset: Dataset, coverages: list[Coverage], n: int, seed: int
+    model: Model, samplers: Sequence[Sampler], dataset: Dataset, n: int, seed: int
 ) -> list[dict[str, float]]:
-    """Run one chain of every sampler from the same held-out example, in turns; return their measures."""
+    """Run the samplers in turns, chain c of each from the same held-out example; return their measures."""
     held_out, counts = dataset.validation, [*COUNTS[COUNTS < n].tolist(), n]
-    v0 = held_out[rng.generator(seed, "bench start").integers(len(held_out))]
-    chains = [
-        _Chain(sampler, sampler.init(model, seed, v0), ISL(dataset.test, held_out, counts=counts), coverage)
-        for sampler, coverage in zip(samplers, coverages, strict=True)
+    most = max(sampler.n_chains for sampler in samplers)
+    starts = held_out[rng.generator(seed, "bench start").integers(len(held_out), size=most)]
+    runs = [
+        _Run(
+            sampler,
+            sampler.init(model, seed, starts[: sampler.n_chains]),
+            ISL(dataset.test, held_out, counts=counts),
+            Coverage(dataset, EXAMPLES, sampler.n_chains),
+        )
+        for sampler in samplers
     ]
-    for at in range(0, n, CHUNK):
-        for chain in chains:
-            chain.advance(min(CHUNK, n - at), model)
-    fastest = min(chain.seconds for chain in chains)
-    return [chain.measures(fastest / chain.seconds, bool(dataset.classes)) for chain in chains]
+    turn = max(CHUNK, ROUNDS * most)
+    for at in range(0, n, turn):
+        for run in runs:
+            run.advance(min(turn, n - at), model)
+    fastest = min(run.seconds for run in runs)
+    return [run.measures(fastest, bool(dataset.classes)) for run in runs]
+
+
+def _told(sampler: Sampler) -> str:
+    """Write a sampler with the knobs that are not at their defaults: ``rates_fpcd:eps=0.1``."""
+    given = values_of(sampler)
+    turned = [name for name, knob in knobs_of(sampler).items() if given[name] != knob.default]
+    return f"{sampler.name}:{write_knobs(sampler, turned)}".removesuffix(":")
 
 
 def _summary(values: Sequence[float]) -> dict[str, float | None]:
@@ -104,28 +121,30 @@ def quality(
 ) -> Iterator[dict[str, Any]]:
     """Measure sampler after sampler on model after model; each row a mean over seeds.
 
-    For each model and seed all samplers start at the same held-out example and take turns of 100 samples;
-    only sampling is timed (one thread), scoring is not.
+    For each model and seed all samplers start at the same held-out examples and take turns of 100 samples;
+    only sampling is timed, scoring is not. One chain works on one thread; several chains of a sampler
+    use all cores, and their ESS and class switches are counted within each and added up.
 
     Parameters
     ----------
     models, samplers
-        Pretrained names or files; sampler names or samplers.
+        Pretrained names or files; samplers, or their texts: ``gibbs``, ``rates_fpcd:eps=0.1,n_chains=10``.
     seeds : int
-        Chains of each, seeds 0, 1, ...
+        Runs of each, seeds 0, 1, ...
     n : int
-        Samples of each chain, at least 8.
+        Samples of each run, at least 8 a chain.
     dataset : str, optional
         Data to score against, with a validation part; default: what the model names.
 
     Yields
     ------
     dict
-        model, sampler, dataset, n, seeds, and for each of MEASURES a mean and a standard error (None where
-        unknown): ``isl`` after n samples (binary kernel, nats a test example); ``isl_equal_time`` after as
-        much sampling time as the fastest sampler took for its n (the next lower point of the curve);
-        ``nats_per_second`` the ISL gained from the first to the n-th sample, over the time, which flatters a
-        fast sampler that soon gains nothing more: compare ``isl_equal_time``;
+        model, sampler (with the knobs that are not at their defaults), knobs (all of them), dataset, n,
+        seeds, and for each of MEASURES a mean and a standard error (None where unknown): ``isl`` after n
+        samples (binary kernel, nats a test example); ``isl_equal_time`` after as much sampling time as the
+        fastest sampler took for its n (the next lower point of the curve);
+        ``nats_per_second`` the ISL gained since the first sample in that time, over it: the same seconds for
+        all, for the gain slows down;
         ``ess_per_second`` effective samples as the free energy sees them: a chain that stays in one mode can
         look well, and a driven chain has no law of its own that they would be samples of;
         ``switches_per_second`` changes of the class of the nearest training example (of at most 5,000).
@@ -135,9 +154,11 @@ def quality(
     BadInput
         Where a name or number does not fit.
     """
-    if seeds < 1 or n < LEAST_DRAWS:
-        raise BadInput(f"bench: seeds = {seeds} must be at least 1 and n = {n} at least {LEAST_DRAWS}.")
-    chosen = [make_sampler(one) if isinstance(one, str) else one for one in samplers]
+    chosen = [registered.read(one) if isinstance(one, str) else one for one in samplers]
+    most = max(sampler.n_chains for sampler in chosen)
+    if seeds < 1 or n < LEAST_DRAWS * most:
+        least = f"{LEAST_DRAWS * most:,}" + (f" for {most:,} chains" if most > 1 else "")
+        raise BadInput(f"bench: seeds = {seeds} must be at least 1 and n = {n} at least {least}.")
     for name in models:
         model = load_model(name)
         of_data = dataset or model.meta.get("scored_on") or model.meta.get("dataset")
@@ -151,14 +172,12 @@ def quality(
             )
         for sampler in chosen:
             sample(model, sampler, 2)  # compiles, and refuses a model without rates
-        found = []
-        for seed in range(seeds):
-            coverages = [Coverage(data, EXAMPLES) for _ in chosen]
-            found.append(_run(model, chosen, data, coverages, n, seed))
+        found = [_run(model, chosen, data, n, seed) for seed in range(seeds)]
         for i, sampler in enumerate(chosen):
             yield {
                 "model": str(name),
-                "sampler": sampler.name,
+                "sampler": _told(sampler),
+                "knobs": values_of(sampler),
                 "dataset": data.name,
                 "n": n,
                 "seeds": seeds,

@@ -1,15 +1,18 @@
 """The command line: one file a command, each with ``add`` (its arguments) and ``run`` (what it does).
 
 ``run`` returns a dictionary of JSON values, the command's result, and ``text`` writes it for people.
-Exit status: 0 done, 2 bad input (one sentence on standard error), 130 interrupted (what was done is
-kept), 1 an error of ours.
+Exit status: 0 done, 2 bad input (one sentence on standard error), 130 interrupted by Ctrl-C or SIGTERM
+(what was done is kept), 1 an error of ours.
 """
 
 import argparse
 import json
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from rbmviz.errors import BadInput
@@ -89,6 +92,19 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)  # noqa: T201
 
 
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let SIGTERM, which batch systems and ``kill`` send, be what Ctrl-C is: what was done is kept."""
+    if threading.current_thread() is not threading.main_thread():  # the only one that signals reach
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     try:
@@ -96,7 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if rest and not args.takes_knobs:
             raise BadInput(f"rbmviz {args.command}: unknown argument '{rest[0]}' (see --help).")
         args.rest = rest
-        result = args.run(args)
+        with _stoppable():
+            result = args.run(args)
         print(json.dumps(result) if args.json else args.text(result))  # noqa: T201
         sys.stdout.flush()
         return 130 if result.get("interrupted") else 0

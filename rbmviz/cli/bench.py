@@ -1,6 +1,7 @@
 """``rbmviz bench``: speed beside the peers, and what samplers are worth a second."""
 
 import argparse
+import re
 import sys
 from typing import Any
 
@@ -34,10 +35,12 @@ def add(commands: Any) -> None:
         "--models", help=f"quality: names or files, with commas; default {QUALITY['models']}"
     )
     command.add_argument(
-        "--samplers", help=f"quality: of {', '.join(list_samplers())}; default {QUALITY['samplers']}"
+        "--samplers",
+        help=f"quality: of {', '.join(list_samplers())}, knobs behind a colon: "
+        f"gibbs,rates_fpcd:eps=0.1,k=2; default {QUALITY['samplers']}",
     )
-    command.add_argument("--seeds", type=int, help=f"quality: chains of each (default {SEEDS})")
-    command.add_argument("-n", type=int, help=f"quality: samples of each chain (default {SAMPLES})")
+    command.add_argument("--seeds", type=int, help=f"quality: runs of each (default {SEEDS})")
+    command.add_argument("-n", type=int, help=f"quality: samples of each run (default {SAMPLES})")
     command.add_argument("--dataset", help="quality: score against it; default: what the model names")
 
 
@@ -72,10 +75,9 @@ def _speed(args: argparse.Namespace) -> tuple[Any, int]:
 def _quality(args: argparse.Namespace) -> tuple[Any, int]:
     from rbmviz.bench.quality import quality
 
-    models, samplers = (
-        [name.strip() for name in (getattr(args, flag) or QUALITY[flag]).split(",")]
-        for flag in ("models", "samplers")
-    )
+    models = [name.strip() for name in (args.models or QUALITY["models"]).split(",")]
+    # A comma before 'k=2' goes on with the knobs of one sampler, all others begin the next.
+    samplers = [text.strip() for text in re.split(r",(?![^,:]*=)", args.samplers or QUALITY["samplers"])]
     seeds, n = (SEEDS if args.seeds is None else args.seeds), (SAMPLES if args.n is None else args.n)
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
 
@@ -156,11 +158,17 @@ def _quality_lines(result: dict[str, Any]) -> list[str]:
         "switches_per_second": "switches/s",
         "samples_per_second": "samples/s",
     }
-    lines = [f"{'model':<14} {'sampler':<20}" + "".join(f"{name:>19}" for name in columns.values())]
+    wide = max([len(row["sampler"]) for row in result["rows"]] + [19]) + 1
+    lines = [f"{'model':<14} {'sampler':<{wide}}" + "".join(f"{name:>19}" for name in columns.values())]
     for row in result["rows"]:
         cells = [_with_error(**row[key]) for key in columns]
-        lines.append(f"{row['model']:<14} {row['sampler']:<20}" + "".join(f"{cell:>19}" for cell in cells))
+        lines.append(
+            f"{row['model']:<14} {row['sampler']:<{wide}}" + "".join(f"{cell:>19}" for cell in cells)
+        )
     if result["rows"]:
         one = result["rows"][0]
-        lines.append(f"after {one['n']:,} samples, {one['seeds']} seeds, mean and standard error; one thread")
+        lines.append(
+            f"after {one['n']:,} samples, {one['seeds']} seeds, mean and standard error; one thread, "
+            "several chains of a sampler on all cores"
+        )
     return lines

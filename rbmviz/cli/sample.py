@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -25,6 +26,10 @@ from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Setting
 
 CHUNK_SECONDS = 0.2
+"""A chunk takes about this long: the delay of an interrupt."""
+
+CHUNK_BYTES = 2**24
+"""Most bytes of a chunk, which is all that is ever held of the samples, however many are asked for."""
 
 
 def add(commands: Any) -> None:
@@ -60,7 +65,10 @@ def _start(model: Model, init: str, seed: int, n_chains: int) -> np.ndarray | No
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Sample, chunk by chunk, into files beside the target; put them together at the end."""
+    """Sample, chunk by chunk, into files beside the target; put them together at the end.
+
+    Interrupted, it puts together what is there: the samples of the chunks that were written whole.
+    """
     if args.n < 1 or args.thin < 1:
         raise BadInput(f"sample: -n {args.n} --thin {args.thin}: both must be at least 1.")
     if args.seed < 0:
@@ -86,6 +94,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     last_round, last = divmod(args.n - 1, size)
     total = (last_round * thin + thin - 1) * size + last + 1
     made, done, sweeps, chunk, interrupted = 0, 0, 0, 1, False
+    most = max(CHUNK_BYTES // (5 * width), 1)  # a byte for v, four for p
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         v_file, p_file = Path(folder) / "v", Path(folder) / "p"
@@ -94,24 +103,24 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             p_file.open("wb") as p_out,
             tqdm(total=args.n, unit="sample", file=sys.stderr, disable=None) as bar,
         ):
-            while made < total and not interrupted:
-                try:
+            try:
+                while made < total:
                     tick = time.perf_counter()
                     n = min(chunk, total - made)
                     samples = sampler.step(state, n)
                     spent = time.perf_counter() - tick
-                    chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * chunk)
-                except KeyboardInterrupt:
-                    interrupted = True
-                    break
-                kept = np.arange(made, made + n) // size % thin == thin - 1
-                v_out.write(samples.v[kept].tobytes())
-                if not args.no_means:
-                    p_out.write(samples.p[kept].tobytes())
-                sweeps += int(samples.info["sweeps"].sum())
-                made += n
-                done += int(kept.sum())
-                bar.update(int(kept.sum()))
+                    chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * chunk, most)
+                    kept = np.arange(made, made + n) // size % thin == thin - 1
+                    v_out.write(samples.v[kept].data)
+                    if not args.no_means:
+                        p_out.write(samples.p[kept].data)
+                    sweeps += int(samples.info["sweeps"].sum())
+                    made, done = made + n, done + int(kept.sum())
+                    bar.update(done - bar.n)
+            except KeyboardInterrupt:
+                if not done:
+                    raise
+                interrupted = True
         seconds = time.perf_counter() - begin
         result: dict[str, Any] = {
             "n": done,
@@ -136,12 +145,16 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             "sweeps": sweeps,
         }
         whole = Path(folder) / "whole.npz"
-        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            _put(archive, "v", v_file, np.dtype(np.uint8), (done, width))
-            if not args.no_means:
-                _put(archive, "p", p_file, np.dtype(np.float32), (done, width))
-            with archive.open("meta.npy", "w") as out:
-                np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
+        try:
+            with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                _put(archive, "v", v_file, np.dtype(np.uint8), (done, width))
+                if not args.no_means:
+                    _put(archive, "p", p_file, np.dtype(np.float32), (done, width))
+                with archive.open("meta.npy", "w") as out:
+                    np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
+        except KeyboardInterrupt:
+            say(f"Interrupted while '{target}' was put together: it is not written.")
+            raise
         whole.replace(target)
     return result
 
@@ -149,9 +162,19 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 def _put(archive: zipfile.ZipFile, name: str, raw: Path, dtype: np.dtype, shape: tuple[int, int]) -> None:
     """Add an array whose bytes lie in a file, without ever holding it in memory."""
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    with archive.open(f"{name}.npy", "w", force_zip64=True) as out, raw.open("rb") as content:
+    size = shape[0] * shape[1] * dtype.itemsize
+    os.truncate(raw, size)  # an interrupt may have left a chunk half written
+    with (
+        archive.open(f"{name}.npy", "w", force_zip64=True) as out,
+        raw.open("rb") as content,
+        tqdm(
+            total=size, desc=f"packing {name}", unit="B", unit_scale=True, file=sys.stderr, disable=None
+        ) as bar,
+    ):
         np.lib.format.write_array_header_1_0(out, header)  # type: ignore[arg-type]
-        shutil.copyfileobj(content, out, 1 << 20)
+        while block := content.read(1 << 20):
+            out.write(block)
+            bar.update(len(block))
 
 
 def text(result: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from rbmviz.cli import add_command, say
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, chain_diagnostics, reference
-from rbmviz.metrics.chains import LEAST_DRAWS
+from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
 from rbmviz.models import load_model
 
 
@@ -56,8 +56,7 @@ def _worth(args: argparse.Namespace, arrays: dict[str, np.ndarray], meta: dict[s
     n_chains = meta.get("knobs", {}).get("n_chains", 1)
     if name is None or v is None:
         return {}
-    draws = len(v) // n_chains
-    if draws < LEAST_DRAWS:
+    if len(v) < LEAST_DRAWS * n_chains:
         if n_chains > 1:
             say(f"No effective sample size: each of {n_chains} chains needs {LEAST_DRAWS} samples.")
         return {}
@@ -73,8 +72,7 @@ def _worth(args: argparse.Namespace, arrays: dict[str, np.ndarray], meta: dict[s
         say(f"No effective sample size of the free energy: {error}")
     found: dict[str, Any] = {"n_chains": n_chains}
     for key, values in functions.items():
-        by_chain = values[: draws * n_chains].reshape(draws, n_chains).T
-        diagnostics = chain_diagnostics(by_chain)
+        diagnostics = chain_diagnostics(chains_apart(values, n_chains))
         found[f"ess_{key}"] = None if np.isnan(diagnostics.ess) else diagnostics.ess
         if n_chains > 1:
             found[f"rhat_{key}"] = diagnostics.rhat if np.isfinite(diagnostics.rhat) else None

@@ -32,6 +32,15 @@ class Diagnostics:
     autocorrelation: np.ndarray
 
 
+def chains_apart(values: np.ndarray, n_chains: int) -> np.ndarray:
+    """Return the values of chains that take turns, one a sample, by chain: (n_chains, draws).
+
+    Value t is of chain t % n_chains; those of an unfinished round at the end are left out.
+    """
+    draws = len(values) // n_chains
+    return values[: draws * n_chains].reshape(draws, n_chains).T
+
+
 @metric("chain_diagnostics")
 def chain_diagnostics(values: np.ndarray) -> Diagnostics:
     """Return ESS, R-hat and autocorrelation of a scalar function of the chains, computed by ArviZ.
