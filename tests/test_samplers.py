@@ -17,6 +17,7 @@ from rbmviz import RBM, BadInput, Model, rng
 from rbmviz.kernels import fast_weights
 from rbmviz.kernels import random as random_kernels
 from rbmviz.knobs import knobs_of
+from rbmviz.models import load_model
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler, sample, stream
 
@@ -153,6 +154,50 @@ def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
         M = fast_weights.rows_of_M(direction).astype(float)
         got = (push * M + pull * direction.rates.rows + (own - 1.0) * direction.theta.rows)[:, :n]
         np.testing.assert_allclose(got, want, atol=0.02)  # its largest entries are above 1
+
+
+@pytest.mark.slow
+def test_a_million_sweeps_do_not_drift():
+    """Pre-activations follow the flips in float32; at the end they are those of v and h, computed afresh.
+
+    Looked at after each of the last 256 sweeps, for they are rebuilt once in so many.
+    """
+    rbm = load_model("mnist_fpcd").rbm
+    sampler = make_sampler("gibbs", k=100)
+    state = sampler.init(Model(rbm), 0)
+    for _ in range(10):
+        sampler.step(state, 1000)
+    W, worst = rbm.W.astype(np.float64), 0.0
+    for _ in range(256):
+        make_sampler("gibbs").step(state, 1)
+        up = state.up.value[: rbm.n_hidden] - (state.v @ W + rbm.c)
+        down = state.down.value[: rbm.n_visible] - (W @ state.h + rbm.b)
+        worst = max(worst, np.abs(up).max(), np.abs(down).max())
+    assert state.clock[0] == 1_000_256
+    assert 0 < worst < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("alpha", "within"), [(1.0, 5e-3), (0.95, 1e-3)])
+@pytest.mark.parametrize("name", ["rates_fpcd", "rates_herding"])
+def test_what_driven_chains_keep_is_what_their_target_says(name, alpha, within):
+    """After 20,000 samples the next ones are drawn from theta + theta_F: v's means are those of its h.
+
+    Where nothing decays, theta_F is the small difference of eps t R and as many samples, in float32.
+    """
+    sampler = make_sampler(name, alpha=alpha)
+    state = sampler.init(load_model("mnist_fpcd"), 0)
+    sampler.step(state, 20_000)
+    for _ in range(200):
+        target = sampler.target(state)
+        made = sampler.step(state, 1)
+        want = target.b + target.W.astype(np.float64) @ state.h
+        if name == "rates_herding":
+            assert np.abs(want[made.v[0] != (want > 0)]).max(initial=0) < within
+        else:
+            near = np.abs(want) < 7  # beyond, p itself is rounded
+            p = made.p[0, near].astype(np.float64)
+            np.testing.assert_allclose(np.log(p / (1 - p)), want[near], atol=within)
 
 
 # Laws
