@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import math
+import zipfile
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,12 +22,15 @@ from rbmviz.session import (
     LandscapeSnapshot,
     Lesson,
     Race,
-    SamplingRun,
     SamplingSnapshot,
     TrainingPlan,
     TrainingSnapshot,
+    write_array,
 )
 from rbmviz.trainers import list_trainers
+
+ROWS = 4096
+"""Samples that are unpacked at once for a download."""
 
 # One colour for one algorithm, everywhere; what a trainer and a sampler share has one colour, too. After
 # Okabe and Ito's palette: told apart by colour-blind eyes, on white and on black.
@@ -252,16 +256,18 @@ def samples_npz(race: Race, names: Sequence[str]) -> bytes:
     Arrays ``v0, v1, ...`` uint8 (m, n_visible), one a panel; ``meta`` is a JSON string: for each panel
     its name, the number of its first sample here, and its record (sampler, seed, start, knob changes).
     """
-    arrays: dict[str, Any] = {}
-    panels = []
-    for i, (panel, name) in enumerate(zip(race.panels, names, strict=True)):
-        first, v = panel.worker.read(SamplingRun.kept)
-        arrays[f"v{i}"] = v
-        log = panel.worker.read(SamplingRun.record).as_json()
-        panels.append({"array": f"v{i}", "name": name, "first": first, **log})
-    arrays["meta"] = json.dumps({"model": dict(race.setting.model.meta), "panels": panels})
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)
+    model, content, panels = race.setting.model, io.BytesIO(), []
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for i, (panel, name) in enumerate(zip(race.panels, names, strict=True)):
+            (first, packed), log = panel.worker.read(lambda run: (run.packed(), run.record()))
+            shape = len(packed), model.rbm.n_visible
+            # Unpacked they would be hundreds of megabytes: a few thousand rows at a time.
+            blocks = (packed[at : at + ROWS] for at in range(0, len(packed), ROWS))
+            rows = (np.unpackbits(block, axis=1, count=shape[1]).tobytes() for block in blocks)
+            write_array(archive, f"v{i}", np.uint8, shape, rows)
+            panels.append({"array": f"v{i}", "name": name, "first": first, **log.as_json()})
+        meta = np.array(json.dumps({"model": dict(model.meta), "panels": panels}))
+        write_array(archive, "meta", meta.dtype, (), [meta.tobytes()])
     return content.getvalue()
 
 

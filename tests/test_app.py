@@ -3,6 +3,7 @@
 import io
 import json
 import time
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -93,6 +94,23 @@ def test_mosaic_has_every_pixel_in_its_place():
             np.testing.assert_array_equal(picture[top : top + 2, left : left + 3].ravel(), rows[cell])
 
 
+def test_a_download_is_never_unpacked_whole():
+    """30,000 samples of 784 units, 23.5 MB as bytes; what is kept of them is 2.9 MB."""
+    race = Race(Setting(Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))))
+    race.add(make_sampler("gibbs"))
+    race.step(30_000)
+    wait(lambda: race.snapshots()[0][1].n == 30_000, "all samples")
+    tracemalloc.start()
+    content = views.samples_npz(race, ["gibbs"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    race.close()
+    race.panels[0].worker.join(60)
+    assert peak < 14e6
+    with np.load(io.BytesIO(content)) as archive:
+        assert archive["v0"].shape == (30_000, 784)
+
+
 def test_exports(race, model):
     shown = [snapshot for _, snapshot in race.snapshots()]
     names = views.titles([snapshot.algorithm for snapshot in shown])
@@ -105,6 +123,7 @@ def test_exports(race, model):
             np.testing.assert_array_equal(archive[f"v{i}"], again)
             assert entry["name"] == names[i]
             assert entry["changes"][0]["n"] == 0
+        assert len(archive.files) == 3
     lines = views.curves_csv(named).decode().splitlines()
     assert lines[0] == "sampler,n,seconds,isl,std_error,beta"
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)

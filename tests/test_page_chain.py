@@ -1,5 +1,6 @@
 """The Little-chain page without a browser: walks, the matrix, what is refused, what is sent and saved."""
 
+import io
 import json
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from app.live import Viewer, Wish
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.metrics import eigenvalues, landscape, less_self
 from rbmviz.models import pattern_model
-from rbmviz.session import Race, Terrain
+from rbmviz.session import LandscapeRun, Race, Terrain
 
 PAGE = str(Path(__file__).parents[1] / "app" / "pages" / "chain.py")
 
@@ -166,6 +167,11 @@ def test_walk_charts_and_files(race):
     assert lines[1].startswith("000000,")
     assert len(lines) == 1 + 64
     assert sum(int(line.split(",")[2]) for line in lines[1:]) == 300
+    with np.load(io.BytesIO(views.samples_npz(race, ["a", "b"]))) as archive:
+        for i, panel in enumerate(race.panels):
+            np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.kept)[1])
+            assert archive[f"v{i}"].shape == (300, 6)
+        assert json.loads(str(archive["meta"]))["panels"][1]["sampler"] == "rates_fpcd"
 
 
 # The matrix

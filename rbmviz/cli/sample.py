@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from rbmviz.models import load_model
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Setting
+from rbmviz.session import Setting, write_array
 
 CHUNK_SECONDS = 0.2
 """A chunk takes about this long: the delay of an interrupt."""
@@ -147,9 +148,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         whole = Path(folder) / "whole.npz"
         try:
             with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                _put(archive, "v", v_file, np.dtype(np.uint8), (done, width))
+                _put(archive, "v", v_file, np.uint8, (done, width))
                 if not args.no_means:
-                    _put(archive, "p", p_file, np.dtype(np.float32), (done, width))
+                    _put(archive, "p", p_file, np.float32, (done, width))
                 with archive.open("meta.npy", "w") as out:
                     np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
         except KeyboardInterrupt:
@@ -159,22 +160,23 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def _put(archive: zipfile.ZipFile, name: str, raw: Path, dtype: np.dtype, shape: tuple[int, int]) -> None:
+def _put(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shape: tuple[int, int]) -> None:
     """Add an array whose bytes lie in a file, without ever holding it in memory."""
-    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    size = shape[0] * shape[1] * dtype.itemsize
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     os.truncate(raw, size)  # an interrupt may have left a chunk half written
     with (
-        archive.open(f"{name}.npy", "w", force_zip64=True) as out,
         raw.open("rb") as content,
         tqdm(
             total=size, desc=f"packing {name}", unit="B", unit_scale=True, file=sys.stderr, disable=None
         ) as bar,
     ):
-        np.lib.format.write_array_header_1_0(out, header)  # type: ignore[arg-type]
-        while block := content.read(1 << 20):
-            out.write(block)
-            bar.update(len(block))
+
+        def blocks() -> Iterator[bytes]:
+            while block := content.read(2**20):
+                bar.update(len(block))
+                yield block
+
+        write_array(archive, name, dtype, shape, blocks())
 
 
 def text(result: dict[str, Any]) -> str:

@@ -163,6 +163,10 @@ class LandscapeRun:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
         return self._walk.record()
 
+    def packed(self) -> tuple[int, np.ndarray]:
+        """Return the number of the first sample kept and the newest samples, bits packed along the rows."""
+        return self._walk.packed()
+
     def kept(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample kept and the newest samples, uint8 (m, n_visible)."""
         return self._walk.kept()

@@ -2,11 +2,13 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from rbmviz import rng
 from rbmviz.knobs import Value, values_of
@@ -84,6 +86,17 @@ class Recorder:
         """Return the number of the first sample kept, and all samples kept, packed."""
         packed = self.packed(KEEP)
         return self.n - len(packed), packed
+
+
+def write_array(
+    archive: zipfile.ZipFile, name: str, dtype: DTypeLike, shape: tuple[int, ...], blocks: Iterable[bytes]
+) -> None:
+    """Add an array to an .npz file block by block, in C order, so that it is never held whole."""
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
+        np.lib.format.write_array_header_1_0(out, header)  # type: ignore[arg-type]
+        for block in blocks:
+            out.write(block)
 
 
 def replay(record: Record, model: Model, n: int, chunk: int = 1000) -> Iterator[Samples]:

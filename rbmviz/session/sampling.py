@@ -148,9 +148,13 @@ class SamplingRun:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
         return self.recorder.record()
 
+    def packed(self) -> tuple[int, np.ndarray]:
+        """Return the number of the first sample kept and the newest samples, bits packed along the rows."""
+        return self.recorder.kept()
+
     def kept(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample kept and the newest samples, uint8 (m, n_visible)."""
-        first, packed = self.recorder.kept()
+        first, packed = self.packed()
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
     def snapshot(self, status: Status) -> SamplingSnapshot:
