@@ -41,11 +41,21 @@ def _cache_folder() -> str:
 CACHE_FOLDER = _cache_folder()
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any], **more: Any) -> Any:
     """Compile lazily with the flags above; the cache lies in a folder of our own."""
     before = settings.CACHE_DIR
     settings.CACHE_DIR = CACHE_FOLDER  # read when the function is decorated, so restored at once
     try:
-        return njit(**FLAGS)(function)
+        return njit(**FLAGS, **more)(function)
     finally:
         settings.CACHE_DIR = before
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that other kernels call and that makes no array of its own (numba refuses if it does).
+
+    Elsewhere numba counts the references to every array at every call, by atomic additions: a sweep had 150
+    of them, a tenth of its time, and threads with one model would fight for one counter. Here is nothing to
+    be counted, for all arrays belong to the caller.
+    """
+    return kernel(function, _nrt=False)

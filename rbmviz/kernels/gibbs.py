@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels.bits import list_ones, popcount, word
 from rbmviz.kernels.random import bernoulli, sigmoid
 
 f32, u64 = np.float32, np.uint64
@@ -41,7 +42,6 @@ class Flips(NamedTuple):
     on: np.ndarray
     off: np.ndarray
     active: np.ndarray
-    changed: np.ndarray
     counts: np.ndarray
     seen: np.ndarray
     nothing: np.ndarray
@@ -80,60 +80,48 @@ def zero_map(n_in: int, n_out: int) -> Affine:
 
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units, all seen as 0."""
-    # One slot more than needed: the lists are written before it is known whether the unit counts.
-    on, off, active, changed = np.zeros((4, n + 1), np.int32)
+    on, off, active = np.zeros((3, n), np.int32)
     seen, nothing = np.zeros((2, n), np.uint8)
-    return Flips(on, off, active, changed, np.array([0, 0, 0, 1]), seen, nothing)
+    return Flips(on, off, active, np.array([0, 0, 0, 1]), seen, nothing)
 
 
-@kernel
+@inner
 def copy_bits(x, out):
     """Write x into out, uint8 both; ``out[:] = x`` takes numba seconds to compile."""
     for i in range(x.shape[0]):
         out[i] = x[i]
 
 
-@kernel
+@inner
 def list_differences(x, y, index):
-    """List where x and y (uint8) differ and return how many; eight units at once are passed over where equal.
+    """List where x and y (uint8) differ and return how many, 64 units at a time.
 
-    Between two sweeps of a trained model one unit in twenty flips. Counted without branches, and in uint64,
-    for an index that could be negative costs a comparison.
+    Between two sweeps of a trained model one unit in twenty flips.
     """
-    n, words = u64(0), x.shape[0] // 8
-    x_words, y_words = x[: 8 * words].view(np.uint64), y[: 8 * words].view(np.uint64)
-    for w in range(words):
-        if x_words[w] != y_words[w]:
-            for i in range(8 * w, 8 * w + 8):
-                index[n] = i
-                n += u64(x[i] ^ y[i])
-    for i in range(8 * words, x.shape[0]):
-        index[n] = i
-        n += u64(x[i] ^ y[i])
+    n = u64(0)
+    for start in range(0, x.shape[0], 64):
+        n = list_ones(word(x, start) ^ word(y, start), start, index, n)
     return np.int64(n)
 
 
-@kernel
+@inner
 def find_flips(flips, x):
     """List the units of x (uint8) that turned on and off, count the active ones, and remember x as seen."""
-    on, off, changed, seen = flips.on, flips.off, flips.changed, flips.seen
-    n_on, n_off, n_active = u64(0), u64(0), 0
-    for q in range(list_differences(x, seen, changed)):
-        i = changed[q]
-        on[n_on] = i
-        off[n_off] = i
-        n_on += u64(x[i])
-        n_off += u64(seen[i])
-    for i in range(x.shape[0]):
-        n_active += np.int64(x[i])
-        seen[i] = x[i]
+    on, off, seen = flips.on, flips.off, flips.seen
+    n_on, n_off, n_active = u64(0), u64(0), u64(0)
+    for start in range(0, x.shape[0], 64):
+        now, before = word(x, start), word(seen, start)
+        n_on = list_ones(now & ~before, start, on, n_on)
+        n_off = list_ones(before & ~now, start, off, n_off)
+        n_active += popcount(now)
+    copy_bits(x, seen)
     flips.counts[0] = n_on
     flips.counts[1] = n_off
     flips.counts[2] = n_active
     flips.counts[3] = 0
 
 
-@kernel
+@inner
 def list_active(flips):
     """List the active units of the input seen, where that is not done yet."""
     if not flips.counts[3]:
@@ -141,7 +129,7 @@ def list_active(flips):
         flips.counts[3] = 1
 
 
-@kernel
+@inner
 def add_rows(value, rows, index, n, sign):
     """Add to value sign times the rows[index[:n]], eight rows a pass: value stays in registers.
 
@@ -167,7 +155,7 @@ def add_rows(value, rows, index, n, sign):
         r += 1
 
 
-@kernel
+@inner
 def rebuild(affine, flips):
     """Compute ``affine.value`` from the active rows alone."""
     list_active(flips)
@@ -176,7 +164,7 @@ def rebuild(affine, flips):
     add_rows(affine.value, affine.rows, flips.active, flips.counts[2], f32(1.0))
 
 
-@kernel
+@inner
 def follow(affine, flips, afresh):
     """Bring ``affine.value`` to the input that find_flips has just seen, by the fewest rows."""
     n_on, n_off, n_active = flips.counts[0], flips.counts[1], flips.counts[2]

@@ -5,24 +5,13 @@ with a whole block in vector registers (one popcount instruction counts eight wo
 """
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import kernel
+from rbmviz.kernels.bits import popcount
 
 i64, u64 = np.int64, np.uint64
 
 BLOCK = 256
-
-
-@intrinsic
-def popcount(typing_context, x):
-    """Count the bits of a uint64."""
-
-    def code(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), code
 
 
 def pack(rows: np.ndarray) -> np.ndarray:

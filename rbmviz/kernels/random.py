@@ -8,20 +8,20 @@ a new block; what a call draws therefore depends on how many values it asks for,
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels._jit import inner, kernel
 
 f32, i32, u32 = np.float32, np.int32, np.uint32
 
 # numba widens uint32 arithmetic to uint64: every intermediate below is cast back by hand.
 
 
-@kernel
+@inner
 def rotate_left(x, k):
     """Rotate the 32 bits of x to the left by k, uint32 both."""
     return u32(u32(x << k) | u32(x >> u32(u32(32) - k)))
 
 
-@kernel
+@inner
 def random_bits(state, out):
     """Fill ``out`` (uint32, one block: as long as the state has lanes) and advance ``state`` in place."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
@@ -37,7 +37,7 @@ def random_bits(state, out):
         s3[lane] = rotate_left(d, u32(11))
 
 
-@kernel
+@inner
 def sigmoid(x):
     """Return 1 / (1 + exp(-x)) in float32, error below 1.2e-7, x clamped to [-30, 30].
 
@@ -77,7 +77,7 @@ def bernoulli(state, mean, out):
             draws[i] = uniform < means[i]
 
 
-@kernel
+@inner
 def mean_row(x, bias, mean):
     """Write mean = sigmoid(x + bias), float32 (n,): into other memory than x, else it does not vectorise."""
     for i in range(x.shape[0]):
