@@ -1,42 +1,9 @@
-"""See Markov chains mix: samplers and trainers of restricted Boltzmann machines."""
+"""See Markov chains mix: samplers and trainers of restricted Boltzmann machines.
 
-from rbmviz import metrics
-from rbmviz.coupling import couple
-from rbmviz.datasets import Dataset, list_datasets, load_dataset
-from rbmviz.errors import BadInput
-from rbmviz.metrics import list_metrics
-from rbmviz.models import from_sklearn, list_models, load_model
-from rbmviz.rbm import RBM, Model, Statistics, save_model
-from rbmviz.samplers import Samples, list_samplers, make_sampler, sample, stream
-from rbmviz.trainers import list_trainers, make_trainer, train, trained_model
-from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
-from rbmviz.trainers.pop_cd import pop_weights
+The public names stand in ``__init__.pyi``; each is imported when it is first used, for numba alone takes
+up to a second.
+"""
 
-__all__ = [
-    "RBM",
-    "BadInput",
-    "Dataset",
-    "Model",
-    "Samples",
-    "Statistics",
-    "couple",
-    "from_sklearn",
-    "list_datasets",
-    "list_metrics",
-    "list_models",
-    "list_samplers",
-    "list_trainers",
-    "load_checkpoint",
-    "load_dataset",
-    "load_model",
-    "make_sampler",
-    "make_trainer",
-    "metrics",
-    "pop_weights",
-    "sample",
-    "save_checkpoint",
-    "save_model",
-    "stream",
-    "train",
-    "trained_model",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

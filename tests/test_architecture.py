@@ -25,6 +25,15 @@ def test_every_module_imports():
             importlib.import_module(module.name)
 
 
+def test_importing_the_package_imports_nothing_slow():
+    """Names come when they are used: numba, most of all, takes up to a second."""
+    code = "import sys, rbmviz; assert dir(rbmviz); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numba", "numpy", "scipy", "rbmviz.rbm"} & set(done.stdout.split())
+    assert len(rbmviz.__all__) == len(set(rbmviz.__all__)) > 20
+    assert all(hasattr(rbmviz, name) for name in rbmviz.__all__)
+
+
 def test_a_name_is_registered_once():
     table = registry.Table("toy", "rbmviz.samplers")
     first = type("First", (), {"__module__": "a"})

@@ -1,0 +1,40 @@
+from . import metrics
+from .coupling import couple
+from .datasets import Dataset, list_datasets, load_dataset
+from .errors import BadInput
+from .metrics import list_metrics
+from .models import from_sklearn, list_models, load_model
+from .rbm import RBM, Model, Statistics, save_model
+from .samplers import Samples, list_samplers, make_sampler, sample, stream
+from .trainers import list_trainers, make_trainer, train, trained_model
+from .trainers.checkpoint import load_checkpoint, save_checkpoint
+from .trainers.pop_cd import pop_weights
+
+__all__ = [
+    "RBM",
+    "BadInput",
+    "Dataset",
+    "Model",
+    "Samples",
+    "Statistics",
+    "couple",
+    "from_sklearn",
+    "list_datasets",
+    "list_metrics",
+    "list_models",
+    "list_samplers",
+    "list_trainers",
+    "load_checkpoint",
+    "load_dataset",
+    "load_model",
+    "make_sampler",
+    "make_trainer",
+    "metrics",
+    "pop_weights",
+    "sample",
+    "save_checkpoint",
+    "save_model",
+    "stream",
+    "train",
+    "trained_model",
+]
