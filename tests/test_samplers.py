@@ -42,10 +42,12 @@ def test_random_bits_and_draws_are_those_of_the_oracle():
     for _ in range(3):
         random_kernels.random_bits(state, out)
         np.testing.assert_array_equal(out, oracle.block())
-    mean = np.random.default_rng(0).random(150).astype(np.float32)
-    drawn = np.empty(150, np.uint8)
-    random_kernels.bernoulli(state, mean, drawn)
-    np.testing.assert_array_equal(drawn, oracle.bernoulli(mean))
+    for n in (1, 63, 64, 65, 150, 784):
+        mean = np.random.default_rng(n).random(n).astype(np.float32)
+        drawn = np.full(n + 1, 7, np.uint8)
+        random_kernels.bernoulli(state, mean, drawn[:n])
+        np.testing.assert_array_equal(drawn[:n], oracle.bernoulli(mean))
+        assert drawn[n] == 7
 
 
 def test_xoshiro_reference_vector():
@@ -386,8 +388,8 @@ for m, n in ((20, 9), (33, 17)):
 for module in (random, gibbs, fast_weights):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
-            batch = kernel.__name__ == "bernoulli_rows"  # of the trainers
-            assert len(kernel.signatures) == (not batch), (kernel, kernel.signatures)
+            others = kernel.__name__ in ("bernoulli_rows", "random_bits")  # trainers', couplings'
+            assert len(kernel.signatures) == (not others), (kernel, kernel.signatures)
 """
     alone = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300, env=alone)

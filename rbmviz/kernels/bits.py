@@ -58,6 +58,20 @@ def word(x, start):
     return bits
 
 
+@intrinsic
+def write_word(typing_context, bits, x, start):
+    """Write the bits of a uint64 to x[start : start + 64] (uint8, contiguous, all inside) as 0 and 1."""
+
+    def code(context, builder, signature, arguments):
+        array = context.make_array(signature.args[1])(context, builder, arguments[1])
+        units, ones = (ir.VectorType(ir.IntType(width), 64) for width in (8, 1))
+        at = builder.bitcast(builder.gep(array.data, [arguments[2]]), units.as_pointer())
+        builder.store(builder.zext(builder.bitcast(arguments[0], ones), units), at, align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, x, types.intp), code
+
+
 @inner
 def list_ones(bits, start, index, n):
     """Write start + i for each 1 of the word at place i to index[n], index[n + 1], ...; return the new n."""

@@ -7,34 +7,112 @@ a new block; what a call draws therefore depends on how many values it asks for,
 """
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels.bits import write_word
 
-f32, i32, u32 = np.float32, np.int32, np.uint32
+f32, i32, u64 = np.float32, np.int32, np.uint64
 
-# numba widens uint32 arithmetic to uint64: every intermediate below is cast back by hand.
+LANES = 64
+"""Lanes of a state (rng.LANES): as many draws as a word has bits."""
+
+INT, FLOAT, BIT = (ir.VectorType(kind, LANES) for kind in (ir.IntType(32), ir.FloatType(), ir.IntType(1)))
 
 
-@inner
-def rotate_left(x, k):
-    """Rotate the 32 bits of x to the left by k, uint32 both."""
-    return u32(u32(x << k) | u32(x >> u32(u32(32) - k)))
+def _all(kind, value):
+    return ir.Constant(kind, [value] * LANES)
+
+
+def _rotate_left(build, x, k):
+    return build.or_(build.shl(x, _all(INT, k)), build.lshr(x, _all(INT, 32 - k)))
+
+
+def _memory(context, build, array_type, array, vector, at):
+    """Return the address of a vector of lanes that begins at so many values into an array."""
+    data = context.make_array(array_type)(context, build, array).data
+    return build.bitcast(build.gep(data, [at]), vector.as_pointer())
+
+
+def _step(context, build, state_type, state):
+    """Advance the state and return one draw of 32 bits a lane.
+
+    In vectors of LLVM, not as a loop over the lanes: that loop would check at every block that the four rows
+    of the state do not overlap.
+    """
+    places = [
+        _memory(context, build, state_type, state, INT, ir.Constant(ir.IntType(64), LANES * row))
+        for row in range(4)
+    ]
+    a, b, c, d = (build.load(place, align=4) for place in places)
+    drawn = build.add(_rotate_left(build, build.add(a, d), 7), a)
+    t = build.shl(b, _all(INT, 9))
+    c, d = build.xor(c, a), build.xor(d, b)
+    after = build.xor(a, d), build.xor(b, c), build.xor(c, t), _rotate_left(build, d, 11)
+    for place, value in zip(places, after, strict=True):
+        build.store(value, place, align=4)
+    return drawn
+
+
+@intrinsic
+def _random_bits(typing_context, state, out):
+    def code(context, build, signature, arguments):
+        drawn = _step(context, build, signature.args[0], arguments[0])
+        start = ir.Constant(ir.IntType(64), 0)
+        place = _memory(context, build, signature.args[1], arguments[1], INT, start)
+        build.store(drawn, place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(state, out), code
 
 
 @inner
 def random_bits(state, out):
     """Fill ``out`` (uint32, one block: as long as the state has lanes) and advance ``state`` in place."""
-    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
-    for lane in range(out.shape[0]):
-        a, b, c, d = s0[lane], s1[lane], s2[lane], s3[lane]
-        out[lane] = u32(rotate_left(u32(a + d), u32(7)) + a)
-        t = u32(b << u32(9))
-        c = u32(c ^ a)
-        d = u32(d ^ b)
-        s1[lane] = u32(b ^ c)
-        s0[lane] = u32(a ^ d)
-        s2[lane] = u32(c ^ t)
-        s3[lane] = rotate_left(d, u32(11))
+    _random_bits(state, out)
+
+
+def _draw(context, build, signature, arguments, load):
+    """Return which lanes draw 1, as a word; ``load`` gets the means from their address."""
+    drawn = _step(context, build, signature.args[0], arguments[0])
+    cell = build.sitofp(build.lshr(drawn, _all(INT, 8)), FLOAT)
+    uniform = build.fmul(build.fadd(cell, _all(FLOAT, 0.5)), _all(FLOAT, 2.0**-24))
+    mean = load(_memory(context, build, signature.args[1], arguments[1], FLOAT, arguments[2]))
+    return build.bitcast(build.fcmp_ordered("<", uniform, mean), ir.IntType(64))
+
+
+@intrinsic
+def draw_block(typing_context, state, mean, start):
+    """Draw bits with probabilities mean[start : start + LANES], all of them inside, as a uint64."""
+
+    def code(context, build, signature, arguments):
+        return _draw(context, build, signature, arguments, lambda place: build.load(place, align=4))
+
+    return types.uint64(state, mean, types.intp), code
+
+
+@intrinsic
+def draw_part(typing_context, state, mean, start, n):
+    """Draw as ``draw_block``, where only the first n lanes have a mean: the others are 0."""
+
+    def code(context, build, signature, arguments):
+        def load(place):
+            n = build.trunc(arguments[3], ir.IntType(32))
+            first = build.insert_element(ir.Constant(INT, None), n, ir.Constant(ir.IntType(32), 0))
+            least = build.shuffle_vector(first, first, ir.Constant(INT, None))
+            inside = build.icmp_signed("<", ir.Constant(INT, list(range(LANES))), least)
+            kinds = [FLOAT.as_pointer(), ir.IntType(32), BIT, FLOAT]
+            masked_load = cgutils.get_or_insert_function(
+                build.module, ir.FunctionType(FLOAT, kinds), f"llvm.masked.load.v{LANES}f32.p0"
+            )
+            return build.call(masked_load, [place, ir.Constant(ir.IntType(32), 4), inside, _all(FLOAT, 0.0)])
+
+        return _draw(context, build, signature, arguments, load)
+
+    return types.uint64(state, mean, types.intp, types.intp), code
 
 
 @inner
@@ -59,22 +137,21 @@ def sigmoid(x):
     return f32(1.0) / (f32(1.0) + p * power)
 
 
-@kernel
+@inner
 def bernoulli(state, mean, out):
     """Draw out[i] = 1 with probability mean[i].
 
     mean float32 (n,), out uint8 (n,); uniforms have 24 bits and lie in the middle of their cell, so
     that 0 and 1 never happen.
     """
-    lanes = state.shape[1]
-    bits = np.empty(lanes, np.uint32)
-    for start in range(0, out.shape[0], lanes):
-        random_bits(state, bits)
-        # Slices: an index i - start could be negative for all that numba knows, and would not vectorise.
-        means, draws = mean[start : start + lanes], out[start : start + lanes]
-        for i in range(draws.shape[0]):
-            uniform = (f32(i32(bits[i] >> u32(8))) + f32(0.5)) * f32(2.0**-24)
-            draws[i] = uniform < means[i]
+    n = out.shape[0]
+    whole = n // LANES * LANES
+    for start in range(0, whole, LANES):
+        write_word(draw_block(state, mean, start), out, start)
+    if whole < n:
+        bits = draw_part(state, mean, whole, n - whole)
+        for i in range(whole, n):
+            out[i] = (bits >> u64(i - whole)) & u64(1)
 
 
 @inner
