@@ -50,12 +50,13 @@ class Viewer:
         for key, snapshot in self._race.snapshots():
             if key not in wish.panels:
                 continue
+            status = "waiting" if self._race.launching and snapshot.status == "paused" else snapshot.status
             sent = self._sent.get(key)
             if sent is None or sent.run != snapshot.run:
                 sent = self._sent[key] = Sent(snapshot.run)
             news = news_of(snapshot, wish, sent)
             if news is not None:
-                common = {"run": snapshot.run, "status": snapshot.status, "error": snapshot.error}
+                common = {"run": snapshot.run, "status": status, "error": snapshot.error}
                 heads.append({"key": key, **common, "n": snapshot.n, "seconds": snapshot.seconds, **news[0]})
                 parts += news[1]
         header = json.dumps({"wish": wish._asdict(), "panels": heads}).encode()

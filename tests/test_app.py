@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 import time
 import tracemalloc
 from pathlib import Path
@@ -92,6 +93,36 @@ def test_mosaic_has_every_pixel_in_its_place():
         for cell in range(4):
             top, left = 3 * (cell // 2), 4 * (cell % 2)
             np.testing.assert_array_equal(picture[top : top + 2, left : left + 3].ravel(), rows[cell])
+
+
+def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
+    """Panels begin together: the one that compiles longest holds the others back."""
+    ready, prepare = threading.Event(), SamplingRun.prepare
+
+    def late(run):
+        if run.algorithm.name == "rates_fpcd":
+            assert ready.wait(60)
+        prepare(run)
+
+    monkeypatch.setattr(SamplingRun, "prepare", late)
+    race = Race(Setting(model))
+    race.add(make_sampler("gibbs"))
+    race.add(make_sampler("rates_fpcd"))
+    race.resume()
+    wish = Wish(20, "sequence", "binary", 4, 5, [panel.key for panel in race.panels])
+
+    def statuses():
+        frame = Viewer(race).frame(wish)
+        length = int.from_bytes(frame[:4], "little")
+        return [head["status"] for head in json.loads(frame[4 : 4 + length])["panels"]]
+
+    wait(lambda: statuses() == ["waiting", "starting"], "one is ready")
+    assert [shown.n for _, shown in race.snapshots()] == [0, 0]
+    ready.set()
+    wait(lambda: statuses() == ["running", "running"], "both run")
+    race.close()
+    for panel in race.panels:
+        panel.worker.join(60)
 
 
 def test_a_download_is_never_unpacked_whole():

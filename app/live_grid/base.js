@@ -241,6 +241,19 @@ class Panel {
     return at;
   }
 
+  // Only compiling takes more than a moment before the first step.
+  waitingFor(status) {
+    if (status !== 'starting') {
+      this.since = null;
+      return status === 'waiting' ? 'Ready: begins together with the others.' : '';
+    }
+    this.since ??= performance.now();
+    const seconds = Math.floor((performance.now() - this.since) / 1000);
+    clearTimeout(this.tick);
+    this.tick = setTimeout(() => this.grid.draw(), 1000);
+    return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once, for 10 to 20 seconds. ${seconds} s so far.`;
+  }
+
   draw() {
     const p = this.state;
     if (!p) return;
@@ -250,9 +263,9 @@ class Panel {
     this.count.textContent = whole.format(p.n);
     this.count.title = `${whole.format(p.n)} ${this.unit}`;
     for (const name of Object.keys(this.values)) this.values[name].textContent = this.number(name, p);
-    const note = p.status === 'failed' ? p.error : p.status === 'starting' ? 'Preparing: on a new machine the kernels compile once, which takes 10 to 20 seconds.' : '';
+    const note = p.status === 'failed' ? p.error : this.waitingFor(p.status);
     this.note.hidden = !note;
-    this.note.textContent = note;
+    if (this.note.textContent !== note) this.note.textContent = note;
     this.warning.textContent = p.warning || '';
     this.note.classList.toggle('failed', p.status === 'failed');
   }

@@ -40,7 +40,7 @@ class Race(Generic[S]):
         self.setting, self.rate = setting, rate
         self.panels: tuple[Panel, ...] = ()
         self.running = False
-        self._launching = False
+        self.launching = False  # running, and waiting until every panel is prepared
         self._next_key = 0
 
     def add(self, algorithm: Any, plan: Any = None) -> Panel:
@@ -50,7 +50,7 @@ class Race(Generic[S]):
         self._next_key += 1
         self.panels += (panel,)
         worker.open()
-        if self.running and not self._launching:
+        if self.running and not self.launching:
             worker.resume()
         return panel
 
@@ -76,12 +76,12 @@ class Race(Generic[S]):
 
     def resume(self) -> None:
         """Let all panels go on, in step; those still starting are waited for."""
-        self.running = self._launching = True
+        self.running = self.launching = True
         self.snapshots()
 
     def pause(self) -> None:
         """Stop all panels; with a rate they stop at the same step."""
-        self.running = self._launching = False
+        self.running = self.launching = False
         now = time.monotonic()
         for panel in self.panels:
             panel.worker.pause(now)
@@ -117,8 +117,8 @@ class Race(Generic[S]):
     def snapshots(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order."""
         shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
-        if self._launching and all(snapshot.status != "starting" for _, snapshot in shown):
-            self._launching, now = False, time.monotonic()
+        if self.launching and all(snapshot.status != "starting" for _, snapshot in shown):
+            self.launching, now = False, time.monotonic()
             for panel in self.panels:
                 panel.worker.resume(now)
         return shown
