@@ -89,7 +89,7 @@ def endless_run(
     state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
     total, square = np.zeros(sum(x.size for x in state.theta)), 0.0
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
-        trainer.negative(state, state.theta, data[:1].astype(np.float32))
+        trainer.negative(state, parts.Fixed(*state.theta), data[:1].astype(np.float32))
     for n in itertools.count(1):
         found = _flat(parts.gradient(trainer, state))
         total += found

@@ -137,3 +137,13 @@ def held_by_heaviest(log_weights: list[float], count: int) -> float:
     """Return the share of all weight that the ``count`` heaviest hold."""
     weights = sorted(math.exp(log - max(log_weights)) for log in log_weights)
     return sum(weights[len(weights) - count :]) / sum(weights)
+
+
+def sum_of_rows(matrix: np.ndarray, listed: np.ndarray) -> np.ndarray:
+    """Sum of the listed rows in float32, in the order of ``kernels.batch``: four first among themselves."""
+    n_out = matrix.shape[1]
+    rows = [matrix[i] for i in listed] + [np.zeros(n_out, np.float32)] * (-len(listed) % 4)
+    total = np.zeros(n_out, np.float32)
+    for a, b, c, d in zip(*[iter(rows)] * 4, strict=True):
+        total = total + ((a + b) + (c + d))
+    return total

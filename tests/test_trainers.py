@@ -247,7 +247,7 @@ def test_exact_follows_the_gradient(start, bits):
 
 
 def test_climbs_end_where_nothing_changes(start):
-    theta = parts.Parameters(start.W, start.b, start.c)
+    theta = parts.Fixed(start.W, start.b, start.c)
     v0 = np.random.default_rng(2).integers(0, 2, (40, 6)).astype(np.float32)
     v, h, sweeps = climb(theta, v0, 50)
     assert 1 < sweeps < 50
@@ -340,7 +340,7 @@ def test_the_gradient_of_an_update(name, bits):
     want = trainer.step(trainer.init(start, bits, 5), 1).rbm
     assert same(RBM(*parts.plus(state.theta, found)), want)
     positive = start.rates(rows)
-    negative = trainer.negative(trainer.init(start, bits, 5), state.theta, rows)
+    negative = trainer.negative(trainer.init(start, bits, 5), parts.Fixed(*state.theta), rows)
     for g, p, q in zip(found, (positive.W, positive.b, positive.c), negative, strict=True):
         np.testing.assert_allclose(g, p - q, atol=1e-6)
     if name not in ("exact", "herding"):  # the streams have moved on
@@ -485,7 +485,7 @@ def test_batches_are_whole_epochs():
 
 def test_sweeps_have_the_models_transition(start):
     """Mean of v after one sweep, against the sum over all hidden states."""
-    theta = parts.Parameters(start.W, start.b, start.c)
+    theta = parts.Fixed(start.W, start.b, start.c)
     v0 = np.tile(np.array([1, 0, 1, 1, 0, 0], np.float32), (20_000, 1))
     v = parts.sweep(theta, v0, rng.kernel_state(0, "chain"))
     h = np.array(list(np.ndindex(2, 2, 2, 2)))

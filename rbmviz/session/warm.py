@@ -6,6 +6,7 @@ import numpy as np
 
 from rbmviz.coupling import PairStream
 from rbmviz.datasets import Dataset
+from rbmviz.kernels.batch import correlate
 from rbmviz.metrics import ISL, Coverage, ais_log_z
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import list_samplers, make_sampler, sample
@@ -29,6 +30,7 @@ def warm_up() -> float:
         Dataset("toy", rows, rows, rows, "", "", train_labels=np.arange(4), classes=tuple("abcd"))
     ).update(v)
     ais_log_z(rbm, n_chains=2, betas=3)
+    correlate(np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32))  # toys are too small for it
     for name in list_trainers():
         trainer = make_trainer(name, batch_size=2)
         trainer.step(trainer.init(rbm, rows, 0), 1)

@@ -19,6 +19,7 @@ from rbmviz.rbm import Model
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.worker import CHUNK_SECONDS
+from rbmviz.trainers import parts
 from rbmviz.trainers.pop_cd import PopCD, Population
 
 KEPT = 2**16
@@ -256,7 +257,8 @@ class WeighingRun:
 
     def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
         # As in an update, which is not made.
-        self.algorithm.negative(state, state.theta, state.batches.next(self.algorithm.batch_size))
+        data = state.batches.next(self.algorithm.batch_size)
+        self.algorithm.negative(state, parts.Fixed(*state.theta), data)
         return state.source
 
     def most(self) -> int:

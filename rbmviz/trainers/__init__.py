@@ -85,7 +85,7 @@ class Trainer(Protocol):
     def negative(self, state: Any, theta: Any, data: np.ndarray) -> Any:
         """Return the negative statistics of one update, ``parts.Parameters``, and move the chains.
 
-        theta are the state's parameters, data the mini-batch, float32 (n, n_visible).
+        theta are the state's parameters as ``parts.Fixed``, data the mini-batch, float32 (n, n_visible).
         """
 
     def step(self, state: Any, n: int) -> Progress:

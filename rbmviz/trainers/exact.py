@@ -31,7 +31,7 @@ class Exact:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return parts.start(self, rbm, data, seed)
 
-    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         model = model_statistics(RBM(*theta))
         return parts.Parameters(model.W, model.b, model.c)

@@ -49,10 +49,10 @@ class FPCD:
         state.source = Source(chains, parts.zeros_like(state.theta))
         return state
 
-    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
-        together = parts.plus(theta, source.fast)
+        together = parts.Fixed(*parts.plus(theta, source.fast))
         for _ in range(self.k):
             source.chains = parts.sweep(together, source.chains, state.rng)
         state.samples = source.chains

@@ -23,13 +23,13 @@ class Source:
     sweeps: int = 0
 
 
-def climb(theta: parts.Parameters, v: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, int]:
+def climb(theta: parts.Fixed, v: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Maximise h and v in turn until no v changes; return v, h (float32 0/1 rows) and the sweeps used."""
     sweeps, before = 0, np.zeros(0)
     while sweeps < most and not np.array_equal(before, v):
         sweeps += 1
-        h = (v @ theta.W + theta.c > 0).astype(np.float32)
-        before, v = v, (h @ theta.W.T + theta.b > 0).astype(np.float32)
+        h = (theta.up(v) + theta.c > 0).astype(np.float32)
+        before, v = v, (theta.down(h) + theta.b > 0).astype(np.float32)
     return v, h, sweeps
 
 
@@ -72,7 +72,7 @@ class Herding:
         state.source = Source(chains, parts.zeros_like(state.theta), data.mean(axis=0))
         return state
 
-    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
         source.chains, h, source.sweeps = climb(theta, source.chains, self.max_sweeps)

@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from rbmviz import rng
 from rbmviz.errors import BadInput
+from rbmviz.kernels.batch import correlate, times, times_transposed
 from rbmviz.kernels.random import bernoulli_rows, mean_rows
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
@@ -36,6 +37,26 @@ class Parameters(NamedTuple):
     W: np.ndarray
     b: np.ndarray
     c: np.ndarray
+
+
+class Fixed(Parameters):
+    """Parameters that stay as they are while this lives: those of one update."""
+
+    _seen: tuple[np.ndarray, np.ndarray] | None = None
+
+    def up(self, v: np.ndarray) -> np.ndarray:
+        """Return v W, float32 (rows, n_hidden), not to be written to.
+
+        It is kept until another v comes: the chains of CD start at the mini-batch whose statistics are
+        taken, too.
+        """
+        if self._seen is None or self._seen[0] is not v:
+            self._seen = v, times(v, self.W)
+        return self._seen[1]
+
+    def down(self, h: np.ndarray) -> np.ndarray:
+        """Return h W', float32 (rows, n_visible)."""
+        return times_transposed(h, self.W)
 
 
 def plus(a: Parameters, b: Parameters) -> Parameters:
@@ -79,26 +100,28 @@ class Batches:
         return self.data[batch].astype(np.float32)
 
 
-def mean_hidden(theta: Parameters, v: np.ndarray) -> np.ndarray:
+def mean_hidden(theta: Fixed, v: np.ndarray) -> np.ndarray:
     """Return E[h|v], float32 (rows, n_hidden)."""
-    x = v @ theta.W
-    mean_rows(x, theta.c, x)
-    return x
+    x = theta.up(v)
+    h = np.empty_like(x)
+    mean_rows(x, theta.c, h)
+    return h
 
 
-def sweep(theta: Parameters, v: np.ndarray, state: np.ndarray) -> np.ndarray:
+def sweep(theta: Fixed, v: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Return v after one Gibbs sweep of every row, float32 0/1 (rows, n_visible)."""
-    x = v @ theta.W
-    bernoulli_rows(state, x, theta.c, x, x)
-    y = x @ theta.W.T
+    x = theta.up(v)
+    h = np.empty_like(x)
+    bernoulli_rows(state, x, theta.c, h, h)
+    y = theta.down(h)
     bernoulli_rows(state, y, theta.b, y, y)
     return y
 
 
 def statistics(v: np.ndarray, h: np.ndarray) -> Parameters:
     """Return <v h'>, <v>, <h> over the rows."""
-    n = np.float32(len(v))
-    return Parameters(v.T @ h / n, v.mean(axis=0), h.mean(axis=0))
+    n = len(v)
+    return Parameters(correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
 
 
 def difference(positive: Parameters, negative: Parameters) -> Parameters:
@@ -200,10 +223,11 @@ def apply(trainer: Any, state: State, gradient: Parameters) -> None:
 
 
 def _gradient(trainer: Any, state: State, data: np.ndarray) -> Parameters:
-    # The negative statistics first: a trainer's chains move before the data are looked at.
-    negative = trainer.negative(state, state.theta, data)
+    theta = Fixed(*state.theta)
+    h = mean_hidden(theta, data)  # first, see Fixed.up
+    negative = trainer.negative(state, theta, data)
     state.batch = data
-    return difference(statistics(data, mean_hidden(state.theta, data)), negative)
+    return difference(statistics(data, h), negative)
 
 
 @contextmanager
@@ -260,8 +284,9 @@ def advance(trainer: Any, state: State, n: int) -> None:
         pass
 
 
-def free_energy(theta: Parameters, v: np.ndarray, x: np.ndarray) -> float:
-    """Return the mean of F(v) over the rows, from x = v W + c, in float32."""
+def free_energy(theta: Fixed, v: np.ndarray) -> float:
+    """Return the mean of F(v) over the rows, in float32."""
+    x = theta.up(v) + theta.c
     softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
     return float(-(v @ theta.b + softplus.sum(axis=1)).mean())
 
@@ -278,19 +303,16 @@ def progress(
     The model is the mean of the iterates where the knob ``average`` is on, the statistics are always the last
     iterate's. Refuses parameters that are no longer finite.
     """
-    theta, nan = state.theta, float("nan")
+    theta, nan = Fixed(*state.theta), float("nan")
     check_finite(state)
     reconstruction = gap = nan
     with _alone():
         if (v := state.batch) is not None:
-            x = v @ theta.W
-            h = np.empty_like(x)
-            mean_rows(x, theta.c, h)
-            y = h @ theta.W.T
+            y = theta.down(mean_hidden(theta, v))
             mean_rows(y, theta.b, y)
             reconstruction = float(np.abs(v - y).mean())
             if (u := state.samples) is not None:
-                gap = free_energy(theta, v, x + theta.c) - free_energy(theta, u, u @ theta.W + theta.c)
+                gap = free_energy(theta, v) - free_energy(theta, u)
         common = {
             "gradient_norm": state.gradient_norm,
             "weight_norm": float(np.linalg.norm(theta.W)),
@@ -298,7 +320,7 @@ def progress(
             "free_energy_gap": gap,
         }
     inner = {} if samples is None or state.batch is None else dict(samples)
-    rbm = RBM(*(state.mean or theta))
+    rbm = RBM(*(state.mean or state.theta))
     return Progress(state.update, rbm, common | stats, state.seconds, trainer.iterations, inner, warning)
 
 

@@ -33,7 +33,7 @@ class PCD:
         chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
         return parts.start(self, rbm, data, seed, chains)
 
-    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         for _ in range(self.k):
             state.source = parts.sweep(theta, state.source, state.rng)

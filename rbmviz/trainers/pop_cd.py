@@ -7,6 +7,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.errors import BadInput
+from rbmviz.kernels.batch import correlate
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, softplus
@@ -66,7 +67,7 @@ def log_bernoulli(x: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def populate(
-    theta: parts.Parameters, v0: np.ndarray, k: int, proposal: str, mixture: int, state: np.ndarray
+    theta: parts.Fixed, v0: np.ndarray, k: int, proposal: str, mixture: int, state: np.ndarray
 ) -> Population:
     """Draw one weighted sample from each row of v0, float32 (n, n_visible).
 
@@ -76,20 +77,20 @@ def populate(
     mixture: p~(v) / mean_j p(v|h_j) over the hidden states of a group of ``mixture`` consecutive rows, each
     of which gives one v (the last group may be smaller).
     """
-    W, b, c = theta
+    _, b, c = theta
     for _ in range(k - 1):
         v0 = parts.sweep(theta, v0, state)
-    up = v0 @ W
+    up = theta.up(v0)
     h = np.empty_like(up)
-    bernoulli_rows(state, up.copy(), c, np.empty_like(up), h)
-    down = h @ W.T
+    bernoulli_rows(state, up, c, h, h)
+    down = theta.down(h)
     v = np.empty_like(down)
-    bernoulli_rows(state, down.copy(), b, np.empty_like(down), v)
+    bernoulli_rows(state, down, b, v, v)
     down += b
     if proposal == "joint":
         log_p = h.astype(np.float64) @ c + softplus(down.astype(np.float64)).sum(axis=1)
         return Population(v, log_p - log_bernoulli(h, up + c))
-    log_p = v.astype(np.float64) @ b + softplus((v @ W + c).astype(np.float64)).sum(axis=1)
+    log_p = v.astype(np.float64) @ b + softplus((theta.up(v) + c).astype(np.float64)).sum(axis=1)
     if proposal == "visible":
         return Population(v, log_p - log_bernoulli(v, down))
     log_q = np.empty(len(v))
@@ -108,7 +109,7 @@ def pop_weights(
     if v0.ndim != 2 or v0.shape[1] != rbm.n_visible or not len(v0):
         raise BadInput(f"The starts have shape {v0.shape}; the model asks for (n, {rbm.n_visible}), n > 0.")
     make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
-    theta = parts.Parameters(rbm.W, rbm.b, rbm.c)
+    theta = parts.Fixed(rbm.W, rbm.b, rbm.c)
     state = rng.kernel_state(seed, "chain")
     return populate(theta, v0.astype(np.float32), k, proposal, mixture, state)
 
@@ -158,14 +159,14 @@ class PopCD:
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
         return parts.start(self, rbm, data, seed, nothing)
 
-    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v0 = parts.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data
         found = populate(theta, v0, self.k, self.proposal, self.mixture, state.rng)
         state.source, state.samples = found, found.v
         weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
         h = parts.mean_hidden(theta, found.v)
-        return parts.Parameters((found.v * weights[:, None]).T @ h, weights @ found.v, weights @ h)
+        return parts.Parameters(correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h)
 
     def step(self, state: parts.State, n: int) -> Progress:
         """Advance by n updates; the weights are those of the last mini-batch."""

@@ -25,19 +25,19 @@ class Source:
 
 
 def tempered_sweep(
-    theta: parts.Parameters, v: np.ndarray, beta: np.float32, state: np.ndarray
+    theta: parts.Fixed, v: np.ndarray, beta: np.float32, state: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (v, h) after one Gibbs sweep of every row under p^beta."""
-    h = beta * (v @ theta.W)
+    h = beta * theta.up(v)
     bernoulli_rows(state, h, beta * theta.c, h, h)
-    x = beta * (h @ theta.W.T)
+    x = beta * theta.down(h)
     bernoulli_rows(state, x, beta * theta.b, x, x)
     return x, h
 
 
-def energy(theta: parts.Parameters, v: np.ndarray, h: np.ndarray) -> np.ndarray:
+def energy(theta: parts.Fixed, v: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return E(v, h) of every row, float64."""
-    interaction = np.einsum("ri,ri->r", v @ theta.W, h, dtype=np.float64)
+    interaction = np.einsum("ri,ri->r", theta.up(v), h, dtype=np.float64)
     return -(interaction + v.astype(np.float64) @ theta.b + h.astype(np.float64) @ theta.c)
 
 
@@ -86,7 +86,7 @@ class PT:
         source = Source(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return parts.start(self, rbm, data, seed, source)
 
-    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
         betas = self.betas

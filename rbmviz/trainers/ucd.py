@@ -82,7 +82,7 @@ class UCD:
         source = Source(pair_states(self.n_chains, seed), tau, counts)
         return parts.start(self, rbm, data, seed, source)
 
-    def negative(self, state: parts.State, theta: parts.Parameters, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source
         n = len(source.states)

@@ -1,0 +1,211 @@
+"""Products of a batch of bits with a matrix, paying only for the units that are active.
+
+x M is a sum of rows of M for each example: where one unit in five is active, four fifths of a dense product
+are additions of 0. So the active units are listed first, and M is then taken panel by panel:
+
+- A *panel* is WIDTH columns of M, copied beside one another. It fits in the cache and lies on few pages while
+  all examples take their rows from it, and the sum of an example stays in vector registers.
+- A list is filled up to whole groups of GROUP rows by a row of zeros at the end of the panel: no remainder.
+
+The statistics x' y of a batch are the same sum with the roles changed: for each unit the rows of y of those
+examples in which it is active.
+
+Rounding: float32 sums in the order of the list, GROUP rows first among themselves. One thread, one order.
+Dense batches, small ones and batches of anything but bits go to BLAS, see ``pays``.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from rbmviz.kernels._jit import kernel
+from rbmviz.kernels.gibbs import aligned_zeros
+
+f32, i64, u64 = np.float32, np.int64, np.uint64
+
+WIDTH = 32
+GROUP = 4
+
+BEGIN, LISTING, COPYING = 1 << 19, 32, 8
+"""What there is beside additions, see ``pays``: multiplications of BLAS a call, the same a value of x,
+additions a row of M."""
+
+
+@intrinsic
+def sum_listed(typing_context, panel, index, first, last, total):
+    """Write into total the sum of the rows panel[index[first:last]]; float32 (n, WIDTH), int32, (WIDTH,).
+
+    A loop of LLVM: numba knows no vectors, and a loop of its own would load and store the sum at every row.
+    """
+
+    def code(context, builder, signature, arguments):
+        def memory(at):
+            return context.make_array(signature.args[at])(context, builder, arguments[at]).data
+
+        vector = ir.VectorType(ir.FloatType(), WIDTH)
+        rows, index = builder.bitcast(memory(0), vector.as_pointer()), memory(1)
+
+        def row(at):
+            return builder.load(builder.gep(rows, [builder.load(builder.gep(index, [at]))]), align=4)
+
+        sums = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
+        first, last = arguments[2:4]
+        step = ir.Constant(first.type, GROUP)
+        with cgutils.for_range_slice(builder, first, last, step, inc=True) as (at, _):
+            a, b, c, d = (row(builder.add(at, ir.Constant(at.type, q))) for q in range(GROUP))
+            four = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
+            builder.store(builder.fadd(builder.load(sums), four), sums)
+        builder.store(builder.load(sums), builder.bitcast(memory(4), vector.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.none(panel, index, types.int64, types.int64, total), code
+
+
+@kernel
+def copy_panel(matrix, transposed, start, panel):
+    """Copy the columns from ``start`` on of the matrix, or of its transpose, into the panel; zeros below."""
+    n = panel.shape[0] - 1
+    if transposed:
+        piece = matrix[start : start + WIDTH]
+        for i in range(n):
+            row = panel[i]
+            for j in range(piece.shape[0]):
+                row[j] = piece[j, i]
+    else:
+        for i in range(n):
+            row, piece_row = panel[i], matrix[i][start : start + WIDTH]
+            for j in range(piece_row.shape[0]):
+                row[j] = piece_row[j]
+    for j in range(WIDTH):
+        panel[n, j] = f32(0.0)
+
+
+@kernel
+def sum_rows(starts, index, matrix, transposed, gain, panel, out):
+    """Write out[r] = gain times the sum of the matrix's rows index[starts[r]:starts[r + 1]].
+
+    starts int64 (rows + 1,), differences multiples of GROUP; index int32; matrix float32 (n_in, n_out), given
+    as (n_out, n_in) where ``transposed``; gain float32; panel float32 (n_in + 1, WIDTH), scratch; out float32
+    (rows, n_out).
+    """
+    total = np.empty(WIDTH, np.float32)
+    for start in range(0, out.shape[1], WIDTH):
+        copy_panel(matrix, transposed, start, panel)
+        for r in range(out.shape[0]):
+            sum_listed(panel, index, starts[r], starts[r + 1], total)
+            piece = out[r][start : start + WIDTH]
+            for j in range(piece.shape[0]):
+                piece[j] = gain * total[j]
+
+
+@kernel
+def count_active(x):
+    """Return how many values of x, float32 (rows, n), are 1; -1 where one is neither 0 nor 1."""
+    n_active, n_bits = 0, 0
+    for r in range(x.shape[0]):
+        row, ones, zeros = x[r], np.int32(0), np.int32(0)
+        for i in range(row.shape[0]):
+            ones += np.int32(row[i] == f32(1.0))
+            zeros += np.int32(row[i] == f32(0.0))
+        n_active += ones
+        n_bits += ones + zeros
+    return n_active if n_bits == x.size else -1
+
+
+@kernel
+def list_rows(x, starts, index):
+    """List the active units of every example, each list filled up with the unit after the last.
+
+    Without branches: a unit is written before it is known whether it counts.
+    """
+    at = u64(0)
+    for r in range(x.shape[0]):
+        starts[r] = at
+        row = x[r]
+        for i in range(row.shape[0]):
+            index[at] = i
+            at += u64(row[i] != f32(0.0))
+        while at % u64(GROUP):
+            index[at] = x.shape[1]
+            at += u64(1)
+    starts[x.shape[0]] = at
+
+
+@kernel
+def turn_lists(row_starts, row_index, starts, index):
+    """Turn lists of units into lists of examples, one a unit, filled up with the example after the last."""
+    rows, n = row_starts.shape[0] - 1, starts.shape[0] - 1
+    at = np.zeros(n + 1, np.int64)
+    for q in range(row_starts[rows]):
+        at[row_index[q]] += 1
+    starts[0] = 0
+    for i in range(n):
+        starts[i + 1] = starts[i] + -(-at[i] // GROUP) * GROUP
+        at[i] = starts[i]
+    at[n] = starts[n]  # what the lists of units were filled up with is written behind the end
+    for r in range(rows):
+        for q in range(row_starts[r], row_starts[r + 1]):
+            i = row_index[q]
+            index[at[i]] = r
+            at[i] += 1
+    for i in range(n):
+        for q in range(at[i], starts[i + 1]):
+            index[q] = rows
+
+
+def pays(n_active: int, rows: int, n_in: int, n_out: int) -> bool:
+    """Say whether active rows beat BLAS, to which a multiplication and addition is half an addition."""
+    size = rows * n_in
+    ours = BEGIN + LISTING * size + 2 * (n_active + COPYING * n_in) * n_out
+    return 0 <= n_active and ours < size * n_out
+
+
+def _active_units(x: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]:
+    starts, index = np.empty(len(x) + 1, np.int64), np.empty(n_active + GROUP * len(x) + 1, np.int32)
+    list_rows(x, starts, index)
+    return starts, index
+
+
+def _sums(
+    starts: np.ndarray, index: np.ndarray, matrix: np.ndarray, *, transposed: bool = False, gain: float = 1.0
+) -> np.ndarray:
+    n_out, n_in = matrix.shape if transposed else matrix.shape[::-1]
+    out = np.empty((len(starts) - 1, n_out), np.float32)
+    view = np.ascontiguousarray(matrix).view()
+    view.flags.writeable = False  # one compilation for parameters that may be written and those that may not
+    sum_rows(starts, index, view, transposed, f32(gain), aligned_zeros(n_in + 1, WIDTH), out)
+    return out
+
+
+def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return x M, float32 (rows, n_out), for x (rows, n_in), M (n_in, n_out); quick where few bits are 1."""
+    x = np.ascontiguousarray(x)
+    n_active, (rows, n_in) = count_active(x), x.shape
+    if not pays(n_active, rows, n_in, matrix.shape[1]):
+        return x @ matrix
+    return _sums(*_active_units(x, n_active), matrix)
+
+
+def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return x M', float32 (rows, n_out), for x (rows, n_in), M (n_out, n_in); quick where few bits are 1."""
+    x = np.ascontiguousarray(x)
+    n_active, (rows, n_in) = count_active(x), x.shape
+    if not pays(n_active, rows, n_in, matrix.shape[0]):
+        return x @ matrix.T
+    return _sums(*_active_units(x, n_active), matrix, transposed=True)
+
+
+def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
+    """Return x' y / n, float32 (n_in, n_out), for x (rows, n_in), y (rows, n_out), as ``times``."""
+    x = np.ascontiguousarray(x)
+    n_active, (rows, n_in) = count_active(x), x.shape
+    if not pays(n_active, n_in, rows, y.shape[1]):
+        out = x.T @ y
+        out /= f32(n)
+        return out
+    starts = np.empty(n_in + 1, np.int64)
+    index = np.empty(n_active + GROUP * (n_in + rows), np.int32)
+    turn_lists(*_active_units(x, n_active), starts, index)
+    return _sums(starts, index, y, gain=1 / n)
