@@ -80,3 +80,24 @@ def list_ones(bits, start, index, n):
         bits &= bits - u64(1)
         n += u64(1)
     return n
+
+
+@inner
+def list_few_ones(bits, start, index, n):
+    """List as ``list_ones``, four at once whether they are there or not: up to four places more are written.
+
+    A loop that ends after one round or two can be guessed; after each of a few 1s, it cannot.
+    """
+    first, end = u64(start), n + popcount(bits)
+    while True:
+        index[n] = first + first_one(bits)
+        bits &= bits - u64(1)
+        index[n + u64(1)] = first + first_one(bits)
+        bits &= bits - u64(1)
+        index[n + u64(2)] = first + first_one(bits)
+        bits &= bits - u64(1)
+        index[n + u64(3)] = first + first_one(bits)
+        bits &= bits - u64(1)
+        n += u64(4)
+        if n >= end:
+            return end

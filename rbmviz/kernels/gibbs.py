@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import inner, kernel
-from rbmviz.kernels.bits import list_ones, popcount, word
+from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.random import bernoulli, sigmoid
 
 f32, u64 = np.float32, np.uint64
@@ -80,7 +80,7 @@ def zero_map(n_in: int, n_out: int) -> Affine:
 
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units, all seen as 0."""
-    on, off, active = np.zeros((3, n), np.int32)
+    on, off, active = np.zeros((3, n + 4), np.int32)  # list_few_ones writes beyond the end
     seen, nothing = np.zeros((2, n), np.uint8)
     return Flips(on, off, active, np.array([0, 0, 0, 1]), seen, nothing)
 
@@ -111,8 +111,8 @@ def find_flips(flips, x):
     n_on, n_off, n_active = u64(0), u64(0), u64(0)
     for start in range(0, x.shape[0], 64):
         now, before = word(x, start), word(seen, start)
-        n_on = list_ones(now & ~before, start, on, n_on)
-        n_off = list_ones(before & ~now, start, off, n_off)
+        n_on = list_few_ones(now & ~before, start, on, n_on)
+        n_off = list_few_ones(before & ~now, start, off, n_off)
         n_active += popcount(now)
     copy_bits(x, seen)
     flips.counts[0] = n_on
