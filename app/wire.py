@@ -69,6 +69,10 @@ def news_of(shown: Snapshot, wish: Wish, sent: Sent) -> News | None:
 EMPTY = "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
 
 
+STUCK = 1000.0
+"""An R-hat that says enough: that of chains which never move is infinite."""
+
+
 def empty(shown: SamplingSnapshot) -> bool:
     """Whether a chain has been in the empty image as long as can be seen."""
     return len(shown.frames.v) == FRAMES and not shown.frames.v.any()
@@ -76,7 +80,7 @@ def empty(shown: SamplingSnapshot) -> bool:
 
 @news_of.register
 def _(shown: SamplingSnapshot, wish: Wish, sent: Sent) -> News | None:
-    frames = shown.frames
+    frames, agreement = shown.frames, shown.agreement
     if frames.n_visible != wish.n_visible:
         return None
     fresh = min(shown.n - max(sent.n, 0), len(frames.v), wish.cells if wish.view == "sequence" else 1)
@@ -92,6 +96,8 @@ def _(shown: SamplingSnapshot, wish: Wish, sent: Sent) -> News | None:
         "sweeps": shown.sweeps,
         "switches": shown.switches,
         "spurious": shown.spurious,
+        "rhat": None if agreement is None else finite(min(agreement.rhat, STUCK)),
+        "ess": None if agreement is None else finite(agreement.ess),
         "drift": shown.drift,
         "isl": None if shown.newest is None else shown.newest.isl,
         "strip": None,

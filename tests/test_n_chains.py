@@ -11,11 +11,12 @@ from scipy.stats import chi2, chi2_contingency
 
 from rbmviz import RBM, BadInput, Model, rng
 from rbmviz.knobs import knobs_of
-from rbmviz.metrics import Coverage
+from rbmviz.metrics import Coverage, chain_diagnostics
 from rbmviz.models import pattern_model
 from rbmviz.registry import samplers
 from rbmviz.samplers import chains, crowd, fast_weights, list_samplers, make_sampler, sample
-from rbmviz.session import LandscapePlan, SamplingPlan, SamplingRun, Setting, Worker, replay
+from rbmviz.session import LandscapePlan, SamplingPlan, SamplingRun, Setting, Worker, replay, scores
+from rbmviz.session.scores import Agreement
 
 NAMES = list_samplers()
 SHARING = [name for name in NAMES if "share" in knobs_of(samplers[name])]
@@ -335,6 +336,39 @@ def test_class_switches_are_counted_within_each_chain(toy):
     assert [one.switches > 0 for one in each] == [True, False, True]
     assert together.switches == sum(one.switches for one in each)
     np.testing.assert_array_equal(together.occupancy, sum(one.occupancy for one in each))
+
+
+def test_the_newest_rounds_of_the_chains_are_compared(monkeypatch):
+    """Rows come in any portions; only whole rounds count, and only so many."""
+    monkeypatch.setattr(scores, "ROUNDS", 40)
+    monkeypatch.setattr(scores, "COMPARE", 0.0)
+    v = np.random.default_rng(1).integers(0, 2, (301, 7), dtype=np.uint8)
+    agreement, at = Agreement(3), 0
+    for end in (5, 29, 130, 301):
+        agreement.update(v[at:end])
+        at = end
+        if end == 5:
+            assert agreement._asked is None  # one whole round says nothing
+            continue
+        rounds = end // 3
+        values = v.sum(axis=1)[: 3 * rounds].reshape(rounds, 3).T[:, -39 if rounds >= 40 else 0 :]
+        want, got = chain_diagnostics(values), agreement._asked.result(60)
+        assert (got.rhat, got.ess) == (want.rhat, want.ess)
+        assert agreement.newest is got
+    assert Agreement(1000).rounds == 40 <= 100_000 // 1000
+
+
+def test_a_run_of_several_chains_says_whether_they_agree(model, toy):
+    for n_chains in (1, 3):
+        run = SamplingRun(1, Setting(model, toy).plan(), make_sampler("gibbs", n_chains=n_chains))
+        run.prepare()
+        run.keep(run.advance(60))
+        if n_chains > 1:
+            run._scores._agreement._asked.result(60)
+        agreement = run.snapshot("paused").agreement
+        assert (agreement is None) == (n_chains == 1)
+    assert 0.9 < agreement.rhat < 2
+    assert agreement.ess > 5
 
 
 def test_chains_of_a_race_start_at_examples_of_their_own(model, toy):

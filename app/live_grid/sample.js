@@ -7,6 +7,8 @@ const NUMBERS = [
   ['speed', 'Samples/s', 'What the sampler itself makes in a second, scoring and waiting not counted; highest at full speed, in long chunks.', p => p.seconds ? compact.format(p.n / p.seconds) : '–'],
   ['sweeps', 'Sweeps/sample', 'Gibbs or maximisation sweeps spent on a sample, on average.', p => p.n ? round3(p.sweeps / p.n) : '–'],
   ['drift', 'Drift', 'Norm of the fast parameters: how far the sampled model has moved from the trained one.', p => p.drift === null ? '–' : round3(p.drift)],
+  ['rhat', 'R-hat', 'Whether the chains agree on how many pixels are on, in their newest rounds: above 1.01 they do not yet.', p => p.rhat === null ? '–' : p.rhat < 100 ? p.rhat.toPrecision(3) : 'over 100'],
+  ['ess', 'ESS', 'Independent samples that these rounds (1,000 at most) of all chains are worth, by the number of pixels that are on.', p => p.ess === null ? '–' : compact.format(p.ess)],
 ];
 
 class SamplePanel extends Panel {
@@ -58,6 +60,7 @@ class SamplePanel extends Panel {
     const ring = grid.cfg.view === 'single' || !state.n ? null : { slot: (state.n - 1) % picture.slots, colour: this.spec.colour };
     picture.draw(grid.ink, grid.gap, ring);
     if (!this.strip.hidden) this.drawStrip();
+    for (const name of ['rhat', 'ess']) this.values[name].parentElement.hidden = this.spec.values.n_chains === 1;
     this.tellWords(picture, ring ? ring.slot : 0);
   }
 

@@ -52,7 +52,10 @@ def add(commands: Any) -> None:
     command.add_argument("--seed", type=int, default=0, help="default 0")
     command.add_argument("--no-means", action="store_true", help="leave p out: a fifth of the size")
     command.add_argument(
-        "--out", required=True, metavar="F.npz", help="the file, written whole or not at all"
+        "--out",
+        required=True,
+        metavar="F.npz",
+        help="the file: it appears when it is whole; Ctrl-C keeps the samples made so far",
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import Kernel
+from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.chains import MOST_CHAINS
@@ -46,6 +46,8 @@ class SamplingSnapshot(Snapshot):
         Class changes within each chain, all chains together.
     spurious : float or None
         Share of samples farther from every training example than held-out data are (99th percentile).
+    agreement : Diagnostics or None
+        R-hat and ESS of the newest rounds of several chains, by the number of active units.
     """
 
     algorithm: Sampler
@@ -58,6 +60,7 @@ class SamplingSnapshot(Snapshot):
     bin_width: int = 1
     switches: int | None = None
     spurious: float | None = None
+    agreement: Diagnostics | None = None
 
 
 class SamplingPlan(NamedTuple):
@@ -176,6 +179,7 @@ class SamplingRun:
             bin_width=scores.bin_width if scores else 1,
             switches=scores.switches if scores else None,
             spurious=scores.spurious if scores and self.n else None,
+            agreement=scores.agreement if scores else None,
         )
 
 

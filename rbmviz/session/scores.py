@@ -1,11 +1,14 @@
 """What the samples of one run are judged by, kept up to date as they come."""
 
+import functools
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import ISL, Coverage, Kernel
+from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
+from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
 from rbmviz.metrics.isl import COUNTS
 from rbmviz.samplers import Samples
 from rbmviz.session.snapshot import Point
@@ -18,6 +21,52 @@ BINS = 120
 
 REFRESH = 0.5
 """Seconds between two values of the newest ISL while the curve waits for its next count."""
+
+
+ROUNDS, DRAWS = 1000, 100_000
+"""Most newest rounds that chains are compared over, and most draws of them all together."""
+
+COMPARE = 3.0
+"""Seconds between two comparisons of the chains, each of which takes up to 0.2."""
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-agreement")
+
+
+class Agreement:
+    """Whether the chains of a run agree: R-hat and ESS of their newest rounds, by the number of active units.
+
+    Computed on a thread beside the run, and out of date by a few seconds.
+    """
+
+    def __init__(self, n_chains: int) -> None:
+        self.n_chains = n_chains
+        self.rounds = min(ROUNDS, DRAWS // n_chains)
+        self._n, self._looked = 0, 0.0
+        self._ring = np.zeros(self.rounds * n_chains)
+        self._asked: Future[Diagnostics] | None = None
+        self._newest: Diagnostics | None = None
+
+    def update(self, v: np.ndarray) -> None:
+        """Take the next samples, uint8 (n, n_visible), of the chains in turns."""
+        newest = v[-len(self._ring) :].sum(axis=1)
+        self._n += len(v)
+        self._ring[np.arange(self._n - len(newest), self._n) % len(self._ring)] = newest
+        now, rounds = time.monotonic(), self._n // self.n_chains
+        if rounds < LEAST_DRAWS or now - self._looked < COMPARE or (self._asked and not self._asked.done()):
+            return
+        # The oldest round in the ring has lost what an unfinished one at the end has written over.
+        first = max(rounds - self.rounds + 1, 0) * self.n_chains
+        values = self._ring[np.arange(first, rounds * self.n_chains) % len(self._ring)]
+        self._newest, self._looked = self.newest, now
+        self._asked = _pool().submit(chain_diagnostics, chains_apart(values, self.n_chains))
+
+    @property
+    def newest(self) -> Diagnostics | None:
+        """The newest comparison; None before there is one."""
+        return self._asked.result() if self._asked and self._asked.done() else self._newest
 
 
 class Scores:
@@ -37,6 +86,7 @@ class Scores:
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
         self._isl = ISL(dataset.test, dataset.validation, kernel=kernel, counts=())
         self._coverage = Coverage(dataset, EXAMPLES, n_chains)
+        self._agreement = Agreement(n_chains) if n_chains > 1 else None
         self._of_means = kernel == "mean"
         self._looked = 0.0
         self._bins = np.zeros((BINS, len(self._coverage.occupancy)), np.int64)
@@ -54,6 +104,8 @@ class Scores:
         """Take the next samples, and the seconds that the sampler has used so far."""
         self._isl.update(samples.p if self._of_means else samples.v)
         self._spread(self._coverage.update(samples.v))
+        if self._agreement is not None:
+            self._agreement.update(samples.v)
         at_count = self._isl.n in COUNTS
         if at_count or time.monotonic() - self._looked > REFRESH:
             self._looked = time.monotonic()
@@ -76,6 +128,11 @@ class Scores:
     def occupancy(self) -> np.ndarray:
         """Samples per class in each stretch of ``bin_width`` samples, int64 (stretches so far, classes)."""
         return self._bins[: -(-self._isl.n // self.bin_width)].copy()
+
+    @property
+    def agreement(self) -> Diagnostics | None:
+        """R-hat and ESS of the newest rounds of several chains."""
+        return None if self._agreement is None else self._agreement.newest
 
     @property
     def switches(self) -> int | None:

@@ -52,6 +52,14 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
     page.until("Number(panels[0].dataset.n) > 200")
 
 
+def test_several_chains_say_whether_they_agree(live):
+    page = live().open("?p=gibbs&p=gibbs:n_chains=10&speed=1000")
+    shown = "p.querySelector('dd[data-number=rhat]').parentElement.offsetHeight > 0"
+    page.until("/[0-9]/.test(panels[1].querySelector('dd[data-number=rhat]').textContent)")
+    assert page.ask(f"panels.map(p => {shown})") == [False, True]
+    assert float(page.number(1, "rhat")) > 0.9
+
+
 def test_a_typed_value_is_clipped_to_its_range(live):
     page = live().open("?p=gibbs")
     box = page.page.get_by_label("Sweeps per sample, value")
