@@ -43,12 +43,12 @@ def naive_isl(samples, test, beta):
     return total / len(test)
 
 
-@pytest.mark.parametrize("width", [70, 128, 300])  # fewer, whole, and more than four words
-def test_histograms_count_every_distance(width):
-    points, samples = bits(1, 13, width), bits(2, 600, width)
-    histograms = np.zeros((13, width + 1), np.uint32)
-    for block in hamming.blocks(samples):
-        hamming.count_distances(hamming.pack(points), block, histograms)
+@pytest.mark.parametrize("width", [70, 128, 300])  # words that are full and that are not
+@pytest.mark.parametrize("n", [0, 1, 63, 65, 128, 129, 600])  # fewer and more samples than lanes and blocks
+def test_histograms_count_every_distance(width, n):
+    points, samples = bits(1, 37, width), bits(2, n, width)
+    histograms = np.zeros((37, width + 1), np.uint32)
+    hamming.count_distances(hamming.pack(points), hamming.blocks(samples), n, histograms)
     for point, histogram in zip(points, histograms, strict=True):
         want = np.bincount((point != samples).sum(axis=1), minlength=width + 1)
         np.testing.assert_array_equal(histogram, want)

@@ -1,17 +1,23 @@
 """Hamming distances between packed rows of bits: histograms of them, and nearest neighbours.
 
-Rows are packed into 64-bit words; samples come transposed, in blocks, so that one point is compared
-with a whole block in vector registers (one popcount instruction counts eight words).
+Rows are packed into 64-bit words; samples come transposed, in blocks that fit the first cache, so that one
+point is compared with LANES samples in vector registers (one popcount instruction counts eight words).
 """
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
-from rbmviz.kernels._jit import kernel
-from rbmviz.kernels.bits import popcount
+from rbmviz.kernels._jit import inner, kernel
 
-i64, u64 = np.int64, np.uint64
+i64 = np.int64
 
-BLOCK = 256
+BLOCK = 128
+LANES = 64
+GROUP = 16
+"""Points whose histograms stay in the cache for all blocks of a call."""
 
 
 def pack(rows: np.ndarray) -> np.ndarray:
@@ -21,52 +27,88 @@ def pack(rows: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view(np.uint64)
 
 
-def blocks(rows: np.ndarray) -> list[np.ndarray]:
-    """Pack rows of bits into blocks of at most BLOCK samples, each uint64 (words, samples)."""
+def blocks(rows: np.ndarray) -> np.ndarray:
+    """Pack rows of bits into blocks of samples, uint64 (blocks, words, BLOCK), the last filled up with 0."""
     words = pack(rows)
-    return [np.ascontiguousarray(words[at : at + BLOCK].T) for at in range(0, len(words), BLOCK)]
+    filled = np.pad(words, ((0, -len(words) % BLOCK), (0, 0)))
+    grouped = filled.reshape(len(filled) // BLOCK, BLOCK, words.shape[1])
+    return np.ascontiguousarray(grouped.transpose(0, 2, 1))
 
 
-@kernel
-def distances(point, block, out):
-    """Write the distances of one point, uint64 (words,), to a block of samples."""
-    words, n = block.shape
+@intrinsic
+def compare_lanes(typing_context, point, block, at, out):
+    """Write the distances of a point to the samples at, at + 1, ... of a block to the same places of out.
+
+    By vectors of LLVM: a loop over samples inside a loop over words would store the counts after every word.
+    """
+
+    def code(context, build, signature, arguments):
+        point, block, out = (
+            context.make_array(signature.args[i])(context, build, arguments[i]) for i in (0, 1, 3)
+        )
+        at = arguments[2]
+        words, width = cgutils.unpack_tuple(build, block.shape, 2)
+        vector, counts = (ir.VectorType(ir.IntType(bits), LANES) for bits in (64, 32))
+        first = ir.Constant(ir.IntType(32), 0)
+        count_ones = cgutils.get_or_insert_function(
+            build.module, ir.FunctionType(vector, [vector]), f"llvm.ctpop.v{LANES}i64"
+        )
+        total = cgutils.alloca_once_value(build, ir.Constant(vector, None))
+        with cgutils.for_range(build, words) as loop:
+            word = build.load(build.gep(point.data, [loop.index]))
+            one = build.insert_element(ir.Constant(vector, None), word, first)
+            same = build.shuffle_vector(one, one, ir.Constant(counts, None))
+            place = build.gep(block.data, [build.add(build.mul(loop.index, width), at)])
+            samples = build.load(build.bitcast(place, vector.as_pointer()), align=8)
+            different = build.call(count_ones, [build.xor(same, samples)])
+            build.store(build.add(build.load(total), different), total)
+        place = build.bitcast(build.gep(out.data, [at]), counts.as_pointer())
+        build.store(build.trunc(build.load(total), counts), place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(point, block, types.intp, out), code
+
+
+@inner
+def distances(point, block, n, out):
+    """Write the distances of a point, uint64 (words,), to the first n samples of a block, uint32 (BLOCK,)."""
+    for at in range(0, n, LANES):
+        compare_lanes(point, block, at, out)
+
+
+@inner
+def count(distance, n, histogram):
+    """Add one at each of the first n distances."""
     for i in range(n):
-        out[i] = u64(0)
-    w = 0
-    while w + 4 <= words:
-        a, b, c, d = block[w], block[w + 1], block[w + 2], block[w + 3]
-        p, q, r, s = point[w], point[w + 1], point[w + 2], point[w + 3]
-        for i in range(n):
-            out[i] += (popcount(p ^ a[i]) + popcount(q ^ b[i])) + (popcount(r ^ c[i]) + popcount(s ^ d[i]))
-        w += 4
-    while w < words:
-        a, p = block[w], point[w]
-        for i in range(n):
-            out[i] += popcount(p ^ a[i])
-        w += 1
+        histogram[distance[i]] += 1
+
+
+@inner
+def count_all(points, blocks, n, histograms, out):
+    """Do ``count_distances``; out is scratch."""
+    for first in range(0, points.shape[0], GROUP):
+        for q in range(blocks.shape[0]):
+            here = min(BLOCK, n - q * BLOCK)
+            for t in range(first, min(first + GROUP, points.shape[0])):
+                distances(points[t], blocks[q], here, out)
+                count(out, here, histograms[t])
 
 
 @kernel
-def count_distances(points, block, histograms):
-    """Add a block of samples to the distance histograms, uint32 or int64 (points, width + 1)."""
-    out = np.empty(block.shape[1], np.uint64)
-    for t in range(points.shape[0]):
-        distances(points[t], block, out)
-        histogram = histograms[t]
-        for i in range(out.shape[0]):
-            histogram[out[i]] += 1
+def count_distances(points, blocks, n, histograms):
+    """Add n samples, in blocks, to the distance histograms, uint32 or int64 (points, width + 1)."""
+    count_all(points, blocks, n, histograms, np.empty(BLOCK, np.uint32))
 
 
 @kernel
 def nearest(points, block, index, distance):
     """Find for each sample of a block the nearest point: its index (the first of equals) and distance."""
-    n = block.shape[1]
-    out = np.empty(n, np.uint64)
+    n = index.shape[0]
+    out = np.empty(BLOCK, np.uint32)
     for i in range(n):
         distance[i] = i64(1) << i64(62)
     for t in range(points.shape[0]):
-        distances(points[t], block, out)
+        distances(points[t], block, n, out)
         for i in range(n):
             d = i64(out[i])
             if d < distance[i]:

@@ -24,6 +24,9 @@ NARROW = 2**32
 ROWS = 256
 """Samples scored at once by the mean kernel."""
 
+PACKED = 4096
+"""Samples compared at once by the binary kernel: packed, they fit the second cache."""
+
 
 class Score(NamedTuple):
     """An ISL: mean nats a test point, kernel beta, samples, standard error over the test points.
@@ -154,8 +157,9 @@ class ISL:
         if self._kernel == "binary":
             if self.n + len(samples) >= NARROW and self._histograms.dtype == np.uint32:
                 self._histograms = self._histograms.astype(np.int64)
-            for block in hamming.blocks(samples):
-                hamming.count_distances(self._packed, block, self._histograms)
+            for at in range(0, len(samples), PACKED):
+                some = samples[at : at + PACKED]
+                hamming.count_distances(self._packed, hamming.blocks(some), len(some), self._histograms)
             return
         for at in range(0, len(samples), ROWS):
             p = samples[at : at + ROWS].astype(np.float32)
