@@ -55,7 +55,7 @@ def test_products_of_a_batch_are_the_dense_ones(always):
     frozen = matrix.copy()
     frozen.flags.writeable = False
     assert (batch.times(x, frozen) == batch.times(x, matrix)).all()
-    for kernel in (batch.count_active, batch.list_rows, batch.turn_lists, batch.sum_rows):
+    for kernel in (batch.as_bits, batch.list_rows, batch.turn_lists, batch.sum_rows):
         assert len(kernel.signatures) == 1, kernel
 
 
@@ -74,7 +74,9 @@ def test_only_bits_have_lists(monkeypatch):
         np.testing.assert_array_equal(batch.correlate(x, x), x.T @ x)
     assert asked == [-1] * 12
     x[255, 299] = 1
-    assert batch.count_active(x) == x.sum()
+    bits = np.empty(x.shape, np.uint8)
+    assert batch.as_bits(x, bits) == x.sum()
+    assert (bits == x).all()
 
 
 def test_when_lists_pay():

@@ -20,10 +20,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rbmviz.kernels._jit import kernel
-from rbmviz.kernels.gibbs import aligned_zeros
+from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels.bits import list_ones, word
+from rbmviz.kernels.gibbs import aligned_empty
 
-f32, i64, u64 = np.float32, np.int64, np.uint64
+f32, i32, u64 = np.float32, np.int32, np.uint64
 
 WIDTH = 32
 GROUP = 4
@@ -34,36 +35,40 @@ additions a row of M."""
 
 
 @intrinsic
-def sum_listed(typing_context, panel, index, first, last, total):
-    """Write into total the sum of the rows panel[index[first:last]]; float32 (n, WIDTH), int32, (WIDTH,).
+def write_sum(typing_context, panel, index, first, last, gain, out, start):
+    """Write to out[start : start + WIDTH] gain times the sum of the rows panel[index[first:last]].
 
-    A loop of LLVM: numba knows no vectors, and a loop of its own would load and store the sum at every row.
+    panel float32 (n, WIDTH), index int32, gain float32, out float32 (n,). A loop of LLVM: numba knows no
+    vectors, and a loop of its own would load and store the sum at every row.
     """
 
-    def code(context, builder, signature, arguments):
+    def code(context, build, signature, arguments):
         def memory(at):
-            return context.make_array(signature.args[at])(context, builder, arguments[at]).data
+            return context.make_array(signature.args[at])(context, build, arguments[at]).data
 
-        vector = ir.VectorType(ir.FloatType(), WIDTH)
-        rows, index = builder.bitcast(memory(0), vector.as_pointer()), memory(1)
+        vector, first_lane = ir.VectorType(ir.FloatType(), WIDTH), ir.Constant(ir.IntType(32), 0)
+        rows, index = build.bitcast(memory(0), vector.as_pointer()), memory(1)
 
         def row(at):
-            return builder.load(builder.gep(rows, [builder.load(builder.gep(index, [at]))]), align=4)
+            return build.load(build.gep(rows, [build.load(build.gep(index, [at]))]), align=4)
 
-        sums = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
-        first, last = arguments[2:4]
+        sums = cgutils.alloca_once_value(build, ir.Constant(vector, None))
+        first, last, gain = arguments[2:5]
         step = ir.Constant(first.type, GROUP)
-        with cgutils.for_range_slice(builder, first, last, step, inc=True) as (at, _):
-            a, b, c, d = (row(builder.add(at, ir.Constant(at.type, q))) for q in range(GROUP))
-            four = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
-            builder.store(builder.fadd(builder.load(sums), four), sums)
-        builder.store(builder.load(sums), builder.bitcast(memory(4), vector.as_pointer()), align=4)
+        with cgutils.for_range_slice(build, first, last, step, inc=True) as (at, _):
+            a, b, c, d = (row(build.add(at, ir.Constant(at.type, q))) for q in range(GROUP))
+            four = build.fadd(build.fadd(a, b), build.fadd(c, d))
+            build.store(build.fadd(build.load(sums), four), sums)
+        gain = build.insert_element(ir.Constant(vector, None), gain, first_lane)
+        gain = build.shuffle_vector(gain, gain, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), None))
+        place = build.bitcast(build.gep(memory(5), [arguments[6]]), vector.as_pointer())
+        build.store(build.fmul(gain, build.load(sums)), place, align=4)
         return context.get_dummy_value()
 
-    return types.none(panel, index, types.int64, types.int64, total), code
+    return types.void(panel, index, types.int64, types.int64, types.float32, out, types.int64), code
 
 
-@kernel
+@inner
 def copy_panel(matrix, transposed, start, panel):
     """Copy the columns from ``start`` on of the matrix, or of its transpose, into the panel; zeros below."""
     n = panel.shape[0] - 1
@@ -82,55 +87,54 @@ def copy_panel(matrix, transposed, start, panel):
         panel[n, j] = f32(0.0)
 
 
-@kernel
-def sum_rows(starts, index, matrix, transposed, gain, panel, out):
+@inner
+def sum_rows(starts, index, matrix, transposed, gain, panel, total, out):
     """Write out[r] = gain times the sum of the matrix's rows index[starts[r]:starts[r + 1]].
 
     starts int64 (rows + 1,), differences multiples of GROUP; index int32; matrix float32 (n_in, n_out), given
-    as (n_out, n_in) where ``transposed``; gain float32; panel float32 (n_in + 1, WIDTH), scratch; out float32
-    (rows, n_out).
+    as (n_out, n_in) where ``transposed``; gain float32; panel float32 (n_in + 1, WIDTH) and total (WIDTH,),
+    scratch; out float32 (rows, n_out).
     """
-    total = np.empty(WIDTH, np.float32)
-    for start in range(0, out.shape[1], WIDTH):
+    n_out = out.shape[1]
+    flat = out.reshape(out.shape[0] * n_out)
+    for start in range(0, n_out, WIDTH):
         copy_panel(matrix, transposed, start, panel)
         for r in range(out.shape[0]):
-            sum_listed(panel, index, starts[r], starts[r + 1], total)
-            piece = out[r][start : start + WIDTH]
-            for j in range(piece.shape[0]):
-                piece[j] = gain * total[j]
+            if start + WIDTH <= n_out:
+                write_sum(panel, index, starts[r], starts[r + 1], gain, flat, r * n_out + start)
+            else:
+                write_sum(panel, index, starts[r], starts[r + 1], gain, total, 0)
+                for j in range(start, n_out):
+                    out[r, j] = total[j - start]
 
 
-@kernel
-def count_active(x):
-    """Return how many values of x, float32 (rows, n), are 1; -1 where one is neither 0 nor 1."""
+@inner
+def as_bits(x, bits):
+    """Write x, float32 (rows, n), as uint8; return how many are 1, or -1 where one is neither 0 nor 1."""
     n_active, n_bits = 0, 0
     for r in range(x.shape[0]):
-        row, ones, zeros = x[r], np.int32(0), np.int32(0)
+        row, out, ones, zeros = x[r], bits[r], i32(0), i32(0)
         for i in range(row.shape[0]):
-            ones += np.int32(row[i] == f32(1.0))
-            zeros += np.int32(row[i] == f32(0.0))
+            out[i] = row[i] == f32(1.0)
+            ones += i32(row[i] == f32(1.0))
+            zeros += i32(row[i] == f32(0.0))
         n_active += ones
         n_bits += ones + zeros
-    return n_active if n_bits == x.size else -1
+    return n_active if n_bits == x.shape[0] * x.shape[1] else -1
 
 
-@kernel
-def list_rows(x, starts, index):
-    """List the active units of every example, each list filled up with the unit after the last.
-
-    Without branches: a unit is written before it is known whether it counts.
-    """
-    at = u64(0)
-    for r in range(x.shape[0]):
+@inner
+def list_rows(bits, starts, index):
+    """List the active units of every example, each list filled up with the unit after the last."""
+    at, n = u64(0), bits.shape[1]
+    for r in range(bits.shape[0]):
         starts[r] = at
-        row = x[r]
-        for i in range(row.shape[0]):
-            index[at] = i
-            at += u64(row[i] != f32(0.0))
+        for start in range(0, n, 64):
+            at = list_ones(word(bits[r], start), start, index, at)
         while at % u64(GROUP):
-            index[at] = x.shape[1]
+            index[at] = n
             at += u64(1)
-    starts[x.shape[0]] = at
+    starts[bits.shape[0]] = at
 
 
 @kernel
@@ -162,9 +166,16 @@ def pays(n_active: int, rows: int, n_in: int, n_out: int) -> bool:
     return 0 <= n_active and ours < size * n_out
 
 
-def _active_units(x: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]:
-    starts, index = np.empty(len(x) + 1, np.int64), np.empty(n_active + GROUP * len(x) + 1, np.int32)
-    list_rows(x, starts, index)
+def _as_bits(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return x as uint8, and how many are 1; see ``as_bits``."""
+    bits = np.empty(x.shape, np.uint8)
+    return bits, as_bits(np.ascontiguousarray(x), bits)
+
+
+def _list_rows(bits: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]:
+    rows = len(bits)
+    starts, index = np.empty(rows + 1, np.int64), np.empty(n_active + GROUP * rows, np.int32)
+    list_rows(bits, starts, index)
     return starts, index
 
 
@@ -175,37 +186,35 @@ def _sums(
     out = np.empty((len(starts) - 1, n_out), np.float32)
     view = np.ascontiguousarray(matrix).view()
     view.flags.writeable = False  # one compilation for parameters that may be written and those that may not
-    sum_rows(starts, index, view, transposed, f32(gain), aligned_zeros(n_in + 1, WIDTH), out)
+    panel, total = aligned_empty(n_in + 1, WIDTH), np.empty(WIDTH, np.float32)
+    sum_rows(starts, index, view, transposed, f32(gain), panel, total, out)
     return out
 
 
 def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return x M, float32 (rows, n_out), for x (rows, n_in), M (n_in, n_out); quick where few bits are 1."""
-    x = np.ascontiguousarray(x)
-    n_active, (rows, n_in) = count_active(x), x.shape
+    (bits, n_active), (rows, n_in) = _as_bits(x), x.shape
     if not pays(n_active, rows, n_in, matrix.shape[1]):
         return x @ matrix
-    return _sums(*_active_units(x, n_active), matrix)
+    return _sums(*_list_rows(bits, n_active), matrix)
 
 
 def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return x M', float32 (rows, n_out), for x (rows, n_in), M (n_out, n_in); quick where few bits are 1."""
-    x = np.ascontiguousarray(x)
-    n_active, (rows, n_in) = count_active(x), x.shape
+    (bits, n_active), (rows, n_in) = _as_bits(x), x.shape
     if not pays(n_active, rows, n_in, matrix.shape[0]):
         return x @ matrix.T
-    return _sums(*_active_units(x, n_active), matrix, transposed=True)
+    return _sums(*_list_rows(bits, n_active), matrix, transposed=True)
 
 
 def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
     """Return x' y / n, float32 (n_in, n_out), for x (rows, n_in), y (rows, n_out), as ``times``."""
-    x = np.ascontiguousarray(x)
-    n_active, (rows, n_in) = count_active(x), x.shape
+    (bits, n_active), (rows, n_in) = _as_bits(x), x.shape
     if not pays(n_active, n_in, rows, y.shape[1]):
         out = x.T @ y
         out /= f32(n)
         return out
     starts = np.empty(n_in + 1, np.int64)
     index = np.empty(n_active + GROUP * (n_in + rows), np.int32)
-    turn_lists(*_active_units(x, n_active), starts, index)
+    turn_lists(*_list_rows(bits, n_active), starts, index)
     return _sums(starts, index, y, gain=1 / n)

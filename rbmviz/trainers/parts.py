@@ -195,8 +195,9 @@ def apply(trainer: Any, state: State, gradient: Parameters) -> None:
     """Do theta <- P(theta + rate(t) (g - weight_decay W)), with momentum, in place.
 
     P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5), and the mean of the iterates is
-    kept (line 7), where those knobs say so.
+    kept (line 7), where those knobs say so. Overwrites the gradient.
     """
+    scratch = gradient
     if trainer.weight_decay:
         gradient.W[:] -= np.float32(trainer.weight_decay) * state.theta.W
     if trainer.momentum:
@@ -208,8 +209,9 @@ def apply(trainer: Any, state: State, gradient: Parameters) -> None:
     else:
         state.velocity = None
     now = np.float32(rate(trainer, state.update))
-    for x, g in zip(state.theta, gradient, strict=True):
-        x += now * g
+    for x, g, step in zip(state.theta, gradient, scratch, strict=True):
+        np.multiply(now, g, out=step)
+        x += step
         if trainer.box:
             np.clip(x, -trainer.box, trainer.box, out=x)
     state.update += 1
