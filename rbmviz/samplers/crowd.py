@@ -2,8 +2,8 @@
 
     theta_F <- alpha theta_F + eps (R - <s>),   <s> the mean over the chains, a round one sample of each
 
-All chains of a round see the same parameters, so a round is a few products of whole matrices, by BLAS on
-one thread; each chain draws from its own stream. One chain in a crowd is what it is alone, in float32
+All chains of a round see the same parameters, so a round is a few products of whole matrices, on one
+thread; each chain draws from its own stream. One chain in a crowd is what it is alone, in float32
 sums of another order. A round is made whole when its first sample is asked for: knobs turned in the
 middle of it act from the next one on.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from rbmviz import rng
+from rbmviz.kernels.batch import correlate, times, times_transposed
 from rbmviz.kernels.random import bernoulli_chains, mean_rows
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
@@ -93,13 +94,13 @@ def gibbs_round(crowd: Crowd, eps: float, alpha: float, k: int, mean_field: bool
     W, b, c = _moved(crowd)
     p = np.empty_like(crowd.v)
     for _ in range(k):
-        x = crowd.v @ W
+        x = times(crowd.v, W)
         bernoulli_chains(crowd.rng, x, c, x, crowd.h)
-        y = crowd.h @ W.T
+        y = times_transposed(crowd.h, W)
         bernoulli_chains(crowd.rng, y, b, p, crowd.v)
     h = crowd.h
     if mean_field:
-        h = crowd.v @ W
+        h = times(crowd.v, W)
         mean_rows(h, c, h)
     return _emit(crowd, p, np.full(len(p), k), _push(crowd, h, eps, alpha))
 
@@ -111,8 +112,8 @@ def herding_round(crowd: Crowd, eps: float, alpha: float, max_sweeps: int) -> Sa
     moving = np.arange(len(crowd.v))
     while len(moving) and sweeps[moving[0]] < max_sweeps:
         before = crowd.v[moving]
-        h = before @ W + c > 0
-        v = h.astype(np.float32) @ W.T + b > 0
+        h = times(before, W) + c > 0
+        v = times_transposed(h.astype(np.float32), W) + b > 0
         crowd.h[moving], crowd.v[moving] = h, v
         sweeps[moving] += 1
         moving = moving[(v != before).any(axis=1)]
@@ -126,8 +127,7 @@ def _moved(crowd: Crowd) -> Parameters:
 
 def _push(crowd: Crowd, h: np.ndarray, eps: float, alpha: float) -> float:
     """Do theta_F <- alpha theta_F + eps (R - <s>), and return its norm."""
-    n = np.float32(len(h))
-    mean = (crowd.v.T @ h / n, crowd.v.mean(axis=0), h.mean(axis=0))
+    mean = (correlate(crowd.v, h, len(h)), crowd.v.mean(axis=0), h.mean(axis=0))
     for fast, rate, s in zip(crowd.fast, crowd.rates, mean, strict=True):
         fast *= np.float32(alpha)
         fast += np.float32(eps) * (rate - s)

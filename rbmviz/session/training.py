@@ -9,6 +9,7 @@ import numpy as np
 
 from rbmviz import metrics, rng
 from rbmviz.datasets import Dataset
+from rbmviz.kernels.batch import times, times_transposed
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import values_of
 from rbmviz.metrics.ais import ais_steps
@@ -207,9 +208,9 @@ class Fantasy:
 
     def sweep(self, rbm: RBM) -> None:
         """Move every chain by one sweep of the model."""
-        h = self._v @ rbm.W
+        h = times(self._v, rbm.W)
         bernoulli_rows(self._rng, h, rbm.c, h, h)
-        v = h @ rbm.W.T
+        v = times_transposed(h, rbm.W)
         self._mean, self._v = np.empty_like(v), v
         bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
 
