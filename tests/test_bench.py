@@ -117,10 +117,11 @@ def test_gibbs_of_the_peers_has_the_models_law(name, rbm):
         assert chi_square_p(rbm, chain) > 1e-3
 
 
-def test_naive_rates_fpcd_is_the_papers_formula(model):
+@pytest.mark.parametrize("peer", [peers.numpy_rates_fpcd, peers.naive_rates_fpcd])
+def test_rates_fpcd_of_numpy_is_the_papers_formula(peer, model):
     """theta_F rebuilt from the samples; and one draw from its law at a large push."""
     v0 = np.ones(5, np.uint8)
-    step = peers.numpy_rates_fpcd(model, v0, 2, 0.1, 0.9)
+    step = peer(model, v0, 2, 0.1, 0.9)
     want = [np.zeros((5, 3)), np.zeros(5), np.zeros(3)]
     for _ in range(50):
         v, h, F = step()
@@ -129,13 +130,13 @@ def test_naive_rates_fpcd_is_the_papers_formula(model):
         want = [0.9 * f + 0.1 * (r - s) for f, r, s in zip(want, rates, statistics, strict=True)]
     for got, f in zip(F, want, strict=True):
         np.testing.assert_allclose(got, f, atol=1e-5)
-    still = peers.numpy_rates_fpcd(model, v0, 2, 0.0, 1.0)
+    still = peer(model, v0, 2, 0.0, 1.0)
     assert chi_square_p(model.rbm, np.array([still()[0] for _ in range(40_000)])[7::8]) > 1e-3
     # Pushed, both chains visit the same states equally often (five runs each, standard errors).
     shares = [
         [
             np.mean([take()[0].mean() for _ in range(2000)])
-            for take in (peers.numpy_rates_fpcd(model, v0, seed, 0.3, 0.9) for seed in range(5))
+            for take in (peer(model, v0, seed, 0.3, 0.9) for seed in range(5))
         ],
         [
             sample(model, make_sampler("rates_fpcd", eps=0.3, alpha=0.9), 2000, seed, v0).v.mean()

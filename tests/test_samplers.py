@@ -133,6 +133,38 @@ def test_knobs_turned_in_mid_run_are_exact(wide):
             assert drift == pytest.approx(want, rel=2e-4, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization", "rates_herding"])
+def test_a_window_opens_settles_and_closes(wide, name):
+    """At alpha = 0.9 it holds 160 samples; the chain is followed, for 900 samples of draws would part."""
+    sampler = make_sampler(name)
+    state = sampler.init(wide, 3)
+    oracle = naive.FastWeights(
+        wide, rng.kernel_state(3, "chain"), state.v, rates=name != "sample_penalization"
+    )
+    theta = (wide.rbm.W, wide.rbm.b, wide.rbm.c)
+    for eps, alpha, n, span in [
+        (0.05, 0.9, 50, 160),  # what is older than the window still counts
+        (0.05, 0.9, 200, 160),  # now it does not: M holds theta and the pull
+        (0.2, 0.9, 60, 160),  # the pull moves
+        (0.2, 0.9, 200, 160),  # and stands still again
+        (0.2, 0.3, 40, 16),
+        (0.0, 0.3, 40, 16),
+        (0.1, 1.0, 50, 0),
+        (0.1, 0.98, 30, 824),
+        (0.1, 0.99, 30, 0),
+        (0.1, 0.0, 30, 8),
+    ]:
+        sampler = dataclasses.replace(sampler, eps=eps, alpha=alpha)
+        for _ in range(n):
+            drift = sampler.step(state, 1).info["drift"][0]
+            oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
+            assert drift == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
+        assert state.clock.counts[2] == span
+        got = fast_weights.parameters(state.up, state.down, state.window, state.clock)
+        for moved, still, want in zip(got, theta, oracle.F, strict=True):
+            np.testing.assert_allclose(moved - still, want, atol=1e-5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rates_fpcd", "rates_herding"])
 def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
@@ -150,12 +182,10 @@ def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
         oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
         worst = max(worst, abs(drift / oracle.push(0.1, 1.0) - 1))
     assert worst < 1e-3
-    pull, push, own = state.clock.scale
-    for direction, want in ((state.up, oracle.F[0]), (state.down, oracle.F[0].T)):
-        n = want.shape[1]
-        M = fast_weights.rows_of_M(direction).astype(float)
-        got = (push * M + pull * direction.rates.rows + (own - 1.0) * direction.theta.rows)[:, :n]
-        np.testing.assert_allclose(got, want, atol=0.02)  # its largest entries are above 1
+    got = fast_weights.parameters(state.up, state.down, state.window, state.clock)
+    theta = (wide.rbm.W, wide.rbm.b, wide.rbm.c)
+    for moved, still, want in zip(got, theta, oracle.F, strict=True):
+        np.testing.assert_allclose(moved - still, want, atol=0.02)  # the largest entries are above 1
 
 
 @pytest.mark.slow

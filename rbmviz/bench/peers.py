@@ -127,7 +127,7 @@ GIBBS = {"numpy": numpy_gibbs, "scikit-learn": sklearn_gibbs, "torch": torch_gib
 def numpy_rates_fpcd(
     model: Model, v0: np.ndarray, seed: int, eps: float, alpha: float
 ) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
-    """Take a sample of rates-FPCD as the paper writes it, theta_F a whole matrix; gives v, h, theta_F."""
+    """Take a sample of rates-FPCD in float32, theta_F moved in place; gives v, h, theta_F."""
     assert model.rates is not None
     g, v = np.random.default_rng(seed), v0.astype(np.float32)
     W, b, c = model.rbm.W, model.rbm.b, model.rbm.c
@@ -145,6 +145,27 @@ def numpy_rates_fpcd(
             f *= np.float32(alpha)
             f += np.float32(eps) * (r - s)
         return v, h, F
+
+    return step
+
+
+def naive_rates_fpcd(
+    model: Model, v0: np.ndarray, seed: int, eps: float, alpha: float
+) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
+    """Take a sample of rates-FPCD as the paper writes it, in numpy's default float64; gives v, h, theta_F."""
+    assert model.rates is not None
+    g, v = np.random.default_rng(seed), v0.astype(float)
+    W, b, c, R_W, R_b, R_c = (x.astype(float) for of in (model.rbm, model.rates) for x in (of.W, of.b, of.c))
+    F_W, F_b, F_c = np.zeros_like(W), np.zeros_like(b), np.zeros_like(c)
+
+    def step() -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        nonlocal v, F_W, F_b, F_c
+        h = (g.random(c.shape) < _sigmoid(c + F_c + v @ (W + F_W))).astype(float)
+        v = (g.random(b.shape) < _sigmoid(b + F_b + (W + F_W) @ h)).astype(float)
+        F_W = alpha * F_W + eps * (R_W - np.outer(v, h))
+        F_b = alpha * F_b + eps * (R_b - v)
+        F_c = alpha * F_c + eps * (R_c - h)
+        return v, h, [F_W, F_b, F_c]
 
     return step
 

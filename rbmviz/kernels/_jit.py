@@ -20,7 +20,8 @@ FLAGS: dict[str, Any] = {
     "cache": True,  # one compilation a machine, not one a process
 }
 # Not here, on purpose: parallel=True (two Python threads on numba's workqueue layer abort the whole
-# process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact).
+# process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact), but for
+# the order of sums in ``reduction``.
 
 
 def _cache_folder() -> str:
@@ -59,3 +60,12 @@ def inner(function: Callable[..., Any]) -> Any:
     be counted, for all arrays belong to the caller.
     """
     return kernel(function, _nrt=False)
+
+
+def reduction(function: Callable[..., Any]) -> Any:
+    """Compile an inner kernel whose sums may be taken in any order, for else they are taken one by one.
+
+    For figures that are shown, never for what a sample depends on: the order is the compiler's, and another
+    on another machine.
+    """
+    return kernel(function, _nrt=False, fastmath={"reassoc"})

@@ -2,22 +2,27 @@
 
     theta_F <- alpha theta_F + eps (R - s),   s = (v h', v, h)
 
-Adding a whole matrix a sample would cost more than the sweep. theta_F is kept as two parts,
+Adding a whole matrix a sample would cost more than the sweep. What has been pushed so far is kept in pieces,
 
-    theta_F = pull R + push M,
+    theta + theta_F = own theta + pull R + push M - P,
 
-with scalars ``pull`` and ``push``: the decay multiplies the scalars, the rates only move ``pull``, and
-the sample is one rank-1 update of M. Every ``FOLD`` samples (or where ``push`` gets too small to divide
-by) theta_F is written out into M, which stops ``pull R`` and ``push M`` from growing against each other
-until float32 loses their difference. The pre-activations under theta, R and M are followed by flips, as
-in ``gibbs``. Three things make that cheap, for what costs is memory traffic:
+with scalars ``own``, ``pull`` and ``push``. The pre-activations under theta, R and M are followed by flips,
+as in ``gibbs``. What costs is memory traffic, so that each of the two regimes follows as few maps as it can:
 
-- A row of M is read only where its unit flips, and each sample adds the same y to the rows of all active
-  units. So these rows are *owed* the sum of all y: a unit that turns on takes ``owed`` from its row, one
-  that turns off adds it. The rank-1 update becomes a write to rows that are being read anyway.
-- Where nothing decays (alpha = 1), M takes theta in: one map less to follow.
-- The norm of theta_F is tracked from inner products that the pre-activations already hold, and computed
-  afresh at every fold.
+- **Window** (alpha up to 0.984): P, the newest samples as bits, see ``window``, is all that is remembered of
+  them. Once nothing older counts and the pull stands still, at anchor = eps / (1 - alpha), M takes in
+  theta + anchor R and no longer moves (own = 0, push = 1, and ``pull`` is what exceeds the anchor: 0). One
+  map is left, and R from v to h, for the norm of theta_F. When eps moves, so does the pull; R is followed
+  again until it stands still.
+- **Rows** (alpha near 1, or means in s, which are no bits): P = 0 and every sample is one rank-1 update of M;
+  the decay multiplies the scalars. Every ``FOLD`` samples (or where ``push`` gets too small to divide by)
+  theta_F is written out into M, which stops ``pull R`` and ``push M`` from growing against each other until
+  float32 loses their difference. A row of M is read only where its unit flips, and each sample adds the same
+  y to the rows of all active units. So these rows are *owed* the sum of all y: a unit that turns on takes
+  ``owed`` from its row, one that turns off adds it. The rank-1 update becomes a write to rows that are being
+  read anyway. Where nothing decays (alpha = 1), M takes theta in: one map less to follow.
+
+The norm of theta_F is tracked from inner products that are at hand, and taken afresh where it is written out.
 
 Rounding: pre-activations are those of float32 sums that stand at the size of pull R v; the rows of M have
 one rounding a flip (``owed`` is summed in float64, else its rounding would repeat in every fold).
@@ -27,7 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels import window as samples
+from rbmviz.kernels._jit import inner, reduction
 from rbmviz.kernels.gibbs import (
     REFRESH,
     Affine,
@@ -44,19 +50,19 @@ from rbmviz.kernels.gibbs import (
     zero_map,
 )
 from rbmviz.kernels.random import bernoulli, sigmoid
+from rbmviz.kernels.window import Window
 
 f32 = np.float32
 
 FOLD = 256
 SMALLEST_PUSH = 1e-6
-LANES = 32
-"""Running sums of an inner product."""
 
 
 class Direction(NamedTuple):
     """One direction (up: v to h, or down: h to v): the maps of theta, of the rates R and of M.
 
-    The rows of M for active inputs lack ``owed``, float32 (padded n_out,): the rounded ``tally``, float64.
+    The bias of M and its rows for active inputs lack ``owed``, float32 (padded n_out,): the rounded
+    ``tally``, float64. Scratch, float32: ``total``, pre-activations; ``units``, outputs or their means.
     """
 
     theta: Affine
@@ -64,14 +70,17 @@ class Direction(NamedTuple):
     fast: Affine
     owed: np.ndarray
     tally: np.ndarray
+    total: np.ndarray
+    units: np.ndarray
     flips: Flips
 
 
 class Clock(NamedTuple):
     """Where a driven chain stands.
 
-    counts int64 = [sweeps, samples]; scale float64 = [pull, push, own], where own is 0 if M holds theta, too,
-    and else 1; moment float64 = [|theta_F|^2, <theta_F, R>, |R|^2].
+    counts int64 = [sweeps, samples, span, still]: span is the length of the window, 0 in the regime of rows,
+    and still the samples since it was opened or eps moved; scale float64 = [pull, push, own, anchor, eps,
+    alpha], the last two as they were last; moment float64 = [|theta_F|^2, <theta_F, R>, |R|^2].
     """
 
     counts: np.ndarray
@@ -79,25 +88,59 @@ class Clock(NamedTuple):
     moment: np.ndarray
 
 
-def make_direction(theta: Affine, rates: Affine) -> Direction:
-    """Return a direction of a new chain, with M = 0 at the input 0; the rows of theta and R are shared."""
+def make_direction(theta: Affine, rates: Affine, n_units: int) -> Direction:
+    """Return a direction of a new chain to n_units, M = 0 at the input 0; rows of theta and R are shared."""
     n_in, n_out = theta.rows.shape
-    owed, tally = aligned_zeros(n_out), np.zeros(n_out)
-    return Direction(same_map(theta), same_map(rates), zero_map(n_in, n_out), owed, tally, make_flips(n_in))
-
-
-def rows_of_M(direction: Direction) -> np.ndarray:
-    """Return the rows of M with what they are owed, float32 (n_in, padded n_out)."""
-    return direction.fast.rows + np.outer(direction.flips.seen, direction.owed)
+    return Direction(
+        theta=same_map(theta),
+        rates=same_map(rates),
+        fast=zero_map(n_in, n_out),
+        owed=aligned_zeros(n_out),
+        tally=np.zeros(n_out),
+        total=aligned_zeros(n_out),
+        units=np.zeros(n_units, np.float32),
+        flips=make_flips(n_in),
+    )
 
 
 def make_clock(rates: tuple[np.ndarray, ...]) -> Clock:
     """Return the clock of a chain that has not moved: theta_F = 0."""
     R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in rates)
-    return Clock(np.zeros(2, np.int64), np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.0, R_R]))
+    scale = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+    return Clock(np.zeros(4, np.int64), scale, np.array([0.0, 0.0, R_R]))
 
 
-@kernel
+def parameters(
+    up: Direction, down: Direction, window: Window, clock: Clock
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return theta + theta_F = (W, b, c), float64."""
+    pull, push, own = clock.scale[:3]
+    m, n = up.theta.rows.shape[0], down.theta.rows.shape[0]
+    M = up.fast.rows + np.outer(up.flips.seen, up.owed)
+    M_b, M_c = down.fast.bias + down.owed, up.fast.bias + up.owed
+    W, b, c = (
+        (push * fast.astype(float) + pull * rates) + own * theta
+        for fast, rates, theta in (
+            (M, up.rates.rows, up.theta.rows),
+            (M_b, down.rates.bias, down.theta.bias),
+            (M_c, up.rates.bias, up.theta.bias),
+        )
+    )
+    P = samples.sum_of(window)
+    return (W[:, :n] - P[0][:m, :n]), (b - P[1])[:m], (c - P[2])[:n]
+
+
+# Following the chain
+
+
+@inner
+def stands_still(clock):
+    """Whether the pull stands at the anchor: its whole window has seen but this eps."""
+    span, still = clock.counts[2], clock.counts[3]
+    return span > 0 and still > span
+
+
+@inner
 def add_to_rows(rows, index, n, sign, y):
     """Add sign times y to each of the rows[index[:n]]."""
     for q in range(n):
@@ -106,98 +149,128 @@ def add_to_rows(rows, index, n, sign, y):
             row[j] += sign * y[j]
 
 
-@kernel
-def follow_fast(direction, afresh):
-    """Bring M to the input just seen: value as in ``follow``, rows by what the flipped ones are owed."""
+@inner
+def follow_owed(direction, afresh):
+    """Bring M to the input just seen: value as in ``follow``, rows by what the flipped ones are owed.
+
+    Eight rows at a time do both while they are in the first cache.
+    """
     fast, owed, flips = direction.fast, direction.owed, direction.flips
-    n_on, n_off, n_active = flips.counts[0], flips.counts[1], flips.counts[2]
-    add_to_rows(fast.rows, flips.off, n_off, f32(1.0), owed)
+    on, off, n_on, n_off, n_active = flips.on, flips.off, flips.counts[0], flips.counts[1], flips.counts[2]
     if afresh or n_active <= n_on + n_off:
+        add_to_rows(fast.rows, off, n_off, f32(1.0), owed)
         rebuild(fast, flips)
-        n_owed = f32(n_active - n_on)
+        n_owed = f32(n_active - n_on + 1)
         for j in range(owed.shape[0]):
             fast.value[j] += n_owed * owed[j]
+        add_to_rows(fast.rows, on, n_on, f32(-1.0), owed)
     else:
-        add_rows(fast.value, fast.rows, flips.on, n_on, f32(1.0))
-        add_rows(fast.value, fast.rows, flips.off, n_off, f32(-1.0))
-    add_to_rows(fast.rows, flips.on, n_on, f32(-1.0), owed)
+        for at in range(0, n_on, 8):
+            n = min(8, n_on - at)
+            add_rows(fast.value, fast.rows, on[at : at + 8], n, f32(1.0))
+            add_to_rows(fast.rows, on[at : at + 8], n, f32(-1.0), owed)
+        for at in range(0, n_off, 8):
+            n = min(8, n_off - at)
+            add_to_rows(fast.rows, off[at : at + 8], n, f32(1.0), owed)
+            add_rows(fast.value, fast.rows, off[at : at + 8], n, f32(-1.0))
 
 
-@kernel
-def follow_moving(direction, x, clock):
-    """Bring M and R to the input x; the rates only where they are not all 0."""
+@inner
+def follow_moving(direction, x, clock, rates, theta):
+    """Bring M to the input x, and the maps of the rates and of theta where they are asked for."""
     afresh = clock.counts[0] % REFRESH == 0
     find_flips(direction.flips, x)
-    follow_fast(direction, afresh)
-    if clock.moment[2] > 0.0:
+    if clock.counts[2] == 0:
+        follow_owed(direction, afresh)
+    elif clock.scale[1] > 0.0:
+        follow(direction.fast, direction.flips, afresh)
+    if rates:
         follow(direction.rates, direction.flips, afresh)
+    if theta:
+        follow(direction.theta, direction.flips, afresh)
 
 
-@kernel
-def follow_up(up, v, clock):
-    """Bring the maps from v to h to the input v; theta always, for the norm of theta_F needs it."""
-    follow_moving(up, v, clock)
-    follow(up.theta, up.flips, clock.counts[0] % REFRESH == 0)
+@inner
+def follow_up(up, window, v, clock):
+    """Bring the maps from v to h to the input v: what makes the pre-activations, and what makes the norm.
+
+    For the norm R is always followed, and theta where M holds it and the window does not know theta_F.
+    """
+    theta = clock.scale[2] > 0.0 or clock.counts[2] == 0
+    follow_moving(up, v, clock, clock.moment[2] > 0.0, theta)
+    if clock.counts[2] > 0:
+        samples.overlaps(window.visible, v, clock.counts[2])
 
 
-@kernel
-def follow_down(down, h, clock):
-    """Bring the maps from h to v to the input h; theta only where M does not hold it."""
-    follow_moving(down, h, clock)
-    if clock.scale[2] > 0.0:
-        follow(down.theta, down.flips, clock.counts[0] % REFRESH == 0)
+@inner
+def follow_down(down, window, h, clock):
+    """Bring the maps from h to v to the input h: what makes the pre-activations."""
+    rates = clock.moment[2] > 0.0 and not stands_still(clock)
+    follow_moving(down, h, clock, rates, clock.scale[2] > 0.0)
+    if clock.counts[2] > 0:
+        samples.overlaps(window.hidden, h, clock.counts[2])
 
 
-@kernel
+@inner
+def catch_up(up, down, clock):
+    """Rebuild the maps that were not followed."""
+    if clock.scale[2] == 0.0:
+        rebuild(down.theta, down.flips)
+        if clock.counts[2] > 0:
+            rebuild(up.theta, up.flips)
+    if stands_still(clock):
+        rebuild(down.rates, down.flips)
+
+
+@inner
 def combine(push, fast, pull, rates, own, theta, out):
     """Write push M + pull R + own theta for float32 pieces of the three; out is other memory than they."""
     for j in range(out.shape[0]):
         out[j] = (push * fast[j] + pull * rates[j]) + own * theta[j]
 
 
-@kernel
-def activation(direction, scale, out):
-    """Write the pre-activations under theta + theta_F."""
-    pull, push, own = f32(scale[0]), f32(scale[1]), f32(scale[2])
+@inner
+def activation(direction, window, seen, other, clock):
+    """Write the pre-activations under theta + theta_F into ``total``; seen, other: as in ``take_in``."""
+    pull, push, own = f32(clock.scale[0]), f32(clock.scale[1]), f32(clock.scale[2])
     theta, rates, fast = direction.theta.value, direction.rates.value, direction.fast.value
-    combine(push, fast, pull, rates, own, theta, out)
+    combine(push, fast, pull, rates, own, theta, direction.total)
+    samples.subtract_product(window, seen, other, clock.counts[2], direction.total)
 
 
-@kernel
-def means(direction, scale, out):
-    """Write the means of the units under theta + theta_F."""
-    activation(direction, scale, out)
+@inner
+def means(total, out):
+    """Write the means of units with these pre-activations."""
     for i in range(out.shape[0]):
-        out[i] = sigmoid(out[i])
+        out[i] = sigmoid(total[i])
 
 
-@kernel
-def two_dots(x, y, z):
-    """Return <x, z> and <y, z> over the length of z, in float64; many running sums, so that it vectorises."""
-    x_z, y_z = np.zeros(LANES), np.zeros(LANES)
-    for start in range(0, z.shape[0], LANES):
-        # Slices: an index start + i could be negative for all that numba knows, and would not vectorise.
-        a, b, c = x[start : start + LANES], y[start : start + LANES], z[start : start + LANES]
-        for i in range(c.shape[0]):
-            x_z[i] += np.float64(a[i]) * np.float64(c[i])
-        for i in range(c.shape[0]):
-            y_z[i] += np.float64(b[i]) * np.float64(c[i])
-    return x_z.sum(), y_z.sum()
+# Writing theta_F out
 
 
-@kernel
+@reduction
+def dot(x, y):
+    """Return <x, y> over the length of y, summed in float32."""
+    total = f32(0.0)
+    for i in range(y.shape[0]):
+        total += x[i] * y[i]
+    return np.float64(total)
+
+
+@inner
 def settle(direction):
-    """Give the rows of the active units what they are owed."""
+    """Give the bias and the rows of the active units what they are owed."""
     list_active(direction.flips)
     add_to_rows(
         direction.fast.rows, direction.flips.active, direction.flips.counts[2], f32(1.0), direction.owed
     )
     for j in range(direction.owed.shape[0]):
+        direction.fast.bias[j] += direction.owed[j]
         direction.owed[j] = f32(0.0)
         direction.tally[j] = 0.0
 
 
-@kernel
+@inner
 def write_piece(push, fast, pull, rates, gain, theta, piece):
     """M <- push M + pull R + gain theta for a piece of them; ``piece`` is scratch, as long."""
     combine(push, fast, pull, rates, gain, theta, piece)
@@ -205,12 +278,12 @@ def write_piece(push, fast, pull, rates, gain, theta, piece):
         fast[j] = piece[j]
 
 
-@kernel
-def write_out(direction, scale, own):
-    """Write theta_F out into the M of a direction, with theta where own is 0."""
+@inner
+def write_pieces(direction, scale, own):
+    """M <- push M + pull R + (own before - own now) theta, in one direction."""
     pull, push, gain = f32(scale[0]), f32(scale[1]), f32(scale[2] - own)
     theta, rates, fast = direction.theta, direction.rates, direction.fast
-    piece = np.empty_like(direction.owed)
+    piece = direction.total
     settle(direction)
     for r in range(fast.rows.shape[0]):
         write_piece(push, fast.rows[r], pull, rates.rows[r], gain, theta.rows[r], piece)
@@ -218,67 +291,121 @@ def write_out(direction, scale, own):
     write_piece(push, fast.value, pull, rates.value, gain, theta.value, piece)
 
 
-@kernel
-def add_moments(fast, rates, theta, own, piece, moment):
-    """Add a piece of <F, F> and <F, R> to the moments, where pull = 0 and push = 1; ``piece`` is scratch."""
-    combine(f32(1.0), fast, f32(0.0), rates, f32(own - 1.0), theta, piece)
-    F_F, R_F = two_dots(piece, rates, piece)
-    moment[0] += F_F
-    moment[1] += R_F
-
-
-@kernel
-def fold(up, down, clock, own):
-    """Write theta_F out into M (pull = 0, push = 1), with theta where own is 0; take the moments afresh."""
-    if clock.scale[2] < own:
-        rebuild(down.theta, down.flips)  # it was not followed
-    write_out(up, clock.scale, own)
-    write_out(down, clock.scale, own)
+@inner
+def write_out(up, down, clock, own):
+    """Write the pull and the push out into M, with theta where own is 0: pull = 0, push = 1."""
+    write_pieces(up, clock.scale, own)
+    write_pieces(down, clock.scale, own)
     clock.scale[0] = 0.0
     clock.scale[1] = 1.0
     clock.scale[2] = own
+
+
+@inner
+def take_in(direction, window, seen, other, span):
+    """M <- M - P in one direction; seen, other: the layers of its input and of its output."""
+    fast = direction.fast
+    samples.subtract_rows(window, seen, other, span, fast.rows)
+    samples.subtract_bias(window, other, span, fast.bias)
+    samples.subtract_product(window, seen, other, span, fast.value)
+
+
+@inner
+def close_window(up, down, window, clock):
+    """M <- M - P, and the window is empty."""
+    take_in(up, window, window.visible, window.hidden, clock.counts[2])
+    take_in(down, window, window.hidden, window.visible, clock.counts[2])
+    samples.clear(window)
+    clock.counts[2] = 0
+    clock.scale[3] = 0.0
+
+
+@inner
+def add_moments(fast, rates, theta, own, piece, clock):
+    """Add a piece of <F, F> and <F, R> to the moments, where pull = 0 and push = 1; ``piece`` is scratch."""
+    combine(f32(1.0), fast, f32(0.0), rates, f32(own - 1.0), theta, piece)
+    clock.moment[0] += dot(piece, piece)
+    clock.moment[1] += dot(piece, rates)
+
+
+@inner
+def fold(up, down, window, clock, own):
+    """Write theta_F out into M (P = 0, pull = 0, push = 1), with theta where own is 0; moments are afresh."""
+    if clock.scale[2] != own or clock.counts[2] > 0:
+        catch_up(up, down, clock)
+    write_out(up, down, clock, own)
+    if clock.counts[2] > 0:
+        close_window(up, down, window, clock)
     clock.moment[0] = 0.0
     clock.moment[1] = 0.0
     theta, rates, fast = up.theta.rows, up.rates.rows, up.fast.rows
-    piece = np.empty_like(up.owed)
     for r in range(fast.shape[0]):
-        add_moments(fast[r], rates[r], theta[r], own, piece, clock.moment)
-    add_moments(up.fast.bias, up.rates.bias, up.theta.bias, own, piece, clock.moment)
-    piece = np.empty_like(down.owed)
-    add_moments(down.fast.bias, down.rates.bias, down.theta.bias, own, piece, clock.moment)
+        add_moments(fast[r], rates[r], theta[r], own, up.total, clock)
+    add_moments(up.fast.bias, up.rates.bias, up.theta.bias, own, up.total, clock)
+    add_moments(down.fast.bias, down.rates.bias, down.theta.bias, own, down.total, clock)
 
 
-@kernel
-def decay(up, down, clock, alpha):
-    """theta_F <- alpha theta_F; every FOLD samples, or where push gets too small, M is written afresh.
+# Moving theta_F
 
-    Without decay M takes theta in; before the next decay it gives theta back.
+
+@inner
+def choose_regime(up, down, window, clock, eps, alpha, mean_field):
+    """Keep the samples in a window where it can hold them, else in the rows; theta where it belongs.
+
+    A window is of one decay: another one begins with what was pushed until then in M.
     """
-    own = 0.0 if alpha == 1.0 else 1.0
-    if clock.scale[2] != own:
-        fold(up, down, clock, own)
-    clock.scale[0] *= alpha
-    clock.scale[1] *= alpha
+    counts, scale = clock.counts, clock.scale
+    span = 0 if mean_field else samples.span_of(alpha)
+    if span != counts[2] or (span > 0 and alpha != scale[5]):
+        fold(up, down, window, clock, 0.0 if alpha == 1.0 else 1.0)
+        counts[2] = span
+        counts[3] = 0
+        if span > 0 and clock.moment[0] == 0.0:
+            scale[1] = 0.0
+    elif span == 0 and scale[2] != (0.0 if alpha == 1.0 else 1.0):
+        fold(up, down, window, clock, 0.0 if alpha == 1.0 else 1.0)
+    elif span > 0 and eps != scale[4]:
+        if stands_still(clock):
+            rebuild(down.rates, down.flips)
+        counts[3] = 0
+    elif span > 0 and counts[3] == span:
+        scale[3] += scale[0]
+        write_out(up, down, clock, 0.0)
+    scale[4] = eps
+    scale[5] = alpha
+
+
+@inner
+def decay(up, down, window, clock, alpha):
+    """theta_F <- alpha theta_F; rows are written afresh every FOLD samples, or where push is too small."""
+    counts, scale = clock.counts, clock.scale
+    scale[0] = alpha * (scale[3] + scale[0]) - scale[3]
+    if scale[2] > 0.0:
+        scale[1] *= alpha
+    samples.fade(window, alpha, counts[2])
     clock.moment[0] *= alpha * alpha
     clock.moment[1] *= alpha
-    clock.counts[1] += 1
-    if clock.counts[1] % FOLD == 0 or clock.scale[1] < SMALLEST_PUSH:
-        fold(up, down, clock, own)
+    if counts[2] == 0 and ((counts[1] + 1) % FOLD == 0 or scale[1] < SMALLEST_PUSH):
+        fold(up, down, window, clock, scale[2])
 
 
-@kernel
-def step_moments(up, down, visible, hidden, size, clock, eps):
+@inner
+def step_moments(up, down, window, size, clock, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s).
 
-    <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand; size is <h, h>.
+    <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand, and over the window;
+    size is <h, h>.
     """
-    pull, push, not_F = f32(clock.scale[0]), f32(clock.scale[1]), f32(clock.scale[2] - 1.0)
-    up_F, down_F = np.empty_like(hidden), np.empty_like(visible)
+    span, scale = clock.counts[2], clock.scale
+    pull, push, not_F = f32(scale[3] + scale[0]), f32(scale[1]), f32(scale[2] - 1.0)
+    if span > 0 and scale[2] == 0.0:  # M is all anchor and theta
+        push, not_F = f32(0.0), f32(0.0)
+    up_F, down_F = up.total, down.total
     combine(push, up.fast.value, pull, up.rates.value, not_F, up.theta.value, up_F)
     combine(push, down.fast.bias, pull, down.rates.bias, not_F, down.theta.bias, down_F)
-    up_F_s, up_R_s = two_dots(up_F, up.rates.value, hidden)
-    down_F_s, down_R_s = two_dots(down_F, down.rates.bias, visible)
-    F_s, R_s = up_F_s + down_F_s, up_R_s + down_R_s
+    move_value(down_F, down.owed, push)
+    F_s = dot(up_F, up.units) + dot(down_F, down.units) - samples.product_with_seen(window, span)
+    R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
     n_active = up.flips.counts[2]
     s_s = n_active * size + n_active + size
     F_R, R_R = clock.moment[1], clock.moment[2]
@@ -286,133 +413,145 @@ def step_moments(up, down, visible, hidden, size, clock, eps):
     clock.moment[1] += eps * (R_R - R_s)
 
 
-@kernel
+@inner
 def owe(direction, y, step):
-    """Let the rows of all active units be owed step y."""
+    """Let the bias and the rows of all active units be owed step y."""
     owed, tally = direction.owed, direction.tally
     for j in range(y.shape[0]):
         tally[j] += np.float64(step) * np.float64(y[j])
         owed[j] = f32(tally[j])
 
 
-@kernel
+@inner
 def add_outer(direction, x, y, step):
-    """M[r] += step x[r] y for all rows r, at once: x are means, so that rows do not move alike."""
+    """Add step y to the bias and step x[r] y to all rows r: x are means, so that rows do not move alike."""
     settle(direction)
+    for j in range(y.shape[0]):
+        direction.fast.bias[j] += step * y[j]
     for r in range(x.shape[0]):
         row, factor = direction.fast.rows[r], step * x[r]
         for j in range(y.shape[0]):
             row[j] += factor * y[j]
 
 
-@kernel
-def move_value(fast, y, step, overlap):
-    """Move bias and value by step s: y for the bias, and y for each input that x and the input seen share."""
-    factor = step * (overlap + f32(1.0))
+@inner
+def move_value(value, y, factor):
+    """Add factor y to the value."""
     for j in range(y.shape[0]):
-        fast.bias[j] += step * y[j]
-    for j in range(y.shape[0]):
-        fast.value[j] += factor * y[j]
+        value[j] += factor * y[j]
 
 
-@kernel
-def penalise(up, down, visible, hidden, clock, eps, alpha):
+@inner
+def move_rows(up, down, overlap, step, mean_field):
+    """M <- M + step s; overlap is <h of the statistics, h that ``down`` sees>."""
+    hidden, visible = up.units, down.units
+    move_value(up.fast.value, hidden, step * f32(up.flips.counts[2] + 1))
+    move_value(down.fast.value, visible, step * (f32(overlap) + f32(1.0)))
+    owe(up, hidden, step)
+    if mean_field:
+        add_outer(down, hidden, visible, step)
+    else:
+        owe(down, visible, step)
+
+
+@inner
+def penalise(up, down, window, v, h, clock, eps, alpha, mean_field):
     """Advance theta_F by one emitted sample, theta_F <- alpha theta_F + eps (R - s), and return its norm.
 
-    visible, hidden float32: the v and h of the statistics. ``up`` holds its values at v and ``down`` at the
-    sampled h, before and after.
+    The v and h of the statistics are the units of ``down`` and ``up``, with ``mean_field`` means of h. ``up``
+    holds its values at v and ``down`` at the sampled h, before and after.
     """
-    decay(up, down, clock, alpha)
+    choose_regime(up, down, window, clock, eps, alpha, mean_field)
+    decay(up, down, window, clock, alpha)
+    counts, scale = clock.counts, clock.scale
+    overlap = size = np.float64(down.flips.counts[2])
+    if mean_field:
+        as_float(h, up.total)
+        overlap, size = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
-        sampled, overlap, size = True, f32(0.0), 0.0
-        for j in range(hidden.shape[0]):
-            bit = f32(down.flips.seen[j])
-            sampled &= hidden[j] == bit
-            overlap += hidden[j] * bit
-            size += np.float64(hidden[j]) * np.float64(hidden[j])
-        step_moments(up, down, visible, hidden, size, clock, eps)
-        clock.scale[0] += eps
-        step = f32(-eps / clock.scale[1])
-        move_value(up.fast, hidden, step, f32(up.flips.counts[2]))
-        move_value(down.fast, visible, step, overlap)
-        owe(up, hidden, step)
-        if sampled:
-            owe(down, visible, step)
-        else:
-            add_outer(down, hidden, visible, step)
+        step_moments(up, down, window, size, clock, eps)
+        scale[0] += eps
+        if counts[2] == 0:
+            move_rows(up, down, overlap, f32(-eps / scale[1]), mean_field)
+    if counts[2] > 0:
+        samples.remember(window, v, h, eps, counts[1], counts[2])
+        counts[3] += 1
+        if stands_still(clock):
+            scale[0] = 0.0  # but for rounding
+    counts[1] += 1
     return np.sqrt(max(clock.moment[0], 0.0))
 
 
-@kernel
+@inner
 def as_float(bits, out):
     """Write the bits as 0.0 and 1.0."""
     for i in range(bits.shape[0]):
         out[i] = f32(bits[i])
 
 
-@kernel
-def driven_gibbs(up, down, v, h, clock, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
+@inner
+def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
     """Emit out_v.shape[0] samples of rates-FPCD, or of sample penalization where the rates are 0.
 
     Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or
     with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
     """
-    hidden = np.empty(h.shape[0], np.float32)
-    visible = np.empty(v.shape[0], np.float32)
+    hidden, visible = up.units, down.units
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
-            means(up, clock.scale, hidden)
+            activation(up, window, window.visible, window.hidden, clock)
+            means(up.total, hidden)
             bernoulli(rng, hidden, h)
-            follow_down(down, h, clock)
-            means(down, clock.scale, mean_v)
+            follow_down(down, window, h, clock)
+            activation(down, window, window.hidden, window.visible, clock)
+            means(down.total, mean_v)
             bernoulli(rng, mean_v, v)
-            follow_up(up, v, clock)
+            follow_up(up, window, v, clock)
             clock.counts[0] += 1
         copy_bits(v, out_v[t])
         as_float(v, visible)
         if mean_field:
-            means(up, clock.scale, hidden)
+            activation(up, window, window.visible, window.hidden, clock)
+            means(up.total, hidden)
         else:
             as_float(h, hidden)
-        out_drift[t] = penalise(up, down, visible, hidden, clock, eps, alpha)
+        out_drift[t] = penalise(up, down, window, v, h, clock, eps, alpha, mean_field)
 
 
-@kernel
-def maximise(direction, scale, value, out):
-    """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed.
-
-    ``value`` is scratch, float32 as long as out.
-    """
-    activation(direction, scale, value)
+@inner
+def maximise(total, out):
+    """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed."""
     changed = False
     for i in range(out.shape[0]):
-        bit = np.uint8(value[i] > f32(0.0))
+        bit = np.uint8(total[i] > f32(0.0))
         changed |= bit != out[i]
         out[i] = bit
     return changed
 
 
-@kernel
-def herding(up, down, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
+@inner
+def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
     """Emit out_v.shape[0] samples of rates-herding.
 
     Per sample: alternate maximisation of h and v under theta + theta_F until v stays, or max_sweeps;
     then the update of theta_F with (v, h). Deterministic.
     """
-    hidden = np.empty(h.shape[0], np.float32)
-    visible = np.empty(v.shape[0], np.float32)
+    hidden, visible = up.units, down.units
+    mean_field = eps < 0.0  # false, and not a literal: it would compile all once more
     for t in range(out_v.shape[0]):
         sweeps, changed = 0, True
         while changed and sweeps < max_sweeps:
-            maximise(up, clock.scale, hidden, h)
-            follow_down(down, h, clock)
-            changed = maximise(down, clock.scale, visible, v)
-            follow_up(up, v, clock)
+            activation(up, window, window.visible, window.hidden, clock)
+            maximise(up.total, h)
+            follow_down(down, window, h, clock)
+            activation(down, window, window.hidden, window.visible, clock)
+            changed = maximise(down.total, v)
+            follow_up(up, window, v, clock)
             clock.counts[0] += 1
             sweeps += 1
         copy_bits(v, out_v[t])
         out_sweeps[t] = sweeps
         as_float(v, visible)
         as_float(h, hidden)
-        out_drift[t] = penalise(up, down, visible, hidden, clock, eps, alpha)
+        out_drift[t] = penalise(up, down, window, v, h, clock, eps, alpha, mean_field)

@@ -9,6 +9,7 @@ from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import fast_weights as kernels
 from rbmviz.kernels.gibbs import find_flips, make_affine, rebuild
+from rbmviz.kernels.window import Window, make_window
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import chains, machine_memory
@@ -18,12 +19,13 @@ from rbmviz.samplers.crowd import Crowd, start_crowd, target
 
 @dataclass
 class Chain:
-    """v, h, the kept pre-activations under theta, R and M both ways, the scalars, the random stream."""
+    """v, h, the kept pre-activations both ways, the newest samples, the scalars, the random stream."""
 
     v: np.ndarray
     h: np.ndarray
     up: kernels.Direction
     down: kernels.Direction
+    window: Window
     clock: kernels.Clock
     rng: np.ndarray
 
@@ -66,12 +68,13 @@ def start(
     down_theta, down_rates = make_affine(rbm.W.T, rbm.b), make_affine(R_W.T, R_b)
 
     def chain(v: np.ndarray, stream: np.ndarray) -> Chain:
-        up = kernels.make_direction(up_theta, up_rates)
-        down = kernels.make_direction(down_theta, down_rates)
+        up = kernels.make_direction(up_theta, up_rates, rbm.n_hidden)
+        down = kernels.make_direction(down_theta, down_rates, rbm.n_visible)
         find_flips(up.flips, v)
         for affine in (up.theta, up.rates, up.fast):
             rebuild(affine, up.flips)
-        return Chain(v, np.zeros(rbm.n_hidden, np.uint8), up, down, kernels.make_clock(R), stream)
+        h, window = np.zeros(rbm.n_hidden, np.uint8), make_window(*rbm.W.shape)
+        return Chain(v, h, up, down, window, kernels.make_clock(R), stream)
 
     return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])
 
@@ -81,16 +84,7 @@ def with_fast(state: State) -> RBM:
     if isinstance(state, Crowd):
         return target(state)
     chain = chains.due(state)
-    pull, push, own = chain.clock.scale
-    m, n = len(chain.v), len(chain.h)
-
-    def moved(theta: np.ndarray, rates: np.ndarray, fast: np.ndarray) -> np.ndarray:
-        return (push * fast + pull * rates) + own * theta
-
-    up, down = chain.up, chain.down
-    W = moved(up.theta.rows, up.rates.rows, kernels.rows_of_M(up))[:m, :n]
-    b = moved(down.theta.bias, down.rates.bias, down.fast.bias)[:m]
-    return RBM(W, b, moved(up.theta.bias, up.rates.bias, up.fast.bias)[:n])
+    return RBM(*kernels.parameters(chain.up, chain.down, chain.window, chain.clock))
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:

@@ -80,6 +80,7 @@ class RatesFPCD:
         driven_gibbs(
             chain.up,
             chain.down,
+            chain.window,
             chain.v,
             chain.h,
             chain.clock,

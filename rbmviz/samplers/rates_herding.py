@@ -76,6 +76,7 @@ class RatesHerding:
         herding(
             chain.up,
             chain.down,
+            chain.window,
             chain.v,
             chain.h,
             chain.clock,

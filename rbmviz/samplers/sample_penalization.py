@@ -74,6 +74,7 @@ class SamplePenalization:
         driven_gibbs(
             chain.up,
             chain.down,
+            chain.window,
             chain.v,
             chain.h,
             chain.clock,

@@ -1,0 +1,258 @@
+"""The newest samples of a chain as bits, and products with their sum, without a matrix.
+
+    P = sum_s w_s (v_s h_s', v_s, h_s),   w_s = eps_s alpha^age
+
+Under a decay the weights fall below float32's precision after ``span_of(alpha)`` samples: that many in a ring
+are all of P. The pre-activations it adds at v are  sum_s w_s (v.v_s + 1) h_s.  The overlaps v.v_s are
+popcounts of packed words. The sum over h_s takes eight samples, a byte a unit, at once: four samples have
+sixteen possible sums, a table that fits in one vector register, and a unit looks up its own by four bits.
+All of it stays in the first two caches, where the rows of a matrix of the same size would not.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from rbmviz.kernels._jit import inner, reduction
+from rbmviz.kernels.bits import popcount, word
+from rbmviz.kernels.gibbs import aligned_zeros
+
+f32, i32, i64, u8, u64 = np.float32, np.int32, np.int64, np.uint8, np.uint64
+
+CAPACITY = 1024
+NEGLIGIBLE = 2.0**-24
+"""What a weight may fall to before its sample is forgotten: half a unit in the last place of float32."""
+LONGEST_MEMORY = NEGLIGIBLE ** (1 / CAPACITY)
+"""The decay, 0.984, from which on a window would have to be longer."""
+LANES = 16
+
+
+class Layer(NamedTuple):
+    """One layer's half of the samples.
+
+    octets uint8 (CAPACITY / 8, padded n): bit s % 8 of octets[s // 8, i] is unit i in sample s; words uint64
+    (ceil(n / 64), CAPACITY): the units of sample s in the bits of words[:, s]; now uint64 (ceil(n / 64),):
+    those of the chain; overlap uint64 (CAPACITY,): units that are on both there and in sample s.
+    """
+
+    octets: np.ndarray
+    words: np.ndarray
+    now: np.ndarray
+    overlap: np.ndarray
+
+
+class Window(NamedTuple):
+    """The samples of both layers, their weights float64 (CAPACITY,), and scratch float32 (CAPACITY,)."""
+
+    visible: Layer
+    hidden: Layer
+    weight: np.ndarray
+    factor: np.ndarray
+
+
+def make_window(n_visible: int, n_hidden: int) -> Window:
+    """Return an empty window; its memory is taken only as samples come."""
+
+    def layer(n: int) -> Layer:
+        padded, words = aligned_zeros(n).shape[0], -(-n // 64)
+        octets = np.zeros((CAPACITY // 8, padded), np.uint8)
+        zeros = np.zeros((words, CAPACITY), np.uint64)
+        return Layer(octets, zeros, np.zeros(words, np.uint64), np.zeros(CAPACITY, np.uint64))
+
+    return Window(layer(n_visible), layer(n_hidden), np.zeros(CAPACITY), np.zeros(CAPACITY, np.float32))
+
+
+def sum_of(window: Window) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return P = (W, b, c) as matrices, float64; the padding stays."""
+    v, h = (
+        np.unpackbits(layer.octets[:, None], axis=1, bitorder="little").reshape(CAPACITY, -1)
+        for layer in (window.visible, window.hidden)
+    )
+    weighted = window.weight[:, None] * v
+    return weighted.T @ h, weighted.sum(axis=0), window.weight @ h
+
+
+@inner
+def span_of(alpha):
+    """Return after how many samples, in whole octets, a weight is negligible; 0: no window holds them."""
+    if alpha >= LONGEST_MEMORY:
+        return 0
+    if alpha <= 0.0:
+        return 8
+    return 8 * max(1, i64(np.ceil(np.log(NEGLIGIBLE) / np.log(alpha) / 8.0)))
+
+
+@inner
+def pack(x, words):
+    """Write the bits of x, uint8 0 and 1, into words."""
+    for w in range(words.shape[0]):
+        words[w] = word(x, 64 * w)
+
+
+@inner
+def overlaps(layer, x, span):
+    """Count for every sample the units that are on in x, too; x uint8. Four words a pass."""
+    words, now, overlap = layer.words, layer.now, layer.overlap[:span]
+    pack(x, now)
+    for s in range(overlap.shape[0]):
+        overlap[s] = u64(0)
+    w = 0
+    while w + 4 <= now.shape[0]:
+        a, b, c, d = words[w, :span], words[w + 1, :span], words[w + 2, :span], words[w + 3, :span]
+        p, q, r, t = now[w], now[w + 1], now[w + 2], now[w + 3]
+        for s in range(overlap.shape[0]):
+            overlap[s] += (popcount(a[s] & p) + popcount(b[s] & q)) + (
+                popcount(c[s] & r) + popcount(d[s] & t)
+            )
+        w += 4
+    while w < now.shape[0]:
+        a, p = words[w, :span], now[w]
+        for s in range(overlap.shape[0]):
+            overlap[s] += popcount(a[s] & p)
+        w += 1
+
+
+@intrinsic
+def add_octet(typing_context: Any, factor: Any, octet: Any, out: Any) -> Any:
+    """out[i] += sum_k factor[k] bit_k(octet[i]), k < 8; both of a length that LANES divides.
+
+    In LLVM's terms, for numba has none for a look-up within a register. They are portable: where no
+    instruction permutes LANES floats, the compiler makes LANES loads of it.
+    """
+    real, whole = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(32), LANES)
+    byte = ir.VectorType(ir.IntType(8), LANES)
+
+    def index(i: int) -> ir.Constant:
+        return ir.Constant(ir.IntType(32), i)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        factor, octet, out = (
+            context.make_array(kind)(context, builder, value=argument)
+            for kind, argument in zip(signature.args, arguments, strict=True)
+        )
+        length = cgutils.unpack_tuple(builder, out.shape, 1)[0]
+
+        def table(first: int) -> Any:
+            """Return the sums of four factors for all sixteen patterns."""
+            terms = []
+            for k in range(4):
+                value = builder.load(builder.gep(factor.data, [index(first + k)]))
+                same = builder.insert_element(ir.Constant(real, ir.Undefined), value, index(0))
+                same = builder.shuffle_vector(same, same, ir.Constant(whole, [0] * LANES))
+                has_bit = ir.Constant(real, [float(pattern >> k & 1) for pattern in range(LANES)])
+                terms.append(builder.fmul(has_bit, same))
+            return builder.fadd(builder.fadd(terms[0], terms[1]), builder.fadd(terms[2], terms[3]))
+
+        def look_up(sums: Any, pattern: Any) -> Any:
+            found = ir.Constant(real, ir.Undefined)
+            for lane in range(LANES):
+                value = builder.extract_element(sums, builder.extract_element(pattern, index(lane)))
+                found = builder.insert_element(found, value, index(lane))
+            return found
+
+        low, high = table(0), table(4)
+        with cgutils.for_range(builder, builder.udiv(length, ir.Constant(length.type, LANES))) as loop:
+            at = builder.mul(loop.index, ir.Constant(length.type, LANES))
+            patterns = builder.bitcast(builder.gep(octet.data, [at]), byte.as_pointer())
+            pattern = builder.zext(builder.load(patterns, align=1), whole)
+            sums = builder.bitcast(builder.gep(out.data, [at]), real.as_pointer())
+            value = builder.load(sums, align=4)
+            four = builder.and_(pattern, ir.Constant(whole, [15] * LANES))
+            value = builder.fadd(value, look_up(low, four))
+            four = builder.lshr(pattern, ir.Constant(whole, [4] * LANES))
+            value = builder.fadd(value, look_up(high, four))
+            builder.store(value, sums, align=4)
+        return context.get_dummy_value()
+
+    return types.void(factor, octet, out), code
+
+
+@inner
+def add_samples(factor, layer, span, out):
+    """Add sum_s factor[s] x_s to out, float32 (padded n,): x_s are the samples of a layer."""
+    for g in range(span // 8):
+        add_octet(factor[8 * g : 8 * g + 8], layer.octets[g], out)
+
+
+@inner
+def subtract_product(window, seen, other, span, out):
+    """Take sum_s w_s (x.x_s + 1) y_s from out: x is the state of the layer ``seen``, y_s are the other's."""
+    factor, overlap = window.factor[:span], seen.overlap[:span]
+    weight = window.weight[:span]
+    for s in range(factor.shape[0]):
+        factor[s] = f32(-weight[s]) * f32(i32(overlap[s]) + i32(1))
+    add_samples(factor, other, span, out)
+
+
+@reduction
+def product_with_seen(window, span):
+    """Return <P, s> for the sample s that both layers show now: sum_s' w_s' <s', s>, float64."""
+    weight, v_v, h_h = window.weight[:span], window.visible.overlap[:span], window.hidden.overlap[:span]
+    total = np.float64(0.0)
+    for s in range(weight.shape[0]):
+        v, h = i32(v_v[s]), i32(h_h[s])
+        total += weight[s] * np.float64(i32(v * h + (v + h)))
+    return total
+
+
+@inner
+def write_sample(layer, x, s):
+    """Put x, uint8, in the place of sample s; it overlaps with itself."""
+    octet, at = layer.octets[s // 8], u8(s % 8)
+    keep = u8(~(u8(1) << at))
+    for i in range(x.shape[0]):
+        octet[i] = u8(octet[i] & keep) | u8(x[i] << at)
+    pack(x, layer.now)
+    n = u64(0)
+    for w in range(layer.now.shape[0]):
+        layer.words[w, s] = layer.now[w]
+        n += popcount(layer.now[w])
+    layer.overlap[s] = n
+
+
+@inner
+def fade(window, alpha, span):
+    """P <- alpha P."""
+    weight = window.weight[:span]
+    for s in range(weight.shape[0]):
+        weight[s] *= alpha
+
+
+@inner
+def remember(window, v, h, eps, n, span):
+    """P <- P + eps (v h', v, h): sample n of the chain takes the place of one that is negligible."""
+    s = n % span
+    window.weight[s] = eps
+    if eps > 0.0:
+        write_sample(window.visible, v, s)
+        write_sample(window.hidden, h, s)
+
+
+@inner
+def subtract_rows(window, layer, other, span, rows):
+    """Take sum_s w_s x_s[i] y_s from rows[i], for the units i of a layer; y_s are the other's samples."""
+    factor = window.factor
+    for i in range(rows.shape[0]):
+        for s in range(span):
+            on = layer.octets[s // 8, i] >> u8(s % 8) & u8(1)
+            factor[s] = f32(-window.weight[s]) if on else f32(0.0)
+        add_samples(factor, other, span, rows[i])
+
+
+@inner
+def subtract_bias(window, layer, span, bias):
+    """Take sum_s w_s x_s from the bias."""
+    for s in range(span):
+        window.factor[s] = f32(-window.weight[s])
+    add_samples(window.factor, layer, span, bias)
+
+
+@inner
+def clear(window):
+    """Forget all samples; what their bits were no longer counts."""
+    for s in range(window.weight.shape[0]):
+        window.weight[s] = 0.0
