@@ -166,10 +166,13 @@ def pays(n_active: int, rows: int, n_in: int, n_out: int) -> bool:
     return 0 <= n_active and ours < size * n_out
 
 
-def _as_bits(x: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return x as uint8, and how many are 1; see ``as_bits``."""
+def _bits(x: np.ndarray, rows: int, n_in: int, n_out: int) -> tuple[np.ndarray, int] | None:
+    """Return x as uint8, and how many are 1; None where the product of these sizes is for BLAS."""
+    if not pays(0, rows, n_in, n_out):
+        return None  # whatever x is: small models look no further
     bits = np.empty(x.shape, np.uint8)
-    return bits, as_bits(np.ascontiguousarray(x), bits)
+    n_active = as_bits(np.ascontiguousarray(x), bits)
+    return (bits, n_active) if pays(n_active, rows, n_in, n_out) else None
 
 
 def _list_rows(bits: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]:
@@ -193,28 +196,27 @@ def _sums(
 
 def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return x M, float32 (rows, n_out), for x (rows, n_in), M (n_in, n_out); quick where few bits are 1."""
-    (bits, n_active), (rows, n_in) = _as_bits(x), x.shape
-    if not pays(n_active, rows, n_in, matrix.shape[1]):
-        return x @ matrix
-    return _sums(*_list_rows(bits, n_active), matrix)
+    (rows, n_in), n_out = x.shape, matrix.shape[1]
+    found = _bits(x, rows, n_in, n_out)
+    return x @ matrix if found is None else _sums(*_list_rows(*found), matrix)
 
 
 def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return x M', float32 (rows, n_out), for x (rows, n_in), M (n_out, n_in); quick where few bits are 1."""
-    (bits, n_active), (rows, n_in) = _as_bits(x), x.shape
-    if not pays(n_active, rows, n_in, matrix.shape[0]):
-        return x @ matrix.T
-    return _sums(*_list_rows(bits, n_active), matrix, transposed=True)
+    (rows, n_in), n_out = x.shape, matrix.shape[0]
+    found = _bits(x, rows, n_in, n_out)
+    return x @ matrix.T if found is None else _sums(*_list_rows(*found), matrix, transposed=True)
 
 
 def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
     """Return x' y / n, float32 (n_in, n_out), for x (rows, n_in), y (rows, n_out), as ``times``."""
-    (bits, n_active), (rows, n_in) = _as_bits(x), x.shape
-    if not pays(n_active, n_in, rows, y.shape[1]):
+    rows, n_in = x.shape
+    found = _bits(x, n_in, rows, y.shape[1])
+    if found is None:
         out = x.T @ y
         out /= f32(n)
         return out
     starts = np.empty(n_in + 1, np.int64)
-    index = np.empty(n_active + GROUP * (n_in + rows), np.int32)
-    turn_lists(*_list_rows(bits, n_active), starts, index)
+    index = np.empty(found[1] + GROUP * (n_in + rows), np.int32)
+    turn_lists(*_list_rows(*found), starts, index)
     return _sums(starts, index, y, gain=1 / n)
