@@ -15,7 +15,7 @@ from rbmviz.session import Race, SamplingPlan, SamplingRun, Setting, TrainingPla
 from rbmviz.session import worker as worker_module
 from rbmviz.trainers import make_trainer, train
 
-PATIENCE = 20.0
+PATIENCE = 90.0  # the first run of a kernel may have to compile it
 
 
 def wait(condition, what):
