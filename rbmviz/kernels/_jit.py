@@ -17,6 +17,7 @@ settings: Any = numba.config  # its names appear at run time only
 FLAGS: dict[str, Any] = {
     "nogil": True,  # worker threads run kernels side by side
     "error_model": "numpy",  # no zero-division branch: it would stop loops from vectorising
+    "no_cfunc_wrapper": True,  # nobody calls kernels from C: saves a twentieth of compiling
     "cache": True,  # one compilation a machine, not one a process
 }
 # Not here, on purpose: parallel=True (two Python threads on numba's workqueue layer abort the whole
