@@ -10,6 +10,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import coupling as kernels
+from rbmviz.kernels.random import FEW
 from rbmviz.rbm import RBM
 
 Algorithm = Literal["rbm", "general"]
@@ -20,9 +21,9 @@ MOST_PROPOSALS = 10_000_000
 
 
 def pair_states(n: int, seed: rng.Seed) -> np.ndarray:
-    """Return the random states of n pairs, uint32 (n, 4, lanes): one of its own each."""
-    words = rng.child(seed, "couple").generate_state(n * 4 * rng.LANES, np.uint32)
-    return words.reshape(n, 4, rng.LANES)
+    """Return the random states of n pairs, uint32 (n, 4, FEW): one of its own each."""
+    words = rng.child(seed, "couple").generate_state(n * 4 * FEW, np.uint32)
+    return words.reshape(n, 4, FEW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,10 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     return mean, np.sqrt(variance / len(tau))
 
 
+def _maps(rbm: RBM) -> tuple[kernels.Map, kernels.Map]:
+    return kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
+
+
 def run_pairs(
     rbm: RBM,
     v0: np.ndarray,
@@ -121,12 +126,14 @@ def run_pairs(
     counts : int64 (pairs, 3), rejected proposals, truncated, residual loops stopped
     """
     tau, counts = np.zeros(len(v0), np.int64), np.zeros((len(v0), 3), np.int64)
-    W, B, C = sums if sums is not None else (np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
+    estimate = sums is not None
+    totals = sums or (np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
+    m, n = rbm.W.shape
     kernels.couple(
-        rbm.W,
-        np.ascontiguousarray(rbm.W.T),
-        rbm.b,
-        rbm.c,
+        *_maps(rbm),
+        kernels.make_pair(m, n),
+        kernels.make_room(m, n),
+        kernels.make_sums(m, n) if estimate else kernels.make_sums(1, 1),
         np.ascontiguousarray(v0, dtype=np.uint8),
         states,
         lag,
@@ -134,12 +141,10 @@ def run_pairs(
         max_sweeps,
         algorithm == "rbm",
         MOST_PROPOSALS,
-        sums is not None,
+        estimate,
         tau,
         counts,
-        W,
-        B,
-        C,
+        *totals,
     )
     return tau, counts
 
@@ -264,14 +269,12 @@ class PairStream:
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
-        self._down = np.ascontiguousarray(rbm.W.T)
         m, n = rbm.W.shape
+        self._maps, self._pair, self._room = _maps(rbm), kernels.make_pair(m, n), kernels.make_room(m, n)
         # Zeros cost no memory before they are written.
         self.tau, self._counts = np.zeros(MOST_PAIRS, np.int64), np.zeros((MOST_PAIRS, 4), np.int64)
         self.plain, self.unbiased = np.zeros((MOST_PAIRS, 5)), np.zeros((MOST_PAIRS, 5))
         self.distances = np.zeros((len(self.times), m + 1), np.int64)
-        self.v, self.v2 = np.zeros(m, np.uint8), np.zeros(m, np.uint8)
-        self.h, self.h2 = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
         self.finished, self.stopped = 0, 0
         self._begin(0)
 
@@ -280,6 +283,13 @@ class PairStream:
         self._v0 = np.ascontiguousarray(self._starts(block), dtype=np.uint8)
         self._states = pair_states(BLOCK, rng.child(self._seed, "pairs", block))
         self._near = np.zeros((BLOCK, len(self.times)), np.int32)
+
+    def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """Return (v, h) of the first chain and of the second, uint8, of the pair under way or just ended."""
+        v, h = self._pair.v.bits, self._pair.h.bits
+        m, n = self.rbm.W.shape
+        first, second = ((kernels.bits_of(v[i], m), kernels.bits_of(h[i], n)) for i in range(2))
+        return first, second
 
     @property
     def rejected(self) -> np.ndarray:
@@ -305,9 +315,9 @@ class PairStream:
         first, before = self._block * BLOCK, int(self._cursor[0])
         here = slice(first, min(first + BLOCK, MOST_PAIRS))
         used = kernels.follow(
-            self.rbm.W, self._down, self.rbm.b, self.rbm.c, self._v0[: here.stop - first], self._states,
+            *self._maps, self._pair, self._room, self._v0[: here.stop - first], self._states,
             self.lag, self.k, self.max_sweeps, self.algorithm == "rbm", MOST_PROPOSALS, self._unit,
-            self.times, sweeps, self._cursor, self.v, self.h, self.v2, self.h2,
+            self.times, sweeps, self._cursor,
             self.tau[here], self._counts[here], self.plain[here], self.unbiased[here], self._near,
         )  # fmt: skip
         ended = slice(before, int(self._cursor[0]))

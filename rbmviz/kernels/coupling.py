@@ -1,424 +1,445 @@
 """Two Gibbs chains drawn jointly so that they meet (paper unbiased CD, algorithms 1 and 3).
 
-Log densities throughout, from softplus of the pre-activations: a product of clamped probabilities can make
-the residual loop endless.
+What depends on a state alone is computed once a half-sweep: the pre-activations, by the fewest rows, the
+means, and the constant of the log ratio. A proposal then costs its uniforms, a comparison and a masked sum.
+States are words of bits. Log densities throughout: a product of clamped probabilities can make the residual
+loop endless.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel
-from rbmviz.kernels.gibbs import add_rows, copy_bits
-from rbmviz.kernels.random import random_bits, sigmoid
+from rbmviz.kernels._jit import inline, inner, kernel
+from rbmviz.kernels.bits import first_one, list_ones, popcount, word
+from rbmviz.kernels.gibbs import REFRESH, WIDTH, aligned_zeros
+from rbmviz.kernels.random import sigmoid, uniforms
+from rbmviz.kernels.vectors import ones_below, product, sum_rows, total
 
-f32, f64, i32, i64, u32 = np.float32, np.float64, np.int32, np.int64, np.uint32
+f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 
-LANES = 8
-"""Partial sums side by side: one widest vector of float64."""
+OFF = -100.0
+"""Bias of the units that fill a layer up to whole vectors: no uniform is so small that one turns on."""
 
-FACTORS = 1000
-"""Factors in (1, 2] whose product float64 can hold."""
+FACTORS = 800
+"""Factors in [1/2, 2] whose product float64 can hold; whole vectors."""
 
-SMALL = 64
-"""Below so many units to look for differences takes longer than to add all active rows."""
+TERMS = 96
+"""Rows of means that wait: W is touched once for so many."""
+
+
+class Map(NamedTuple):
+    """Pre-activations bias + x @ rows: rows float32 (n_in, padded n_out), bias float32 (padded n_out,)."""
+
+    rows: np.ndarray
+    bias: np.ndarray
+
+
+class Layer(NamedTuple):
+    """A layer of both chains, one row a chain: its state, and its law given the other layer.
+
+    bits uint64 (2, words): the state; a, p float32 (2, padded units): pre-activations and means where the
+    other layer is ``at``, uint64 (2, words).
+    """
+
+    bits: np.ndarray
+    a: np.ndarray
+    p: np.ndarray
+    at: np.ndarray
+
+
+class Pair(NamedTuple):
+    """Both chains, by layers."""
+
+    v: Layer
+    h: Layer
 
 
 class Room(NamedTuple):
-    """Work space of a pair, made once.
+    """Work space.
 
-    a, a2 float32 (n_visible,): pre-activations of v given h, of either chain; e, e2 float32 (n_hidden,):
-    of h given v, valid after a sweep; z: uniforms; candidate uint8 (n_visible,): a proposal; on, off int32:
-    lists of units; factor, part, slope float64 (n_visible,), lanes float64 (LANES,): terms of log ratios.
+    z float32: uniforms; slope, part, factor float64 (padded n_visible,): terms of log ratios; zeros uint64:
+    a state with all units off; on, off int32: lists of units.
     """
 
-    a: np.ndarray
-    a2: np.ndarray
-    e: np.ndarray
-    e2: np.ndarray
     z: np.ndarray
-    candidate: np.ndarray
+    slope: np.ndarray
+    part: np.ndarray
+    factor: np.ndarray
+    zeros: np.ndarray
     on: np.ndarray
     off: np.ndarray
-    factor: np.ndarray
-    part: np.ndarray
-    slope: np.ndarray
-    lanes: np.ndarray
 
 
-@kernel
-def make_room(m, n):
+class Sums(NamedTuple):
+    """Rows of means that wait to be added to W.
+
+    rows float32 (TERMS, padded n_hidden), of which used[0] (int64) are taken; lists int32 (n_visible, TERMS):
+    which of them each visible unit gets, n int64 (n_visible,): how many. row, zeros float32: scratch.
+    """
+
+    rows: np.ndarray
+    row: np.ndarray
+    zeros: np.ndarray
+    lists: np.ndarray
+    n: np.ndarray
+    used: np.ndarray
+
+
+def make_map(rows: np.ndarray, bias: np.ndarray) -> Map:
+    """Copy a map into padded, aligned memory."""
+    n_in, n_out = rows.shape
+    made = Map(aligned_zeros(n_in, n_out), aligned_zeros(n_out))
+    made.rows[:, :n_out] = rows
+    made.bias[:n_out] = bias
+    made.bias[n_out:] = OFF
+    return made
+
+
+def _words(*shape: int) -> np.ndarray:
+    return np.zeros((*shape[:-1], -(-shape[-1] // 64)), np.uint64)
+
+
+def _layer(n: int, others: int) -> Layer:
+    a, p = aligned_zeros(2, 2, n)
+    return Layer(_words(2, n), a, p, _words(2, others))
+
+
+def make_pair(m: int, n: int) -> Pair:
+    """Return two chains of m visible and n hidden units, to be ``placed``."""
+    return Pair(_layer(m, n), _layer(n, m))
+
+
+def make_room(m: int, n: int) -> Room:
     """Return the work space for m visible and n hidden units."""
-    longest = max(m, n) + 2
-    return Room(
-        np.empty(m, np.float32),
-        np.empty(m, np.float32),
-        np.empty(n, np.float32),
-        np.empty(n, np.float32),
-        np.empty(max(m + 2, n), np.float32),
-        np.empty(m, np.uint8),
-        np.empty(longest, np.int32),
-        np.empty(longest, np.int32),
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-        np.empty(LANES),
-    )
+    longest, width = max(m, n), -(-m // WIDTH) * WIDTH
+    slope, part, factor = np.zeros((3, width))
+    on, off = np.zeros((2, longest), np.int32)
+    z = np.ones(longest + 2 * WIDTH, np.float32)
+    return Room(z, slope, part, factor, _words(longest), on, off)
 
 
-@kernel
-def uniforms(state, out):
-    """Fill out, float32 (n,), with uniforms of 24 bits, in the middle of their cells."""
-    lanes = state.shape[1]
-    bits = np.empty(lanes, np.uint32)
-    for start in range(0, out.shape[0], lanes):
-        random_bits(state, bits)
-        draws = out[start : start + lanes]
-        for i in range(draws.shape[0]):
-            draws[i] = (f32(i32(bits[i] >> u32(8))) + f32(0.5)) * f32(2.0**-24)
+def make_sums(m: int, n: int) -> Sums:
+    """Return room for means, none waiting, for m visible and n hidden units."""
+    rows, lists = aligned_zeros(TERMS + 2, n), np.zeros((m, TERMS), np.int32)
+    return Sums(rows[:-2], rows[-2], rows[-1], lists, np.zeros(m, np.int64), np.zeros(1, np.int64))
 
 
-@kernel
-def activate(rows, bias, x, out, room):
-    """Write bias + the sum of the rows where x is 1."""
-    n = 0
-    for j in range(x.shape[0]):
-        room.on[n] = j
-        n += i64(x[j])
-    for i in range(out.shape[0]):
-        out[i] = bias[i]
-    add_rows(out, rows, room.on, n, f32(1.0))
+def bits_of(words: np.ndarray, n: int) -> np.ndarray:
+    """Return the first n bits of a state as uint8 0 and 1."""
+    return np.unpackbits(words.astype("<u8").view(np.uint8), count=n, bitorder="little")
 
 
-@kernel
-def activate_beside(rows, bias, x, out, x0, out0, room):
-    """Do ``activate`` by the fewest rows: the active ones, or where x differs from x0, known as out0."""
-    if x.shape[0] < SMALL:
-        activate(rows, bias, x, out, room)
-        return
-    n_on, n_off, active = 0, 0, 0
-    for j in range(x.shape[0]):
-        room.on[n_on], room.off[n_off] = j, j
-        n_on += i64(x[j] & (x0[j] ^ 1))
-        n_off += i64(x0[j] & (x[j] ^ 1))
-        active += i64(x[j])
-    if active <= n_on + n_off:
-        activate(rows, bias, x, out, room)
-        return
-    for i in range(out.shape[0]):
-        out[i] = out0[i]
-    add_rows(out, rows, room.on, n_on, f32(1.0))
-    add_rows(out, rows, room.off, n_off, f32(-1.0))
+@inner
+def forget(map, layer):
+    """Fall back to the pre-activations where the other layer is all off, which are known without rounding."""
+    for chain in range(2):
+        for w in range(layer.at.shape[1]):
+            layer.at[chain, w] = 0
+        for i in range(layer.a.shape[1]):
+            layer.a[chain, i] = map.bias[i]
 
 
-@kernel
-def threshold(z, a, out):
-    """Draw bits of means sigmoid(a) from the uniforms z."""
-    for i in range(out.shape[0]):
-        out[i] = z[i] < sigmoid(a[i])
+@inner
+def placed(up, down, pair, v0):
+    """Place both chains at v0 (uint8), h not yet drawn."""
+    forget(down, pair.v)
+    forget(up, pair.h)
+    for w in range(pair.v.bits.shape[1]):
+        pair.v.bits[0, w] = pair.v.bits[1, w] = word(v0, 64 * w)
 
 
-@kernel
-def exp_below_zero(x):
-    """Return exp(x) for -700 <= x <= 0 in float64, error below 4e-16, without a branch or a call.
+@inline
+def copy_chain(pair, source, target):
+    """Put one chain where the other is."""
+    for w in range(pair.v.bits.shape[1]):
+        pair.v.bits[target, w] = pair.v.bits[source, w]
+    for w in range(pair.h.bits.shape[1]):
+        pair.h.bits[target, w] = pair.h.bits[source, w]
 
-    x = (n + f) log 2 with |f| <= 1/2: adding and taking away 1.5 * 2^52 rounds to the integer n, which
-    is then in the low bits of the sum; 2^f is its Taylor polynomial of degree 13.
+
+@inline
+def activate(map, layer, x, chain, room):
+    """Bring pre-activations and means of a layer to the state x of the other layer, by the fewest rows.
+
+    They are those of the units that are on, or that flipped, or, for the second chain, that differ between
+    the chains.
     """
-    t = x * 1.4426950408889634
-    shifted = t + 6755399441055744.0
-    f = (t - (shifted - 6755399441055744.0)) * 0.6931471805599453
-    p = 1.0 / 6227020800.0
-    p = p * f + 1.0 / 479001600.0
-    p = p * f + 1.0 / 39916800.0
-    p = p * f + 1.0 / 3628800.0
-    p = p * f + 1.0 / 362880.0
-    p = p * f + 1.0 / 40320.0
-    p = p * f + 1.0 / 5040.0
-    p = p * f + 1.0 / 720.0
-    p = p * f + 1.0 / 120.0
-    p = p * f + 1.0 / 24.0
-    p = p * f + 1.0 / 6.0
-    p = p * f + 0.5
-    p = p * f + 1.0
-    p = p * f + 1.0
-    power = i64((f64(shifted).view(i64) + i64(1023)) << i64(52)).view(f64)
-    return p * power
-
-
-@kernel
-def total(x, lanes):
-    """Sum x, float64, LANES partial sums side by side."""
-    whole = x.shape[0] // LANES * LANES
-    for l in range(LANES):
-        lanes[l] = 0.0
-    for i in range(0, whole, LANES):
-        for l in range(LANES):
-            lanes[l] += x[i + l]
-    found = 0.0
-    for i in range(whole, x.shape[0]):
-        found += x[i]
-    for l in range(LANES):
-        found += lanes[l]
-    return found
-
-
-@kernel
-def log_ratio_constant(a, a2, room):
-    """Return the part of log p(v|a2) - log p(v|a) that does not depend on v: sum softplus(a) - softplus(a2).
-
-    softplus(x) = max(x, 0) + log(1 + exp(-|x|)); the factors 1 + exp(-|x|) lie in (1, 2], so that one
-    logarithm serves FACTORS of their quotients. The part that does depend on v goes into room.slope.
-    """
-    factor, part, slope = room.factor, room.part, room.slope
+    on, off = room.on, room.off
+    active, flipped, apart = u64(0), u64(0), u64(0)
+    for w in range(x.shape[0]):
+        active += popcount(x[w])
+        flipped += popcount(x[w] ^ layer.at[chain, w])
+        apart += popcount(x[w] ^ layer.at[0, w])
+    origin, base = layer.at[0], layer.a[0]
+    if flipped <= apart:
+        origin, base = layer.at[chain], layer.a[chain]
+    if active <= min(flipped, apart):
+        origin, base = room.zeros, map.bias
+    n_on, n_off = u64(0), u64(0)
+    for w in range(x.shape[0]):
+        now, before = x[w], origin[w]
+        n_on = list_ones(now & ~before, 64 * w, on, n_on)
+        n_off = list_ones(before & ~now, 64 * w, off, n_off)
+        layer.at[chain, w] = now
+    a, p = layer.a[chain], layer.p[chain]
+    sum_rows(base, a, map.rows, on, i64(n_on), off, i64(n_off))
     for i in range(a.shape[0]):
-        x, y = f64(a[i]), f64(a2[i])
-        slope[i] = y - x
-        part[i] = max(x, 0.0) - max(y, 0.0)
-        over = 1.0 + exp_below_zero(max(-abs(x), -700.0))
-        factor[i] = over / (1.0 + exp_below_zero(max(-abs(y), -700.0)))
-    found = total(part, room.lanes)
+        p[i] = sigmoid(a[i])
+
+
+@inline
+def draw(layer, chain, z):
+    """Set the state of a layer to [z < p], for its means p and uniforms z."""
+    p = layer.p[chain]
+    for w in range(layer.bits.shape[1]):
+        bits = u64(0)
+        for i in range(64 * w, min(64 * w + 64, p.shape[0]), WIDTH):
+            bits |= ones_below(z, p, i) << u64(i - 64 * w)
+        layer.bits[chain, w] = bits
+
+
+@inline
+def log_ratio_constant(v, room):
+    """Return the part of log p_2(v) - log p_1(v) that does not depend on v; the rest goes into room.slope.
+
+    It is sum softplus(a_1) - softplus(a_2), and softplus(a) = max(a, 0) - log max(p, 1 - p), p = sigmoid(a):
+    these factors lie in [1/2, 1], so that one logarithm serves FACTORS of their quotients.
+    """
+    slope, part, factor, half, zero = room.slope, room.part, room.factor, f32(0.5), f32(0.0)
+    a, a2, p, p2 = v.a[0], v.a[1], v.p[0], v.p[1]
+    for i in range(a.shape[0]):
+        slope[i] = f64(a2[i]) - f64(a[i])
+        part[i] = f64(max(a[i], zero)) - f64(max(a2[i], zero))
+        factor[i] = f64(half + abs(p2[i] - half)) / f64(half + abs(p[i] - half))
+    found = total(part)
     for begin in range(0, a.shape[0], FACTORS):
-        product = 1.0
-        for i in range(begin, min(begin + FACTORS, a.shape[0])):
-            product *= factor[i]
-        found += np.log(product)
+        found += np.log(product(factor[begin : begin + FACTORS]))
     return found
 
 
-@kernel
-def log_ratio(v, constant, room):
-    """Return log p(v|a2) - log p(v|a), after ``log_ratio_constant`` for these a and a2."""
+@inline
+def log_ratio(z, p, constant, room):
+    """Return log p_2(v) - log p_1(v) of v = [z < p], after ``log_ratio_constant``."""
     part, slope = room.part, room.slope
-    for i in range(v.shape[0]):
-        part[i] = slope[i] if v[i] else 0.0
-    return constant + total(part, room.lanes)
+    for i in range(p.shape[0]):
+        part[i] = slope[i] if z[i] < p[i] else 0.0
+    return constant + total(part)
 
 
-@kernel
-def gibbs_sweep(up, down, b, c, v, h, room, state):
-    """One sweep of one chain, v then h: v ~ p(v|h), h ~ p(h|v)."""
-    activate(down, b, h, room.a, room)
-    uniforms(state, room.z)
-    threshold(room.z, room.a, v)
-    activate(up, c, v, room.e, room)
-    uniforms(state, room.z)
-    threshold(room.z, room.e, h)
+@inline
+def sweep(up, down, pair, chains, room, state, common, most):
+    """One sweep in place, v then h: of both ``chains`` jointly (2), of the first (1); 0: h alone, the same.
 
-
-@kernel
-def coupled_sweep(up, down, b, c, v, h, v2, h2, room, state, common, most):
-    """One joint sweep of both chains, in place.
-
-    Returns (met, rejected proposals of the first chain, of the second, loops stopped by ``most``).
+    Returns (met, refused proposals of the first chain, of the second, loops stopped by ``most``).
     common: algorithm 3 (residual proposals and hidden draws share their uniforms), else algorithm 1.
     """
-    m = v.shape[0]
-    a, a2, e, e2, z, candidate = room.a, room.a2, room.e, room.e2, room.z, room.candidate
-    activate(down, b, h, a, room)
-    activate_beside(down, b, h2, a2, h, a, room)
-    constant = log_ratio_constant(a, a2, room)
-    uniforms(state, z)
-    threshold(z, a, candidate)
-    if np.log(f64(z[m])) <= log_ratio(candidate, constant, room):
-        copy_bits(candidate, v)
-        copy_bits(candidate, v2)
-        activate(up, c, v, e, room)
-        uniforms(state, z)
-        threshold(z, e, h)
-        copy_bits(h, h2)
-        return True, 0, 0, 0
-    copy_bits(candidate, v)  # algorithm 1 keeps it: refused by U, it has the residual law
-    wanted, wanted2 = common, True
-    rejected, rejected2, proposals = 0, 0, 0
+    m, n, z, v, h = up.rows.shape[0], down.rows.shape[0], room.z, pair.v, pair.h
+    for chain in range(chains):
+        activate(down, v, h.bits[chain], chain, room)
+    met, constant = False, 0.0
+    if chains:
+        uniforms(state, z, m + chains - 1)
+        if chains == 2:
+            constant = log_ratio_constant(v, room)
+            met = np.log(f64(z[m])) <= log_ratio(z, v.p[0], constant, room)
+        draw(v, i64(0), z)  # algorithm 1 keeps it: refused by U, it has the residual law
+    first, second = chains == 2 and common and not met, chains == 2 and not met
+    refused, refused2, proposals = 0, 0, 0
     # Activations that overflow, where a training diverges, have no ratio: the loop is given up, and counted.
-    while (wanted or wanted2) and proposals < most and np.isfinite(constant):
+    while (first or second) and proposals < most and np.isfinite(constant):
         proposals += 1
-        uniforms(state, z)
-        if wanted:
-            threshold(z, a, candidate)
-            if np.log(f64(z[m])) > log_ratio(candidate, constant, room):
-                copy_bits(candidate, v)
-                wanted = False
-            else:
-                rejected += 1
-        if wanted2:
-            threshold(z, a2, candidate)
-            if np.log(f64(z[m + 1])) > -log_ratio(candidate, constant, room):
-                copy_bits(candidate, v2)
-                wanted2 = False
-            else:
-                rejected2 += 1
-    activate(up, c, v, e, room)
-    uniforms(state, z)
-    threshold(z, e, h)
-    activate_beside(up, c, v2, e2, v, e, room)
-    if not common:
-        uniforms(state, z)
-    threshold(z, e2, h2)
-    return False, rejected, rejected2, i64(wanted or wanted2)
+        uniforms(state, z, m + 2)
+        for chain in range(2):
+            if second if chain else first:
+                ratio = log_ratio(z, v.p[chain], constant, room)
+                again = np.log(f64(z[m + chain])) <= (-ratio if chain else ratio)
+                if not again:
+                    draw(v, chain, z)
+                if chain:
+                    second, refused2 = again, refused2 + again
+                else:
+                    first, refused = again, refused + again
+    for chain in range(2 if chains == 2 and not met else 1):
+        activate(up, h, v.bits[chain], chain, room)
+        if chain == 0 or not common:
+            uniforms(state, z, n)
+        draw(h, chain, z)
+    if met or not chains:
+        copy_chain(pair, 0, 1)
+    return met, refused, refused2, i64(first or second)
+
+
+@inner
+def flush(sums, W):
+    """Add the rows that wait to W, float64."""
+    for i in range(W.shape[0]):
+        if sums.n[i]:
+            sum_rows(sums.zeros, sums.row, sums.rows, sums.lists[i], sums.n[i], sums.lists[i], i64(0))
+            out, row = W[i], sums.row
+            for j in range(out.shape[0]):
+                out[j] += f64(row[j])
+            sums.n[i] = 0
+    sums.used[0] = 0
+
+
+@inner
+def take(sums, n, W):
+    """Return the first of n free rows."""
+    if sums.used[0] + n > TERMS:
+        flush(sums, W)
+    sums.used[0] += n
+    return sums.used[0] - n
+
+
+@inner
+def give(sums, bits, start, row, sign, B):
+    """Let each visible unit that is on in a word get a row, and add sign to its B."""
+    while bits:
+        i = start + i64(first_one(bits))
+        bits &= bits - u64(1)
+        sums.lists[i, sums.n[i]] = row
+        sums.n[i] += 1
+        B[i] += sign
+
+
+@inner
+def add_statistics(pair, sums, W, B, C):
+    """Add f of the first chain, f = (v E[h|v]', v, E[h|v]), to W (once the rows are full), B, C, float64."""
+    t = take(sums, 1, W)
+    row, p = sums.rows[t], pair.h.p[0]
+    for j in range(C.shape[0]):
+        row[j] = p[j]
+        C[j] += f64(p[j])
+    for w in range(pair.v.bits.shape[1]):
+        give(sums, pair.v.bits[0, w], 64 * w, t, 1.0, B)
+
+
+@inner
+def add_difference(pair, sums, W, B, C):
+    """Add f of the first chain and take away that of the second: one row for a unit that is on in either."""
+    t = take(sums, 3, W)
+    plus, minus, both, p, p2 = sums.rows[t], sums.rows[t + 1], sums.rows[t + 2], pair.h.p[0], pair.h.p[1]
+    for j in range(C.shape[0]):
+        plus[j] = p[j]
+        minus[j] = -p2[j]
+        both[j] = p[j] - p2[j]
+        C[j] += f64(both[j])
+    for w in range(pair.v.bits.shape[1]):
+        v, v2 = pair.v.bits[0, w], pair.v.bits[1, w]
+        give(sums, v & ~v2, 64 * w, t, 1.0, B)
+        give(sums, v2 & ~v, 64 * w, t + 1, -1.0, B)
+        give(sums, v & v2, 64 * w, t + 2, 0.0, B)
 
 
 @kernel
-def add_statistics(v, e, W, B, C):
-    """Add (v E[h|v]', v, E[h|v]) to W, B, C (float64), from the pre-activations e of h at v."""
-    mean = np.empty(e.shape[0])
-    for j in range(e.shape[0]):
-        mean[j] = f64(sigmoid(e[j]))
-        C[j] += mean[j]
-    for i in range(v.shape[0]):
-        if v[i]:
-            B[i] += 1.0
-            row = W[i]
-            for j in range(mean.shape[0]):
-                row[j] += mean[j]
-
-
-@kernel
-def add_difference(v, e, v2, e2, W, B, C):
-    """Add the statistics of v and take away those of v2, each row of W touched once."""
-    mean, mean2, between = np.empty(e.shape[0]), np.empty(e.shape[0]), np.empty(e.shape[0])
-    for j in range(e.shape[0]):
-        mean[j], mean2[j] = f64(sigmoid(e[j])), f64(sigmoid(e2[j]))
-        between[j] = mean[j] - mean2[j]
-        C[j] += between[j]
-    for i in range(v.shape[0]):
-        row = W[i]
-        if v[i] and v2[i]:
-            for j in range(row.shape[0]):
-                row[j] += between[j]
-        elif v[i]:
-            B[i] += 1.0
-            for j in range(row.shape[0]):
-                row[j] += mean[j]
-        elif v2[i]:
-            B[i] -= 1.0
-            for j in range(row.shape[0]):
-                row[j] -= mean2[j]
-
-
-@kernel
-def couple(up, down, b, c, v0, states, lag, k, t_max, common, most, estimate, tau, counts, W, B, C):
+def couple(
+    up, down, pair, room, sums, v0, states, lag, k, t_max, common, most, estimate, tau, counts, W, B, C
+):
     """Run pairs of chains, one a row of v0 (uint8), until they meet or t_max.
 
-    up float32 (n_visible, n_hidden), down its transpose. xi runs ``lag`` sweeps ahead; tau[i] is the
-    smallest t with xi_t = eta_{t - lag}, or t_max. counts int64 (chains, 3): rejected proposals, truncated (0
-    or 1), residual loops stopped. Where ``estimate`` (lag 1): the sums over chains of
+    up: map of v to h, down: of h to v. xi runs ``lag`` sweeps ahead; tau[i] is the smallest t with
+    xi_t = eta_{t - lag}, or t_max. counts int64 (chains, 3): refused proposals, truncated (0 or 1), residual
+    loops stopped. Where ``estimate`` (lag 1): the sums over chains of
     f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] go into W, B, C, one slot a chain, or one for all.
     """
-    m, n = up.shape
-    room = make_room(m, n)
-    h, v2, h2 = np.empty(n, np.uint8), np.empty(m, np.uint8), np.empty(n, np.uint8)
     for i in range(v0.shape[0]):
-        state = states[i]
         slot = min(i, W.shape[0] - 1)
-        v = v0[i].copy()
-        activate(up, c, v, room.e, room)
-        uniforms(state, room.z)
-        threshold(room.z, room.e, h)
-        copy_bits(v, v2)
-        copy_bits(h, h2)
-        for s in range(lag):
-            gibbs_sweep(up, down, b, c, v, h, room, state)
-            if estimate and s + 1 == k:
-                add_statistics(v, room.e, W[slot], B[slot], C[slot])
-        t, met = lag, False
-        while not met and t < t_max:
-            met, rejected, rejected2, stopped = coupled_sweep(
-                up, down, b, c, v, h, v2, h2, room, state, common, most
-            )
+        placed(up, down, pair, v0[i])
+        t, chains, met = i64(-1), i64(0), False
+        while (t < t_max and not met) or (estimate and t < k):  # met before k: f(xi_k) is all there is
+            found, refused, refused2, stopped = sweep(up, down, pair, chains, room, states[i], common, most)
             t += 1
-            counts[i, 0] += rejected + rejected2
-            counts[i, 2] += stopped
+            if chains == 2:
+                met, tau[i] = found, t
+                counts[i, 0] += refused + refused2
+                counts[i, 2] += stopped
             if estimate and t == k:
-                add_statistics(v, room.e, W[slot], B[slot], C[slot])
+                add_statistics(pair, sums, W[slot], B[slot], C[slot])
             elif estimate and t > k and not met:
-                add_difference(v, room.e, v2, room.e2, W[slot], B[slot], C[slot])
-        tau[i] = t
+                add_difference(pair, sums, W[slot], B[slot], C[slot])
+            if t and t % REFRESH == 0:
+                forget(down, pair.v)
+                forget(up, pair.h)
+            chains = i64(1) if t < lag or met else i64(2)
         counts[i, 1] = not met
-        while estimate and t < k:  # met before k: f(xi_k) is all there is
-            gibbs_sweep(up, down, b, c, v, h, room, state)
-            t += 1
-            if t == k:
-                add_statistics(v, room.e, W[slot], B[slot], C[slot])
+        if estimate and (W.shape[0] > 1 or i + 1 == v0.shape[0]):
+            flush(sums, W[slot])
 
 
-@kernel
-def watched(v, e, unit, sign, out):
+@inner
+def watched(pair, chain, m, n, unit, sign, out):
     """Add sign times five statistics to out: shares on of v and E[h|v], v_i, E[h_j|v], v_i E[h_j|v].
 
-    e are the pre-activations of h at v; unit int64 (2,): i and j.
+    unit int64 (2,): i and j.
     """
-    on, on_h = 0.0, 0.0
-    for x in v:
-        on += f64(x)
-    for x in e:
-        on_h += f64(sigmoid(x))
-    i, mean = unit[0], f64(sigmoid(e[unit[1]]))
-    out[0] += sign * on / v.shape[0]
-    out[1] += sign * on_h / e.shape[0]
-    out[2] += sign * f64(v[i])
-    out[3] += sign * mean
-    out[4] += sign * f64(v[i]) * mean
+    v, mean, on, on_h = pair.v.bits[chain], pair.h.p[chain], 0.0, 0.0
+    for w in range(v.shape[0]):
+        on += f64(popcount(v[w]))
+    for j in range(n):
+        on_h += f64(mean[j])
+    v_i = f64((v[unit[0] // 64] >> u64(unit[0] % 64)) & u64(1))
+    h_j = f64(mean[unit[1]])
+    out[0] += sign * on / m
+    out[1] += sign * on_h / n
+    out[2] += sign * v_i
+    out[3] += sign * h_j
+    out[4] += sign * v_i * h_j
 
 
 @kernel
-def follow(up, down, b, c, v0, states, lag, k, t_max, common, most, unit, times, sweeps, cursor,
-           v, h, v2, h2, tau, counts, plain, unbiased, distances):  # fmt: skip
+def follow(up, down, pair, room, v0, states, lag, k, t_max, common, most, unit, times, sweeps, cursor,
+           tau, counts, plain, unbiased, distances):  # fmt: skip
     """Go on with the pairs that ``couple`` runs, one after the other, by about so many sweeps.
 
-    Returns how many. cursor int64 (3,): pair under way, its t (0: not begun), next of ``times``; v, h and v2,
-    h2: its two chains. All are advanced in place; a beginning is ``lag`` sweeps at once. Of each pair: tau;
-    counts int64 (4,): rejected proposals of either chain, truncated, residual loops stopped; distances int32
+    Returns how many. cursor int64 (3,): pair under way, its t (0: not begun), next of ``times``; ``pair``:
+    its two chains. All are advanced in place; a beginning is ``lag`` sweeps at once. Of each pair: tau;
+    counts int64 (4,): refused proposals of either chain, truncated, residual loops stopped; distances int32
     (times,): Hamming distance of v and v2 at these sweeps, 0 from the meeting on; where lag is 1, plain and
     unbiased float64 (5,): f(xi_k), and f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})].
     """
-    m, n = up.shape
-    room = make_room(m, n)
+    m, n = up.rows.shape[0], down.rows.shape[0]
     used, estimate = 0, lag == 1
     while used < sweeps and cursor[0] < v0.shape[0]:
-        i = cursor[0]
-        state, met = states[i], False
-        if cursor[1] == 0:
-            copy_bits(v0[i], v)
-            activate(up, c, v, room.e, room)
-            uniforms(state, room.z)
-            threshold(room.z, room.e, h)
-            copy_bits(v, v2)
-            copy_bits(h, h2)
-            for _ in range(lag):
-                gibbs_sweep(up, down, b, c, v, h, room, state)
-            cursor[1], cursor[2] = lag, 0
-            used += lag
-        else:
-            met, rejected, rejected2, stopped = coupled_sweep(
-                up, down, b, c, v, h, v2, h2, room, state, common, most
-            )
-            cursor[1] += 1
-            used += 1
-            counts[i, 0] += rejected
-            counts[i, 1] += rejected2
-            counts[i, 3] += stopped
+        i, t = cursor[0], cursor[1]
+        begun, aim, met = t, t + 1, False
+        if t == 0:
+            placed(up, down, pair, v0[i])
+            t, aim = i64(-1), lag
+            cursor[2] = 0
+        while t < aim:
+            chains = i64(0) if t < 0 else i64(1) if t < lag or met else i64(2)
+            found, refused, refused2, stopped = sweep(up, down, pair, chains, room, states[i], common, most)
+            t += 1
+            if chains == 2:
+                met = found
+                counts[i, 0] += refused
+                counts[i, 1] += refused2
+                counts[i, 3] += stopped
+            if not met or chains == 2:
+                cursor[1] = t
+            if met and estimate and t < k:
+                aim = k  # met before k: f(xi_k) is all there is
+            if estimate and t == k:
+                watched(pair, i64(0), m, n, unit, 1.0, plain[i])
+                unbiased[i] += plain[i]
+            elif estimate and t > k and not met:
+                watched(pair, i64(0), m, n, unit, 1.0, unbiased[i])
+                watched(pair, i64(1), m, n, unit, -1.0, unbiased[i])
+            if t and t % REFRESH == 0:
+                forget(down, pair.v)
+                forget(up, pair.h)
         t = cursor[1]
+        used += t - begun
         while cursor[2] < times.shape[0] and times[cursor[2]] <= t:
             if times[cursor[2]] == t and not met:
-                for x in range(m):
-                    distances[i, cursor[2]] += np.int32(v[x] != v2[x])
+                for w in range(pair.v.bits.shape[1]):
+                    distances[i, cursor[2]] += np.int32(popcount(pair.v.bits[0, w] ^ pair.v.bits[1, w]))
             cursor[2] += 1
-        if estimate and t == k:
-            watched(v, room.e, unit, 1.0, plain[i])
-            unbiased[i] += plain[i]
-        elif estimate and t > k and not met:
-            watched(v, room.e, unit, 1.0, unbiased[i])
-            watched(v2, room.e2, unit, -1.0, unbiased[i])
         if met or t >= t_max:
             tau[i] = t
             counts[i, 2] = not met
-            if estimate and t < k:  # met before k: f(xi_k) is all there is
-                after, after_h = v.copy(), h.copy()
-                for _ in range(k - t):
-                    gibbs_sweep(up, down, b, c, after, after_h, room, state)
-                watched(after, room.e, unit, 1.0, plain[i])
-                unbiased[i] += plain[i]
             cursor[0], cursor[1] = i + 1, 0
+            if met:
+                copy_chain(pair, 1, 0)  # the second is where they met, the first may have gone on to k
     return used

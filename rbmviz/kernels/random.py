@@ -20,15 +20,18 @@ f32, i32, u64 = np.float32, np.int32, np.uint64
 LANES = 64
 """Lanes of a state (rng.LANES): as many draws as a word has bits."""
 
+FEW = 16
+"""Lanes of the state of ``uniforms``: of a short draw few are thrown away."""
+
 INT, FLOAT, BIT = (ir.VectorType(kind, LANES) for kind in (ir.IntType(32), ir.FloatType(), ir.IntType(1)))
 
 
 def _all(kind, value):
-    return ir.Constant(kind, [value] * LANES)
+    return ir.Constant(kind, [value] * kind.count)
 
 
 def _rotate_left(build, x, k):
-    return build.or_(build.shl(x, _all(INT, k)), build.lshr(x, _all(INT, 32 - k)))
+    return build.or_(build.shl(x, _all(x.type, k)), build.lshr(x, _all(x.type, 32 - k)))
 
 
 def _memory(context, build, array_type, array, vector, at):
@@ -37,21 +40,34 @@ def _memory(context, build, array_type, array, vector, at):
     return build.bitcast(build.gep(data, [at]), vector.as_pointer())
 
 
-def _step(context, build, state_type, state):
-    """Advance the state and return one draw of 32 bits a lane.
+def _rows(context, build, state_type, state, vector):
+    """Return the addresses of the four rows of a state."""
+    starts = (ir.Constant(ir.IntType(64), vector.count * row) for row in range(4))
+    return [_memory(context, build, state_type, state, vector, start) for start in starts]
+
+
+def _advance(build, a, b, c, d):
+    """Return one draw of 32 bits a lane, and the next state.
 
     In vectors of LLVM, not as a loop over the lanes: that loop would check at every block that the four rows
     of the state do not overlap.
     """
-    places = [
-        _memory(context, build, state_type, state, INT, ir.Constant(ir.IntType(64), LANES * row))
-        for row in range(4)
-    ]
-    a, b, c, d = (build.load(place, align=4) for place in places)
     drawn = build.add(_rotate_left(build, build.add(a, d), 7), a)
-    t = build.shl(b, _all(INT, 9))
+    t = build.shl(b, _all(b.type, 9))
     c, d = build.xor(c, a), build.xor(d, b)
-    after = build.xor(a, d), build.xor(b, c), build.xor(c, t), _rotate_left(build, d, 11)
+    return drawn, (build.xor(a, d), build.xor(b, c), build.xor(c, t), _rotate_left(build, d, 11))
+
+
+def _uniform(build, drawn, kind):
+    """Return draws as uniforms of 24 bits, in the middle of their cells: a vector of floats, ``kind``."""
+    cell = build.sitofp(build.lshr(drawn, _all(drawn.type, 8)), kind)
+    return build.fmul(build.fadd(cell, _all(kind, 0.5)), _all(kind, 2.0**-24))
+
+
+def _step(context, build, state_type, state):
+    """Advance the state and return one draw of 32 bits a lane."""
+    places = _rows(context, build, state_type, state, INT)
+    drawn, after = _advance(build, *(build.load(place, align=4) for place in places))
     for place, value in zip(places, after, strict=True):
         build.store(value, place, align=4)
     return drawn
@@ -78,8 +94,7 @@ def random_bits(state, out):
 def _draw(context, build, signature, arguments, load):
     """Return which lanes draw 1, as a word; ``load`` gets the means from their address."""
     drawn = _step(context, build, signature.args[0], arguments[0])
-    cell = build.sitofp(build.lshr(drawn, _all(INT, 8)), FLOAT)
-    uniform = build.fmul(build.fadd(cell, _all(FLOAT, 0.5)), _all(FLOAT, 2.0**-24))
+    uniform = _uniform(build, drawn, FLOAT)
     mean = load(_memory(context, build, signature.args[1], arguments[1], FLOAT, arguments[2]))
     return build.bitcast(build.fcmp_ordered("<", uniform, mean), ir.IntType(64))
 
@@ -113,6 +128,35 @@ def draw_part(typing_context, state, mean, start, n):
         return _draw(context, build, signature, arguments, load)
 
     return types.uint64(state, mean, types.intp, types.intp), code
+
+
+@intrinsic
+def _uniforms(typing_context, state, out, blocks):
+    def code(context, build, signature, arguments):
+        integers, floats = (ir.VectorType(kind, FEW) for kind in (ir.IntType(32), ir.FloatType()))
+        places = _rows(context, build, signature.args[0], arguments[0], integers)
+        rows = [cgutils.alloca_once_value(build, build.load(place, align=4)) for place in places]
+        with cgutils.for_range(build, arguments[2]) as loop:
+            drawn, after = _advance(build, *(build.load(row) for row in rows))
+            start = build.mul(loop.index, ir.Constant(ir.IntType(64), FEW))
+            place = _memory(context, build, signature.args[1], arguments[1], floats, start)
+            build.store(_uniform(build, drawn, floats), place, align=4)
+            for row, value in zip(rows, after, strict=True):
+                build.store(value, row)
+        for place, row in zip(places, rows, strict=True):
+            build.store(build.load(row), place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(state, out, types.intp), code
+
+
+@inner
+def uniforms(state, out, n):
+    """Fill out[:n], float32, with uniforms of 24 bits, in the middle of their cells.
+
+    state uint32 (4, FEW), which stays in registers on the way; ``out`` has room for whole blocks of FEW.
+    """
+    _uniforms(state, out, (n + FEW - 1) // FEW)
 
 
 @inner

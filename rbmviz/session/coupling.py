@@ -291,23 +291,25 @@ class Show:
         stream.advance(1)
         self._t += 1
         if (self._t - 1) % self._stride == 0:
-            self._path.append(int((stream.v != stream.v2).sum()))
+            (v, _), (v2, _) = stream.chains()
+            self._path.append(int((v != v2).sum()))
         if len(self._path) > MOST_STEPS:
             self._path, self._stride = self._path[::2], 2 * self._stride
         if stream.finished > before:
-            v, v2 = np.packbits(stream.v), np.packbits(stream.v2)
+            v, v2 = (np.packbits(v) for v, _ in stream.chains())
             truncated = bool(stream.truncated[before])
             self.ended = Ended(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
 
     def drawn(self, counted: Counted) -> Drawn:
         """Return what there is to see."""
         stream, over = self.stream, self._t > 0 and self.stream.t == 0
+        v, v2 = (np.packbits(v) for v, _ in stream.chains())
         return Drawn(
             algorithm=stream.algorithm,
             pair=stream.finished - over,
             t=self._t,
-            v=np.packbits(stream.v),
-            v2=np.packbits(stream.v2),
+            v=v,
+            v2=v2,
             path=tuple(self._path),
             stride=self._stride,
             met=over and not (self.ended is not None and self.ended.truncated),

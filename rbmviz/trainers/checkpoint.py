@@ -20,7 +20,7 @@ from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM
 from rbmviz.trainers import Trainer, make_trainer, parts
 
-MAGIC = b"rbmviz checkpoint 1\n"
+MAGIC = b"rbmviz checkpoint 2\n"
 START = len(MAGIC) + hashlib.sha256().digest_size
 
 

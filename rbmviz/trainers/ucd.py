@@ -36,9 +36,9 @@ class UCD:
     rate averages it away (corollary 1), hence the default. Measured on Bars and Stripes (16 hidden, 1000
     chains, batch 32, rate 0.1, 10,000 updates; sum of log-likelihoods over the 32 rows, mean of the last 1000
     updates; the exact gradient gets -110.2, CD-1 -177.9, -176.5, -190.7):
-    linear rate -114.4, -113.5, -113.5 (t_max = 100, seeds 0 to 2), -116.8 (200), -129.3 (1000);
-    constant rate -125.0, -127.0, -123.6 (100), -118.6, -118.1, -119.8 (50), -117.0, -118.2, -118.5 (30),
-    -122.2 (10, where the bias shows). The authors' program (constant rate, t_max = 100, at most 10 residual
+    linear rate -114.3, -114.1, -113.7 (t_max = 100, seeds 0 to 2), -116.7 (200), -130.4 (1000);
+    constant rate -128.8, -126.7, -126.2 (100), -118.3, -119.2, -120.9 (50), -116.7, -117.3, -118.7 (30),
+    -121.6 (10, where the bias shows). The authors' program (constant rate, t_max = 100, at most 10 residual
     proposals, which biases, too) gets -119.8.
     """
 
