@@ -178,7 +178,7 @@ def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
 def random_starts(state: State, n: int) -> np.ndarray:
     """Return n training examples drawn with replacement, uint8 (n, n_visible): starts of chains."""
     data = state.batches.data
-    return data[state.starts.integers(len(data), size=n)]
+    return data.take(state.starts.integers(len(data), size=n), axis=0)
 
 
 def rate(trainer: Any, t: int) -> float:
