@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels import window as samples
-from rbmviz.kernels._jit import inner, reduction
+from rbmviz.kernels._jit import inner, kernel, reduction
 from rbmviz.kernels.gibbs import (
     REFRESH,
     Affine,
@@ -56,6 +56,7 @@ f32 = np.float32
 
 FOLD = 256
 SMALLEST_PUSH = 1e-6
+FOREVER = 2**62
 
 
 class Direction(NamedTuple):
@@ -212,17 +213,6 @@ def follow_down(down, window, h, clock):
 
 
 @inner
-def catch_up(up, down, clock):
-    """Rebuild the maps that were not followed."""
-    if clock.scale[2] == 0.0:
-        rebuild(down.theta, down.flips)
-        if clock.counts[2] > 0:
-            rebuild(up.theta, up.flips)
-    if stands_still(clock):
-        rebuild(down.rates, down.flips)
-
-
-@inner
 def combine(push, fast, pull, rates, own, theta, out):
     """Write push M + pull R + own theta for float32 pieces of the three; out is other memory than they."""
     for j in range(out.shape[0]):
@@ -302,6 +292,27 @@ def write_out(up, down, clock, own):
 
 
 @inner
+def add_moments(fast, rates, theta, own, piece, clock):
+    """Add a piece of <F, F> and <F, R> to the moments, where pull = 0 and push = 1; ``piece`` is scratch."""
+    combine(f32(1.0), fast, f32(0.0), rates, f32(own - 1.0), theta, piece)
+    clock.moment[0] += dot(piece, piece)
+    clock.moment[1] += dot(piece, rates)
+
+
+@inner
+def take_moments(up, down, clock):
+    """Take the moments of theta_F where it is all in M."""
+    own = clock.scale[2]
+    clock.moment[0] = 0.0
+    clock.moment[1] = 0.0
+    theta, rates, fast = up.theta.rows, up.rates.rows, up.fast.rows
+    for r in range(fast.shape[0]):
+        add_moments(fast[r], rates[r], theta[r], own, up.total, clock)
+    add_moments(up.fast.bias, up.rates.bias, up.theta.bias, own, up.total, clock)
+    add_moments(down.fast.bias, down.rates.bias, down.theta.bias, own, down.total, clock)
+
+
+@inner
 def take_in(direction, window, seen, other, span):
     """M <- M - P in one direction; seen, other: the layers of its input and of its output."""
     fast = direction.fast
@@ -320,50 +331,47 @@ def close_window(up, down, window, clock):
     clock.scale[3] = 0.0
 
 
-@inner
-def add_moments(fast, rates, theta, own, piece, clock):
-    """Add a piece of <F, F> and <F, R> to the moments, where pull = 0 and push = 1; ``piece`` is scratch."""
-    combine(f32(1.0), fast, f32(0.0), rates, f32(own - 1.0), theta, piece)
-    clock.moment[0] += dot(piece, piece)
-    clock.moment[1] += dot(piece, rates)
+# Changing the regime: seldom, and called from outside, for a kernel is compiled with all that it calls
 
 
 @inner
-def fold(up, down, window, clock, own):
-    """Write theta_F out into M (P = 0, pull = 0, push = 1), with theta where own is 0; moments are afresh."""
+def catch_up(up, down, clock):
+    """Rebuild the maps that were not followed."""
+    if clock.scale[2] == 0.0:
+        rebuild(down.theta, down.flips)
+        if clock.counts[2] > 0:
+            rebuild(up.theta, up.flips)
+    if stands_still(clock):
+        rebuild(down.rates, down.flips)
+
+
+@inner
+def change_regime(up, down, window, clock, span, own):
+    """Begin with all of theta_F in M, with theta where own is 0, and an empty window (span 0: none)."""
     if clock.scale[2] != own or clock.counts[2] > 0:
         catch_up(up, down, clock)
     write_out(up, down, clock, own)
     if clock.counts[2] > 0:
         close_window(up, down, window, clock)
-    clock.moment[0] = 0.0
-    clock.moment[1] = 0.0
-    theta, rates, fast = up.theta.rows, up.rates.rows, up.fast.rows
-    for r in range(fast.shape[0]):
-        add_moments(fast[r], rates[r], theta[r], own, up.total, clock)
-    add_moments(up.fast.bias, up.rates.bias, up.theta.bias, own, up.total, clock)
-    add_moments(down.fast.bias, down.rates.bias, down.theta.bias, own, down.total, clock)
+    take_moments(up, down, clock)
+    clock.counts[2] = span
+    clock.counts[3] = 0
+    if span > 0 and clock.moment[0] == 0.0:
+        clock.scale[1] = 0.0
 
 
-# Moving theta_F
+@kernel
+def prepare(up, down, window, clock, eps, alpha, mean_field):
+    """Keep the samples in a window where it can hold them, else in the rows, and theta where it belongs.
 
-
-@inner
-def choose_regime(up, down, window, clock, eps, alpha, mean_field):
-    """Keep the samples in a window where it can hold them, else in the rows; theta where it belongs.
-
-    A window is of one decay: another one begins with what was pushed until then in M.
+    A window is of one decay: another one begins with what was pushed until then in M. Return how many
+    samples can be made before this is to be called again.
     """
     counts, scale = clock.counts, clock.scale
     span = 0 if mean_field else samples.span_of(alpha)
-    if span != counts[2] or (span > 0 and alpha != scale[5]):
-        fold(up, down, window, clock, 0.0 if alpha == 1.0 else 1.0)
-        counts[2] = span
-        counts[3] = 0
-        if span > 0 and clock.moment[0] == 0.0:
-            scale[1] = 0.0
-    elif span == 0 and scale[2] != (0.0 if alpha == 1.0 else 1.0):
-        fold(up, down, window, clock, 0.0 if alpha == 1.0 else 1.0)
+    own = 0.0 if alpha == 1.0 else 1.0
+    if span != counts[2] or (span > 0 and alpha != scale[5]) or (span == 0 and own != scale[2]):
+        change_regime(up, down, window, clock, span, own)
     elif span > 0 and eps != scale[4]:
         if stands_still(clock):
             rebuild(down.rates, down.flips)
@@ -373,6 +381,10 @@ def choose_regime(up, down, window, clock, eps, alpha, mean_field):
         write_out(up, down, clock, 0.0)
     scale[4] = eps
     scale[5] = alpha
+    return span - counts[3] if counts[3] < span else FOREVER
+
+
+# Moving theta_F
 
 
 @inner
@@ -386,7 +398,8 @@ def decay(up, down, window, clock, alpha):
     clock.moment[0] *= alpha * alpha
     clock.moment[1] *= alpha
     if counts[2] == 0 and ((counts[1] + 1) % FOLD == 0 or scale[1] < SMALLEST_PUSH):
-        fold(up, down, window, clock, scale[2])
+        write_out(up, down, clock, scale[2])
+        take_moments(up, down, clock)
 
 
 @inner
@@ -461,7 +474,6 @@ def penalise(up, down, window, v, h, clock, eps, alpha, mean_field):
     The v and h of the statistics are the units of ``down`` and ``up``, with ``mean_field`` means of h. ``up``
     holds its values at v and ``down`` at the sampled h, before and after.
     """
-    choose_regime(up, down, window, clock, eps, alpha, mean_field)
     decay(up, down, window, clock, alpha)
     counts, scale = clock.counts, clock.scale
     overlap = size = np.float64(down.flips.counts[2])
@@ -493,8 +505,9 @@ def as_float(bits, out):
 def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
     """Emit out_v.shape[0] samples of rates-FPCD, or of sample penalization where the rates are 0.
 
-    Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or
-    with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
+    After ``prepare``, and no more than it allows. Per sample: k Gibbs sweeps under theta + theta_F, then the
+    update of theta_F with the last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the
+    scalars advances in place.
     """
     hidden, visible = up.units, down.units
     for t in range(out_v.shape[0]):
@@ -534,8 +547,8 @@ def maximise(total, out):
 def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
     """Emit out_v.shape[0] samples of rates-herding.
 
-    Per sample: alternate maximisation of h and v under theta + theta_F until v stays, or max_sweeps;
-    then the update of theta_F with (v, h). Deterministic.
+    After ``prepare``, and no more than it allows. Per sample: alternate maximisation of h and v under
+    theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h). Deterministic.
     """
     hidden, visible = up.units, down.units
     mean_field = eps < 0.0  # false, and not a literal: it would compile all once more

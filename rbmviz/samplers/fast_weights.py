@@ -1,5 +1,6 @@
 """What the samplers with fast parameters share: the state of a chain whose parameters move."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from rbmviz.kernels.gibbs import find_flips, make_affine, rebuild
 from rbmviz.kernels.window import Window, make_window
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
-from rbmviz.samplers import chains, machine_memory
+from rbmviz.samplers import Samples, chains, machine_memory
 from rbmviz.samplers.chains import Chains
 from rbmviz.samplers.crowd import Crowd, start_crowd, target
 
@@ -77,6 +78,40 @@ def start(
         return Chain(v, h, up, down, window, kernels.make_clock(R), stream)
 
     return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])
+
+
+def pieces(chain: Chain, n: int, eps: float, alpha: float, mean_field: bool) -> Iterator[slice]:
+    """Cut the next n samples where the chain has to be prepared anew, and prepare it."""
+    at = 0
+    while at < n:
+        allowed = kernels.prepare(chain.up, chain.down, chain.window, chain.clock, eps, alpha, mean_field)
+        yield slice(at, min(n, at + allowed))
+        at += allowed
+
+
+def driven_gibbs(chain: Chain, n: int, eps: float, alpha: float, mean_field: bool, k: int) -> Samples:
+    """Make n samples of k sweeps each, and the step of theta_F after every one."""
+    v = np.empty((n, len(chain.v)), np.uint8)
+    p = np.empty((n, len(chain.v)), np.float32)
+    drift = np.empty(n)
+    for piece in pieces(chain, n, eps, alpha, mean_field):
+        kernels.driven_gibbs(
+            chain.up,
+            chain.down,
+            chain.window,
+            chain.v,
+            chain.h,
+            chain.clock,
+            chain.rng,
+            eps,
+            alpha,
+            mean_field,
+            k,
+            v[piece],
+            p[piece],
+            drift[piece],
+        )
+    return Samples(v, p, {"sweeps": np.full(n, k), "drift": drift})
 
 
 def with_fast(state: State) -> RBM:

@@ -5,13 +5,12 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.kernels.fast_weights import driven_gibbs
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples, chains
 from rbmviz.samplers.crowd import Crowd, gibbs_round, in_rounds
-from rbmviz.samplers.fast_weights import Chain, State, rates_of, share, start, with_fast
+from rbmviz.samplers.fast_weights import Chain, State, driven_gibbs, rates_of, share, start, with_fast
 
 
 @sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates")
@@ -74,26 +73,7 @@ class RatesFPCD:
         return chains.in_turns(state, n, self._step)
 
     def _step(self, chain: Chain, n: int) -> Samples:
-        v = np.empty((n, len(chain.v)), np.uint8)
-        p = np.empty((n, len(chain.v)), np.float32)
-        drift = np.empty(n)
-        driven_gibbs(
-            chain.up,
-            chain.down,
-            chain.window,
-            chain.v,
-            chain.h,
-            chain.clock,
-            chain.rng,
-            self.eps,
-            self.alpha,
-            self.statistics == "mean",
-            self.k,
-            v,
-            p,
-            drift,
-        )
-        return Samples(v, p, {"sweeps": np.full(n, self.k), "drift": drift})
+        return driven_gibbs(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""

@@ -11,7 +11,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples, chains
 from rbmviz.samplers.crowd import Crowd, herding_round, in_rounds
-from rbmviz.samplers.fast_weights import Chain, State, rates_of, share, start, with_fast
+from rbmviz.samplers.fast_weights import Chain, State, pieces, rates_of, share, start, with_fast
 
 
 @sampler(
@@ -73,20 +73,21 @@ class RatesHerding:
     def _step(self, chain: Chain, n: int) -> Samples:
         v = np.empty((n, len(chain.v)), np.uint8)
         sweeps, drift = np.empty(n, np.int64), np.empty(n)
-        herding(
-            chain.up,
-            chain.down,
-            chain.window,
-            chain.v,
-            chain.h,
-            chain.clock,
-            self.eps,
-            self.alpha,
-            self.max_sweeps,
-            v,
-            sweeps,
-            drift,
-        )
+        for piece in pieces(chain, n, self.eps, self.alpha, False):
+            herding(
+                chain.up,
+                chain.down,
+                chain.window,
+                chain.v,
+                chain.h,
+                chain.clock,
+                self.eps,
+                self.alpha,
+                self.max_sweeps,
+                v[piece],
+                sweeps[piece],
+                drift[piece],
+            )
         return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "drift": drift})
 
     def target(self, state: State) -> RBM:

@@ -5,13 +5,12 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.kernels.fast_weights import driven_gibbs
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples, chains
 from rbmviz.samplers.crowd import Crowd, gibbs_round, in_rounds
-from rbmviz.samplers.fast_weights import Chain, State, share, start, with_fast
+from rbmviz.samplers.fast_weights import Chain, State, driven_gibbs, share, start, with_fast
 
 
 @sampler(
@@ -68,26 +67,7 @@ class SamplePenalization:
         return chains.in_turns(state, n, self._step)
 
     def _step(self, chain: Chain, n: int) -> Samples:
-        v = np.empty((n, len(chain.v)), np.uint8)
-        p = np.empty((n, len(chain.v)), np.float32)
-        drift = np.empty(n)
-        driven_gibbs(
-            chain.up,
-            chain.down,
-            chain.window,
-            chain.v,
-            chain.h,
-            chain.clock,
-            chain.rng,
-            self.eps,
-            self.alpha,
-            False,
-            self.k,
-            v,
-            p,
-            drift,
-        )
-        return Samples(v, p, {"sweeps": np.full(n, self.k), "drift": drift})
+        return driven_gibbs(chain, n, self.eps, self.alpha, False, self.k)
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""
