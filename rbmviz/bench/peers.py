@@ -127,23 +127,26 @@ GIBBS = {"numpy": numpy_gibbs, "scikit-learn": sklearn_gibbs, "torch": torch_gib
 def numpy_rates_fpcd(
     model: Model, v0: np.ndarray, seed: int, eps: float, alpha: float
 ) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
-    """Take a sample of rates-FPCD in float32, theta_F moved in place; gives v, h, theta_F."""
+    """Take a sample of rates-FPCD in float32, without new matrices; gives v, h, theta_F."""
     assert model.rates is not None
     g, v = np.random.default_rng(seed), v0.astype(np.float32)
     W, b, c = model.rbm.W, model.rbm.b, model.rbm.c
     R = [model.rates.W, model.rates.b, model.rates.c]
-    F = [np.zeros_like(x) for x in R]
+    F, A, s_W = [np.zeros_like(x) for x in R], np.empty_like(W), np.empty_like(W)
 
     def step() -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         nonlocal v
-        A = W + F[0]
+        np.add(W, F[0], out=A)
         mean = _sigmoid(v @ A + (c + F[2]))
         h = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
         mean = _sigmoid(A @ h + (b + F[1]))
         v = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
-        for f, r, s in zip(F, R, (np.outer(v, h), v, h), strict=True):
+        np.outer(v, h, out=s_W)
+        for f, r, s in zip(F, R, (s_W, v.copy(), h.copy()), strict=True):
+            np.subtract(r, s, out=s)
+            s *= np.float32(eps)
             f *= np.float32(alpha)
-            f += np.float32(eps) * (r - s)
+            f += s
         return v, h, F
 
     return step
