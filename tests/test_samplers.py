@@ -400,7 +400,7 @@ def test_each_kernel_compiles_once(tmp_path):
 import dataclasses
 import numpy as np
 from rbmviz import RBM, Model
-from rbmviz.kernels import fast_weights, gibbs, random
+from rbmviz.kernels import fast_weights, gibbs, random, window
 from rbmviz.knobs import knobs_of
 from rbmviz.samplers import list_samplers, make_sampler, sample
 for m, n in ((20, 9), (33, 17)):
@@ -415,10 +415,10 @@ for m, n in ((20, 9), (33, 17)):
         for more in ({}, {"share": True}) if "share" in knobs_of(sampler) else ({},):
             sample(model, make_sampler(name, n_chains=3, **more), 7)
     sample(model, make_sampler("rates_fpcd", n_chains=3, share=True, statistics="mean"), 7)
-for module in (random, gibbs, fast_weights):
+for module in (random, gibbs, window, fast_weights):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
-            others = kernel.__name__ in ("bernoulli_rows", "random_bits")  # trainers', couplings'
+            others = kernel.__name__ in ("bernoulli_rows", "random_bits", "uniforms")  # trainers', couplings'
             assert len(kernel.signatures) == (not others), (kernel, kernel.signatures)
 """
     alone = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path)}
