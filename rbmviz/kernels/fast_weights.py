@@ -15,14 +15,16 @@ as in ``gibbs``. What costs is memory traffic, so that each of the two regimes f
   map is left, and R from v to h, for the norm of theta_F. When eps moves, so does the pull; R is followed
   again until it stands still.
 - **Rows** (alpha near 1, or means in s, which are no bits): P = 0 and every sample is one rank-1 update of M;
-  the decay multiplies the scalars. Every ``FOLD`` samples (or where ``push`` gets too small to divide by)
-  theta_F is written out into M, which stops ``pull R`` and ``push M`` from growing against each other until
-  float32 loses their difference. A row of M is read only where its unit flips, and each sample adds the same
-  y to the rows of all active units. So these rows are *owed* the sum of all y: a unit that turns on takes
-  ``owed`` from its row, one that turns off adds it. The rank-1 update becomes a write to rows that are being
-  read anyway. Where nothing decays (alpha = 1), M takes theta in: one map less to follow.
+  the decay multiplies the scalars. Now and then theta_F is written out into M, which stops ``pull R`` and
+  ``push M`` from growing against each other until float32 loses their difference. A row of M is read only
+  where its unit flips, and each sample adds the same y to the rows of all active units. So these rows are
+  *owed* the sum of all y: a unit that turns on takes ``owed`` from its row, one that turns off adds it. The
+  rank-1 update becomes a write to rows that are being read anyway. Where nothing decays (alpha = 1), M takes
+  theta in: one map less to follow.
 
-The norm of theta_F is tracked from inner products that are at hand, and taken afresh where it is written out.
+Kernels run within a regime; ``samplers.fast_weights`` changes it, and writes out, between them: a kernel is
+compiled with all that it calls. The norm of theta_F is tracked from inner products that are at hand, and
+taken afresh where it is written out.
 
 Rounding: pre-activations are those of float32 sums that stand at the size of pull R v; the rows of M have
 one rounding a flip (``owed`` is summed in float64, else its rounding would repeat in every fold).
@@ -50,13 +52,13 @@ from rbmviz.kernels.gibbs import (
     zero_map,
 )
 from rbmviz.kernels.random import bernoulli, sigmoid
-from rbmviz.kernels.window import Window
 
 f32 = np.float32
 
-FOLD = 256
 SMALLEST_PUSH = 1e-6
-FOREVER = 2**62
+SWEEPS, SAMPLES, SPAN, STILL = range(4)
+PULL, PUSH, OWN, ANCHOR = range(4)
+THETA, RATES, FAST = range(3)
 
 
 class Direction(NamedTuple):
@@ -64,6 +66,7 @@ class Direction(NamedTuple):
 
     The bias of M and its rows for active inputs lack ``owed``, float32 (padded n_out,): the rounded
     ``tally``, float64. Scratch, float32: ``total``, pre-activations; ``units``, outputs or their means.
+    follows uint8 = [theta, rates, fast]: the maps whose value is brought to every input.
     """
 
     theta: Affine
@@ -74,14 +77,15 @@ class Direction(NamedTuple):
     total: np.ndarray
     units: np.ndarray
     flips: Flips
+    follows: np.ndarray
 
 
 class Clock(NamedTuple):
     """Where a driven chain stands.
 
     counts int64 = [sweeps, samples, span, still]: span is the length of the window, 0 in the regime of rows,
-    and still the samples since it was opened or eps moved; scale float64 = [pull, push, own, anchor, eps,
-    alpha], the last two as they were last; moment float64 = [|theta_F|^2, <theta_F, R>, |R|^2].
+    and still the samples since it was opened or eps moved. scale float64 = [pull, push, own, anchor]. moment
+    float64 = [|theta_F|^2, <theta_F, R>, |R|^2].
     """
 
     counts: np.ndarray
@@ -101,44 +105,17 @@ def make_direction(theta: Affine, rates: Affine, n_units: int) -> Direction:
         total=aligned_zeros(n_out),
         units=np.zeros(n_units, np.float32),
         flips=make_flips(n_in),
+        follows=np.ones(3, np.uint8),
     )
 
 
 def make_clock(rates: tuple[np.ndarray, ...]) -> Clock:
     """Return the clock of a chain that has not moved: theta_F = 0."""
     R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in rates)
-    scale = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
-    return Clock(np.zeros(4, np.int64), scale, np.array([0.0, 0.0, R_R]))
-
-
-def parameters(
-    up: Direction, down: Direction, window: Window, clock: Clock
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return theta + theta_F = (W, b, c), float64."""
-    pull, push, own = clock.scale[:3]
-    m, n = up.theta.rows.shape[0], down.theta.rows.shape[0]
-    M = up.fast.rows + np.outer(up.flips.seen, up.owed)
-    M_b, M_c = down.fast.bias + down.owed, up.fast.bias + up.owed
-    W, b, c = (
-        (push * fast.astype(float) + pull * rates) + own * theta
-        for fast, rates, theta in (
-            (M, up.rates.rows, up.theta.rows),
-            (M_b, down.rates.bias, down.theta.bias),
-            (M_c, up.rates.bias, up.theta.bias),
-        )
-    )
-    P = samples.sum_of(window)
-    return (W[:, :n] - P[0][:m, :n]), (b - P[1])[:m], (c - P[2])[:n]
+    return Clock(np.zeros(4, np.int64), np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, R_R]))
 
 
 # Following the chain
-
-
-@inner
-def stands_still(clock):
-    """Whether the pull stands at the anchor: its whole window has seen but this eps."""
-    span, still = clock.counts[2], clock.counts[3]
-    return span > 0 and still > span
 
 
 @inner
@@ -177,39 +154,20 @@ def follow_owed(direction, afresh):
 
 
 @inner
-def follow_moving(direction, x, clock, rates, theta):
-    """Bring M to the input x, and the maps of the rates and of theta where they are asked for."""
-    afresh = clock.counts[0] % REFRESH == 0
+def follow_input(direction, layer, x, clock):
+    """Bring the maps of a direction, and the window's layer where it begins, to the input x."""
+    afresh = clock.counts[SWEEPS] % REFRESH == 0
     find_flips(direction.flips, x)
-    if clock.counts[2] == 0:
+    if clock.counts[SPAN] == 0:
         follow_owed(direction, afresh)
-    elif clock.scale[1] > 0.0:
+    elif direction.follows[FAST]:
         follow(direction.fast, direction.flips, afresh)
-    if rates:
+    if direction.follows[RATES]:
         follow(direction.rates, direction.flips, afresh)
-    if theta:
+    if direction.follows[THETA]:
         follow(direction.theta, direction.flips, afresh)
-
-
-@inner
-def follow_up(up, window, v, clock):
-    """Bring the maps from v to h to the input v: what makes the pre-activations, and what makes the norm.
-
-    For the norm R is always followed, and theta where M holds it and the window does not know theta_F.
-    """
-    theta = clock.scale[2] > 0.0 or clock.counts[2] == 0
-    follow_moving(up, v, clock, clock.moment[2] > 0.0, theta)
-    if clock.counts[2] > 0:
-        samples.overlaps(window.visible, v, clock.counts[2])
-
-
-@inner
-def follow_down(down, window, h, clock):
-    """Bring the maps from h to v to the input h: what makes the pre-activations."""
-    rates = clock.moment[2] > 0.0 and not stands_still(clock)
-    follow_moving(down, h, clock, rates, clock.scale[2] > 0.0)
-    if clock.counts[2] > 0:
-        samples.overlaps(window.hidden, h, clock.counts[2])
+    if clock.counts[SPAN] > 0:
+        samples.overlaps(layer, x, clock.counts[SPAN])
 
 
 @inner
@@ -222,10 +180,10 @@ def combine(push, fast, pull, rates, own, theta, out):
 @inner
 def activation(direction, window, seen, other, clock):
     """Write the pre-activations under theta + theta_F into ``total``; seen, other: as in ``take_in``."""
-    pull, push, own = f32(clock.scale[0]), f32(clock.scale[1]), f32(clock.scale[2])
+    pull, push, own = f32(clock.scale[PULL]), f32(clock.scale[PUSH]), f32(clock.scale[OWN])
     theta, rates, fast = direction.theta.value, direction.rates.value, direction.fast.value
     combine(push, fast, pull, rates, own, theta, direction.total)
-    samples.subtract_product(window, seen, other, clock.counts[2], direction.total)
+    samples.subtract_product(window, seen, other, clock.counts[SPAN], direction.total)
 
 
 @inner
@@ -268,10 +226,10 @@ def write_piece(push, fast, pull, rates, gain, theta, piece):
         fast[j] = piece[j]
 
 
-@inner
-def write_pieces(direction, scale, own):
+@kernel
+def write_out(direction, scale, own):
     """M <- push M + pull R + (own before - own now) theta, in one direction."""
-    pull, push, gain = f32(scale[0]), f32(scale[1]), f32(scale[2] - own)
+    pull, push, gain = f32(scale[PULL]), f32(scale[PUSH]), f32(scale[OWN] - own)
     theta, rates, fast = direction.theta, direction.rates, direction.fast
     piece = direction.total
     settle(direction)
@@ -282,16 +240,6 @@ def write_pieces(direction, scale, own):
 
 
 @inner
-def write_out(up, down, clock, own):
-    """Write the pull and the push out into M, with theta where own is 0: pull = 0, push = 1."""
-    write_pieces(up, clock.scale, own)
-    write_pieces(down, clock.scale, own)
-    clock.scale[0] = 0.0
-    clock.scale[1] = 1.0
-    clock.scale[2] = own
-
-
-@inner
 def add_moments(fast, rates, theta, own, piece, clock):
     """Add a piece of <F, F> and <F, R> to the moments, where pull = 0 and push = 1; ``piece`` is scratch."""
     combine(f32(1.0), fast, f32(0.0), rates, f32(own - 1.0), theta, piece)
@@ -299,10 +247,10 @@ def add_moments(fast, rates, theta, own, piece, clock):
     clock.moment[1] += dot(piece, rates)
 
 
-@inner
+@kernel
 def take_moments(up, down, clock):
     """Take the moments of theta_F where it is all in M."""
-    own = clock.scale[2]
+    own = clock.scale[OWN]
     clock.moment[0] = 0.0
     clock.moment[1] = 0.0
     theta, rates, fast = up.theta.rows, up.rates.rows, up.fast.rows
@@ -312,7 +260,7 @@ def take_moments(up, down, clock):
     add_moments(down.fast.bias, down.rates.bias, down.theta.bias, own, down.total, clock)
 
 
-@inner
+@kernel
 def take_in(direction, window, seen, other, span):
     """M <- M - P in one direction; seen, other: the layers of its input and of its output."""
     fast = direction.fast
@@ -321,85 +269,21 @@ def take_in(direction, window, seen, other, span):
     samples.subtract_product(window, seen, other, span, fast.value)
 
 
-@inner
-def close_window(up, down, window, clock):
-    """M <- M - P, and the window is empty."""
-    take_in(up, window, window.visible, window.hidden, clock.counts[2])
-    take_in(down, window, window.hidden, window.visible, clock.counts[2])
-    samples.clear(window)
-    clock.counts[2] = 0
-    clock.scale[3] = 0.0
-
-
-# Changing the regime: seldom, and called from outside, for a kernel is compiled with all that it calls
-
-
-@inner
-def catch_up(up, down, clock):
-    """Rebuild the maps that were not followed."""
-    if clock.scale[2] == 0.0:
-        rebuild(down.theta, down.flips)
-        if clock.counts[2] > 0:
-            rebuild(up.theta, up.flips)
-    if stands_still(clock):
-        rebuild(down.rates, down.flips)
-
-
-@inner
-def change_regime(up, down, window, clock, span, own):
-    """Begin with all of theta_F in M, with theta where own is 0, and an empty window (span 0: none)."""
-    if clock.scale[2] != own or clock.counts[2] > 0:
-        catch_up(up, down, clock)
-    write_out(up, down, clock, own)
-    if clock.counts[2] > 0:
-        close_window(up, down, window, clock)
-    take_moments(up, down, clock)
-    clock.counts[2] = span
-    clock.counts[3] = 0
-    if span > 0 and clock.moment[0] == 0.0:
-        clock.scale[1] = 0.0
-
-
-@kernel
-def prepare(up, down, window, clock, eps, alpha, mean_field):
-    """Keep the samples in a window where it can hold them, else in the rows, and theta where it belongs.
-
-    A window is of one decay: another one begins with what was pushed until then in M. Return how many
-    samples can be made before this is to be called again.
-    """
-    counts, scale = clock.counts, clock.scale
-    span = 0 if mean_field else samples.span_of(alpha)
-    own = 0.0 if alpha == 1.0 else 1.0
-    if span != counts[2] or (span > 0 and alpha != scale[5]) or (span == 0 and own != scale[2]):
-        change_regime(up, down, window, clock, span, own)
-    elif span > 0 and eps != scale[4]:
-        if stands_still(clock):
-            rebuild(down.rates, down.flips)
-        counts[3] = 0
-    elif span > 0 and counts[3] == span:
-        scale[3] += scale[0]
-        write_out(up, down, clock, 0.0)
-    scale[4] = eps
-    scale[5] = alpha
-    return span - counts[3] if counts[3] < span else FOREVER
-
-
 # Moving theta_F
 
 
 @inner
-def decay(up, down, window, clock, alpha):
-    """theta_F <- alpha theta_F; rows are written afresh every FOLD samples, or where push is too small."""
+def decay(window, clock, alpha):
+    """theta_F <- alpha theta_F; in the rows M keeps a millionth at least, for they divide by the push."""
     counts, scale = clock.counts, clock.scale
-    scale[0] = alpha * (scale[3] + scale[0]) - scale[3]
-    if scale[2] > 0.0:
-        scale[1] *= alpha
-    samples.fade(window, alpha, counts[2])
+    scale[PULL] = alpha * (scale[ANCHOR] + scale[PULL]) - scale[ANCHOR]
+    if counts[SPAN] == 0:
+        scale[PUSH] *= max(alpha, SMALLEST_PUSH)
+    elif scale[OWN] > 0.0:
+        scale[PUSH] *= alpha
+    samples.fade(window, alpha, counts[SPAN])
     clock.moment[0] *= alpha * alpha
     clock.moment[1] *= alpha
-    if counts[2] == 0 and ((counts[1] + 1) % FOLD == 0 or scale[1] < SMALLEST_PUSH):
-        write_out(up, down, clock, scale[2])
-        take_moments(up, down, clock)
 
 
 @inner
@@ -409,9 +293,9 @@ def step_moments(up, down, window, size, clock, eps):
     <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand, and over the window;
     size is <h, h>.
     """
-    span, scale = clock.counts[2], clock.scale
-    pull, push, not_F = f32(scale[3] + scale[0]), f32(scale[1]), f32(scale[2] - 1.0)
-    if span > 0 and scale[2] == 0.0:  # M is all anchor and theta
+    span, scale = clock.counts[SPAN], clock.scale
+    pull, push, not_F = f32(scale[ANCHOR] + scale[PULL]), f32(scale[PUSH]), f32(scale[OWN] - 1.0)
+    if span > 0 and scale[OWN] == 0.0:  # M is all anchor and theta
         push, not_F = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
     combine(push, up.fast.value, pull, up.rates.value, not_F, up.theta.value, up_F)
@@ -474,7 +358,7 @@ def penalise(up, down, window, v, h, clock, eps, alpha, mean_field):
     The v and h of the statistics are the units of ``down`` and ``up``, with ``mean_field`` means of h. ``up``
     holds its values at v and ``down`` at the sampled h, before and after.
     """
-    decay(up, down, window, clock, alpha)
+    decay(window, clock, alpha)
     counts, scale = clock.counts, clock.scale
     overlap = size = np.float64(down.flips.counts[2])
     if mean_field:
@@ -482,15 +366,15 @@ def penalise(up, down, window, v, h, clock, eps, alpha, mean_field):
         overlap, size = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
         step_moments(up, down, window, size, clock, eps)
-        scale[0] += eps
-        if counts[2] == 0:
-            move_rows(up, down, overlap, f32(-eps / scale[1]), mean_field)
-    if counts[2] > 0:
-        samples.remember(window, v, h, eps, counts[1], counts[2])
-        counts[3] += 1
-        if stands_still(clock):
-            scale[0] = 0.0  # but for rounding
-    counts[1] += 1
+        scale[PULL] += eps
+        if counts[SPAN] == 0:
+            move_rows(up, down, overlap, f32(-eps / scale[PUSH]), mean_field)
+    if counts[SPAN] > 0:
+        samples.remember(window, v, h, eps, counts[SAMPLES], counts[SPAN])
+        counts[STILL] += 1
+        if counts[STILL] > counts[SPAN]:
+            scale[PULL] = 0.0  # it is at the anchor, but for rounding
+    counts[SAMPLES] += 1
     return np.sqrt(max(clock.moment[0], 0.0))
 
 
@@ -505,7 +389,7 @@ def as_float(bits, out):
 def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
     """Emit out_v.shape[0] samples of rates-FPCD, or of sample penalization where the rates are 0.
 
-    After ``prepare``, and no more than it allows. Per sample: k Gibbs sweeps under theta + theta_F, then the
+    Within a regime. Per sample: k Gibbs sweeps under theta + theta_F, then the
     update of theta_F with the last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the
     scalars advances in place.
     """
@@ -516,12 +400,12 @@ def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, 
             activation(up, window, window.visible, window.hidden, clock)
             means(up.total, hidden)
             bernoulli(rng, hidden, h)
-            follow_down(down, window, h, clock)
+            follow_input(down, window.hidden, h, clock)
             activation(down, window, window.hidden, window.visible, clock)
             means(down.total, mean_v)
             bernoulli(rng, mean_v, v)
-            follow_up(up, window, v, clock)
-            clock.counts[0] += 1
+            follow_input(up, window.visible, v, clock)
+            clock.counts[SWEEPS] += 1
         copy_bits(v, out_v[t])
         as_float(v, visible)
         if mean_field:
@@ -547,7 +431,7 @@ def maximise(total, out):
 def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
     """Emit out_v.shape[0] samples of rates-herding.
 
-    After ``prepare``, and no more than it allows. Per sample: alternate maximisation of h and v under
+    Within a regime. Per sample: alternate maximisation of h and v under
     theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h). Deterministic.
     """
     hidden, visible = up.units, down.units
@@ -557,11 +441,11 @@ def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sw
         while changed and sweeps < max_sweeps:
             activation(up, window, window.visible, window.hidden, clock)
             maximise(up.total, h)
-            follow_down(down, window, h, clock)
+            follow_input(down, window.hidden, h, clock)
             activation(down, window, window.hidden, window.visible, clock)
             changed = maximise(down.total, v)
-            follow_up(up, window, v, clock)
-            clock.counts[0] += 1
+            follow_input(up, window.visible, v, clock)
+            clock.counts[SWEEPS] += 1
             sweeps += 1
         copy_bits(v, out_v[t])
         out_sweeps[t] = sweeps

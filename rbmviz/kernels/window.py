@@ -9,6 +9,7 @@ sixteen possible sums, a table that fits in one vector register, and a unit look
 All of it stays in the first two caches, where the rows of a matrix of the same size would not.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from rbmviz.kernels._jit import inner, reduction
 from rbmviz.kernels.bits import popcount, word
 from rbmviz.kernels.gibbs import aligned_zeros
 
-f32, i32, i64, u8, u64 = np.float32, np.int32, np.int64, np.uint8, np.uint64
+f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
 CAPACITY = 1024
 NEGLIGIBLE = 2.0**-24
@@ -76,14 +77,13 @@ def sum_of(window: Window) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return weighted.T @ h, weighted.sum(axis=0), window.weight @ h
 
 
-@inner
-def span_of(alpha):
+def span_of(alpha: float) -> int:
     """Return after how many samples, in whole octets, a weight is negligible; 0: no window holds them."""
     if alpha >= LONGEST_MEMORY:
         return 0
     if alpha <= 0.0:
         return 8
-    return 8 * max(1, i64(np.ceil(np.log(NEGLIGIBLE) / np.log(alpha) / 8.0)))
+    return 8 * max(1, math.ceil(math.log(NEGLIGIBLE) / math.log(alpha) / 8))
 
 
 @inner
@@ -249,10 +249,3 @@ def subtract_bias(window, layer, span, bias):
     for s in range(span):
         window.factor[s] = f32(-window.weight[s])
     add_samples(window.factor, layer, span, bias)
-
-
-@inner
-def clear(window):
-    """Forget all samples; what their bits were no longer counts."""
-    for s in range(window.weight.shape[0]):
-        window.weight[s] = 0.0

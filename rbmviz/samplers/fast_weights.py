@@ -1,5 +1,6 @@
-"""What the samplers with fast parameters share: the state of a chain whose parameters move."""
+"""What the samplers with fast parameters share: a chain whose parameters move, and its regime."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,20 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import fast_weights as kernels
+from rbmviz.kernels.fast_weights import (
+    ANCHOR,
+    OWN,
+    PULL,
+    PUSH,
+    RATES,
+    SAMPLES,
+    SMALLEST_PUSH,
+    SPAN,
+    STILL,
+    THETA,
+)
 from rbmviz.kernels.gibbs import find_flips, make_affine, rebuild
-from rbmviz.kernels.window import Window, make_window
+from rbmviz.kernels.window import Window, make_window, span_of, sum_of
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, chains, machine_memory
@@ -20,7 +33,7 @@ from rbmviz.samplers.crowd import Crowd, start_crowd, target
 
 @dataclass
 class Chain:
-    """v, h, the kept pre-activations both ways, the newest samples, the scalars, the random stream."""
+    """v, h, the maps followed both ways, the newest samples, the scalars, the random stream, the knobs."""
 
     v: np.ndarray
     h: np.ndarray
@@ -29,9 +42,17 @@ class Chain:
     window: Window
     clock: kernels.Clock
     rng: np.ndarray
+    eps: float = 0.0
+    alpha: float = 1.0
 
 
 State = Chain | Chains[Chain] | Crowd
+
+FOLD = 256
+"""Samples after which theta_F is written out, in the regime of rows."""
+MATCH = 16 * FOLD
+"""Samples after which M from h to v is made that from v to h again: each has roundings of its own."""
+FOREVER = 2**62
 
 
 def share() -> Any:
@@ -80,11 +101,89 @@ def start(
     return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])
 
 
+# The regime, see kernels.fast_weights
+
+
+def prepare(chain: Chain, eps: float, alpha: float, mean_field: bool) -> int:
+    """Choose and tend the regime; return how many samples can be made before this is to be called again.
+
+    The samples go into a window where it can hold them, else into the rows. A window is of one decay: another
+    one begins with what was pushed until then in M.
+    """
+    counts, scale = chain.clock.counts, chain.clock.scale
+    span = 0 if mean_field else span_of(alpha)
+    own = 0.0 if alpha == 1.0 else 1.0
+    if span != counts[SPAN] or (span and alpha != chain.alpha) or (not span and own != scale[OWN]):
+        _change(chain, span, own)
+    elif span and eps != chain.eps:
+        _catch_up(chain)
+        counts[STILL] = 0
+    elif span and counts[STILL] == span:
+        scale[ANCHOR] += scale[PULL]
+        _write_out(chain, 0.0)
+    elif not span and (counts[SAMPLES] % FOLD == 0 or scale[PUSH] * alpha < SMALLEST_PUSH):
+        _write_out(chain, own)
+        kernels.take_moments(chain.up, chain.down, chain.clock)
+        if counts[SAMPLES] % MATCH == 0:
+            chain.down.fast.rows[:, : len(chain.v)] = chain.up.fast.rows[:, : len(chain.h)].T
+            rebuild(chain.down.fast, chain.down.flips)
+    chain.eps, chain.alpha = eps, alpha
+    _choose_maps(chain)
+    if span:
+        return int(span - counts[STILL]) if counts[STILL] < span else FOREVER
+    allowed = FOLD - int(counts[SAMPLES]) % FOLD
+    if alpha < 1.0:
+        faded = math.log(SMALLEST_PUSH / scale[PUSH]) / math.log(max(alpha, SMALLEST_PUSH))
+        allowed = min(allowed, max(1, int(faded - 1e-9)))
+    return allowed
+
+
+def _change(chain: Chain, span: int, own: float) -> None:
+    """Begin with all of theta_F in M, with theta where own is 0, and an empty window (span 0: none)."""
+    window, counts = chain.window, chain.clock.counts
+    _catch_up(chain)
+    _write_out(chain, own)
+    if counts[SPAN]:
+        kernels.take_in(chain.up, window, window.visible, window.hidden, counts[SPAN])
+        kernels.take_in(chain.down, window, window.hidden, window.visible, counts[SPAN])
+        window.weight[:] = 0.0
+        chain.clock.scale[ANCHOR] = 0.0
+    kernels.take_moments(chain.up, chain.down, chain.clock)
+    counts[SPAN], counts[STILL] = span, 0
+    if span and chain.clock.moment[0] == 0.0:
+        chain.clock.scale[PUSH] = 0.0  # M is empty
+
+
+def _write_out(chain: Chain, own: float) -> None:
+    """Write the pull and the push out into M, with theta where own is 0: pull = 0, push = 1."""
+    scale = chain.clock.scale
+    kernels.write_out(chain.up, scale, own)
+    kernels.write_out(chain.down, scale, own)
+    scale[PULL], scale[PUSH], scale[OWN] = 0.0, 1.0, own
+
+
+def _catch_up(chain: Chain) -> None:
+    """Rebuild the maps of theta and of the rates that were not followed."""
+    for direction in (chain.up, chain.down):
+        for which, affine in ((THETA, direction.theta), (RATES, direction.rates)):
+            if not direction.follows[which]:
+                rebuild(affine, direction.flips)
+
+
+def _choose_maps(chain: Chain) -> None:
+    """Follow what the pre-activations are made of; and up, for the norm of theta_F, R and what M holds."""
+    counts, scale = chain.clock.counts, chain.clock.scale
+    in_rows, has_rates = not counts[SPAN], chain.clock.moment[2] > 0.0
+    pull_moves = in_rows or counts[STILL] < counts[SPAN]
+    chain.up.follows[:] = scale[OWN] > 0.0 or in_rows, has_rates, scale[PUSH] > 0.0
+    chain.down.follows[:] = scale[OWN] > 0.0, has_rates and pull_moves, scale[PUSH] > 0.0
+
+
 def pieces(chain: Chain, n: int, eps: float, alpha: float, mean_field: bool) -> Iterator[slice]:
     """Cut the next n samples where the chain has to be prepared anew, and prepare it."""
     at = 0
     while at < n:
-        allowed = kernels.prepare(chain.up, chain.down, chain.window, chain.clock, eps, alpha, mean_field)
+        allowed = prepare(chain, eps, alpha, mean_field)
         yield slice(at, min(n, at + allowed))
         at += allowed
 
@@ -119,7 +218,18 @@ def with_fast(state: State) -> RBM:
     if isinstance(state, Crowd):
         return target(state)
     chain = chains.due(state)
-    return RBM(*kernels.parameters(chain.up, chain.down, chain.window, chain.clock))
+    up, down, (pull, push, own, _) = chain.up, chain.down, chain.clock.scale
+    m, n = len(chain.v), len(chain.h)
+    P_W, P_b, P_c = sum_of(chain.window)
+
+    def moved(fast: np.ndarray, rates: np.ndarray, theta: np.ndarray, P: np.ndarray) -> np.ndarray:
+        return (push * fast.astype(float) + pull * rates) + own * theta - P
+
+    M_W = up.fast.rows + np.outer(up.flips.seen, up.owed)
+    M_b, M_c = down.fast.bias + down.owed, up.fast.bias + up.owed
+    W = moved(M_W, up.rates.rows, up.theta.rows, P_W[:m])[:, :n]
+    b = moved(M_b, down.rates.bias, down.theta.bias, P_b)[:m]
+    return RBM(W, b, moved(M_c, up.rates.bias, up.theta.bias, P_c)[:n])
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:
