@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner, kernel
 from rbmviz.kernels.bits import list_ones, word
-from rbmviz.kernels.gibbs import aligned_empty
+from rbmviz.kernels.vectors import aligned_empty
 
 f32, i32, u64 = np.float32, np.int32, np.uint64
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels.bits import first_one, list_ones, popcount, word
-from rbmviz.kernels.gibbs import REFRESH, WIDTH, aligned_zeros
+from rbmviz.kernels.gibbs import REFRESH
 from rbmviz.kernels.random import sigmoid, uniforms
-from rbmviz.kernels.vectors import ones_below, product, sum_rows, total
+from rbmviz.kernels.vectors import WIDTH, aligned_zeros, ones_below, product, sum_rows, total
 
 f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 

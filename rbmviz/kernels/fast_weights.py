@@ -40,8 +40,6 @@ from rbmviz.kernels.gibbs import (
     REFRESH,
     Affine,
     Flips,
-    add_rows,
-    aligned_zeros,
     copy_bits,
     find_flips,
     follow,
@@ -52,8 +50,9 @@ from rbmviz.kernels.gibbs import (
     zero_map,
 )
 from rbmviz.kernels.random import bernoulli, sigmoid
+from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
-f32 = np.float32
+f32, i64 = np.float32, np.int64
 
 SMALLEST_PUSH = 1e-6
 SWEEPS, SAMPLES, SPAN, STILL = range(4)
@@ -129,28 +128,18 @@ def add_to_rows(rows, index, n, sign, y):
 
 @inner
 def follow_owed(direction, afresh):
-    """Bring M to the input just seen: value as in ``follow``, rows by what the flipped ones are owed.
-
-    Eight rows at a time do both while they are in the first cache.
-    """
+    """Bring M to the input just seen: value as in ``follow``, rows by what the flipped ones are owed."""
     fast, owed, flips = direction.fast, direction.owed, direction.flips
     on, off, n_on, n_off, n_active = flips.on, flips.off, flips.counts[0], flips.counts[1], flips.counts[2]
+    add_to_rows(fast.rows, off, n_off, f32(1.0), owed)
     if afresh or n_active <= n_on + n_off:
-        add_to_rows(fast.rows, off, n_off, f32(1.0), owed)
         rebuild(fast, flips)
         n_owed = f32(n_active - n_on + 1)
         for j in range(owed.shape[0]):
             fast.value[j] += n_owed * owed[j]
-        add_to_rows(fast.rows, on, n_on, f32(-1.0), owed)
     else:
-        for at in range(0, n_on, 8):
-            n = min(8, n_on - at)
-            add_rows(fast.value, fast.rows, on[at : at + 8], n, f32(1.0))
-            add_to_rows(fast.rows, on[at : at + 8], n, f32(-1.0), owed)
-        for at in range(0, n_off, 8):
-            n = min(8, n_off - at)
-            add_to_rows(fast.rows, off[at : at + 8], n, f32(1.0), owed)
-            add_rows(fast.value, fast.rows, off[at : at + 8], n, f32(-1.0))
+        sum_rows(fast.value, fast.value, fast.rows, on, n_on, off, n_off)
+    add_to_rows(fast.rows, on, n_on, f32(-1.0), owed)
 
 
 @inner

@@ -6,8 +6,6 @@ active than flipped, they are rebuilt from the active rows. Rounding cannot pile
 ``REFRESH`` sweeps they are rebuilt anyway.
 """
 
-import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +13,11 @@ import numpy as np
 from rbmviz.kernels._jit import inner, kernel
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.random import bernoulli, sigmoid
+from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
-f32, u64 = np.float32, np.uint64
+f32, i64, u64 = np.float32, np.int64, np.uint64
 
 REFRESH = 256
-WIDTH = 16
-"""Rows are padded to a multiple of this many floats, 64 bytes: one cache line, one widest vector."""
 
 
 class Affine(NamedTuple):
@@ -47,20 +44,6 @@ class Flips(NamedTuple):
     counts: np.ndarray
     seen: np.ndarray
     nothing: np.ndarray
-
-
-def aligned_empty(*shape: int, make: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
-    """Return a float32 array whose last axis is padded to WIDTH, starting on a 64-byte boundary."""
-    shape = (*shape[:-1], -(-shape[-1] // WIDTH) * WIDTH)
-    size = math.prod(shape)
-    buffer = make(4 * size + 64, np.uint8)
-    start = -buffer.__array_interface__["data"][0] % 64  # buffer.ctypes takes longer
-    return buffer[start : start + 4 * size].view(np.float32).reshape(shape)
-
-
-def aligned_zeros(*shape: int) -> np.ndarray:
-    """Return zeros as ``aligned_empty``; their memory is taken only as they are written."""
-    return aligned_empty(*shape, make=np.zeros)
 
 
 def make_affine(rows: np.ndarray, bias: np.ndarray) -> Affine:
@@ -137,38 +120,11 @@ def list_active(flips):
 
 
 @inner
-def add_rows(value, rows, index, n, sign):
-    """Add to value sign times the rows[index[:n]], eight rows a pass: value stays in registers.
-
-    Eight are summed first, those left over are added one by one.
-    """
-    width = value.shape[0]
-    r = 0
-    while r + 8 <= n:
-        a, b, c, d = rows[index[r]], rows[index[r + 1]], rows[index[r + 2]], rows[index[r + 3]]
-        e, f, g, h = rows[index[r + 4]], rows[index[r + 5]], rows[index[r + 6]], rows[index[r + 7]]
-        for j in range(width):
-            value[j] += sign * (((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j])))
-        r += 8
-    while r + 4 <= n:
-        a, b, c, d = rows[index[r]], rows[index[r + 1]], rows[index[r + 2]], rows[index[r + 3]]
-        for j in range(width):
-            value[j] = (((value[j] + sign * a[j]) + sign * b[j]) + sign * c[j]) + sign * d[j]
-        r += 4
-    while r < n:
-        a = rows[index[r]]
-        for j in range(width):
-            value[j] += sign * a[j]
-        r += 1
-
-
-@inner
 def rebuild(affine, flips):
     """Compute ``affine.value`` from the active rows alone."""
     list_active(flips)
-    for j in range(affine.value.shape[0]):
-        affine.value[j] = affine.bias[j]
-    add_rows(affine.value, affine.rows, flips.active, flips.counts[2], f32(1.0))
+    active = flips.active
+    sum_rows(affine.bias, affine.value, affine.rows, active, flips.counts[2], active, i64(0))
 
 
 @inner
@@ -178,8 +134,7 @@ def follow(affine, flips, afresh):
     if afresh or n_active <= n_on + n_off:
         rebuild(affine, flips)
     else:
-        add_rows(affine.value, affine.rows, flips.on, n_on, f32(1.0))
-        add_rows(affine.value, affine.rows, flips.off, n_off, f32(-1.0))
+        sum_rows(affine.value, affine.value, affine.rows, flips.on, n_on, flips.off, n_off)
 
 
 @kernel

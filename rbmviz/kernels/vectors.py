@@ -1,20 +1,40 @@
 """Loops over whole vectors of WIDTH numbers, written as such: as loops over numbers they have a slow rest.
 
-Arrays are as long as a multiple of WIDTH, see ``gibbs.aligned_zeros``. Sums run in an order that does not
+Arrays are as long as a multiple of WIDTH, see ``aligned_zeros``. Sums run in an order that does not
 depend on the machine.
 """
 
+import math
+from collections.abc import Callable
+
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner
-from rbmviz.kernels.gibbs import WIDTH
+
+WIDTH = 16
+"""Rows are padded to a multiple of this many floats, 64 bytes: one cache line, one widest vector."""
 
 INT = ir.IntType(64)
 FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
 DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
+
+
+def aligned_empty(*shape: int, make: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
+    """Return a float32 array whose last axis is padded to WIDTH, starting on a 64-byte boundary."""
+    shape = (*shape[:-1], -(-shape[-1] // WIDTH) * WIDTH)
+    size = math.prod(shape)
+    buffer = make(4 * size + 64, np.uint8)
+    start = -buffer.__array_interface__["data"][0] % 64  # buffer.ctypes takes longer
+    return buffer[start : start + 4 * size].view(np.float32).reshape(shape)
+
+
+def aligned_zeros(*shape: int) -> np.ndarray:
+    """Return zeros as ``aligned_empty``; their memory is taken only as they are written."""
+    return aligned_empty(*shape, make=np.zeros)
 
 
 def _array(context, build, signature, values, which):
@@ -85,7 +105,7 @@ def _sum_tile(vectors):
             def load(array, place):
                 return build.load(_at(build, array.data, place, FLOATS), align=4)
 
-            sums = [cgutils.alloca_once_value(build, load(source, column)) for column in columns]
+            sums = [cgutils.alloca_once_value(build, ir.Constant(FLOATS, None)) for _ in columns]
             for which, operation in ((4, build.fadd), (6, build.fsub)):
                 index = _array(context, build, signature, values, which)
                 with cgutils.for_range(build, values[which + 1]) as loop:
@@ -95,7 +115,8 @@ def _sum_tile(vectors):
                         more = load(table, build.add(begin, column))
                         build.store(operation(build.load(found), more), found)
             for column, found in zip(columns, sums, strict=True):
-                build.store(build.load(found), _at(build, target.data, column, FLOATS), align=4)
+                moved = build.fadd(load(source, column), build.load(found))
+                build.store(moved, _at(build, target.data, column, FLOATS), align=4)
             return context.get_dummy_value()
 
         return types.void(base, out, rows, types.intp, on, types.intp, off, types.intp), code
@@ -108,9 +129,9 @@ _sum_wide, _sum_narrow = _sum_tile(4), _sum_tile(1)
 
 @inner
 def sum_rows(base, out, rows, on, n_on, off, n_off):
-    """Write base + the sum of rows[on[:n_on]] - that of rows[off[:n_off]], float32.
+    """Write base + (the sum of rows[on[:n_on]] - that of rows[off[:n_off]]), float32.
 
-    Four vectors of the sum at a time stay in registers; one after the other they are added to.
+    Four vectors of the sum at a time stay in registers; the base, which may be large, is rounded once.
     """
     start = 0
     while start + 4 * WIDTH <= out.shape[0]:

@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner, reduction
 from rbmviz.kernels.bits import popcount, word
-from rbmviz.kernels.gibbs import aligned_zeros
+from rbmviz.kernels.vectors import aligned_zeros
 
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
