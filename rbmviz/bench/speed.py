@@ -371,14 +371,14 @@ ROWS: tuple[Row, ...] = (
         "the paper's headline: rates-FPCD against Gibbs at equal k, 256 visible (paper: 2 times slower)",
         "sample",
         lambda peers: fpcd_row(load_model("usps_fpcd"), 1.0, False),
-        (Target("slower", 2, None, "own Gibbs"),),
+        (),
     ),
     Row(
         "headline_784",
         "the paper's headline: rates-FPCD against Gibbs at equal k, 784 visible (paper: 7 times slower)",
         "sample",
         lambda peers: fpcd_row(load_model("mnist_pcd"), 1.0, False),
-        (Target("slower", 7, None, "own Gibbs"),),
+        (),
     ),
     Row(
         "isl_2000",

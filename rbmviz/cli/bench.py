@@ -118,7 +118,7 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
         roofline = row["roofline"]
         lines.append(f"  {'rbmviz':<20} {_time(row['seconds']):>10} per {row['unit']}")
         for name, own in row["own"].items():
-            lines.append(f"  {name:<20} {_time(own['seconds']):>10}")
+            lines.append(f"  {name:<20} {_time(own['seconds']):>10}   rbmviz takes {own['ratio']:.3g}x that")
         for peer in row["peers"]:
             recorded |= peer["recorded"]
             name = peer["name"] + ("*" if peer["recorded"] else "")
