@@ -3,7 +3,6 @@
 import io
 import json
 import threading
-import time
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE, wait
 
 from app import views
 from app.links import read_panels, write_panel
@@ -24,13 +24,6 @@ from rbmviz.session import Frames, Lesson, Race, SamplingRun, Setting, replay
 from rbmviz.session.training import Likelihood
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
-
-
-def wait(condition, what):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -48,7 +41,7 @@ def race(model):
     yield race
     race.close()
     for panel in race.panels:
-        panel.worker.join(60)
+        panel.worker.join(PATIENCE)
 
 
 # Links
@@ -101,7 +94,7 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
 
     def late(run):
         if run.algorithm.name == "rates_fpcd":
-            assert ready.wait(60)
+            assert ready.wait(PATIENCE)
         prepare(run)
 
     monkeypatch.setattr(SamplingRun, "prepare", late)
@@ -122,7 +115,7 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
     wait(lambda: statuses() == ["running", "running"], "both run")
     race.close()
     for panel in race.panels:
-        panel.worker.join(60)
+        panel.worker.join(PATIENCE)
 
 
 def test_a_download_is_never_unpacked_whole():
@@ -136,7 +129,7 @@ def test_a_download_is_never_unpacked_whole():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     race.close()
-    race.panels[0].worker.join(60)
+    race.panels[0].worker.join(PATIENCE)
     assert peak < 14e6
     with np.load(io.BytesIO(content)) as archive:
         assert archive["v0"].shape == (30_000, 784)
@@ -281,7 +274,7 @@ def page():
         for race, _ in test.session_state["races"].values():
             race.close()
             for panel in race.panels:
-                panel.worker.join(60)
+                panel.worker.join(PATIENCE)
 
 
 def test_every_page_is_tested():
@@ -432,7 +425,7 @@ def lesson():
     yield race
     race.close()
     for panel in race.panels:
-        panel.worker.join(60)
+        panel.worker.join(PATIENCE)
 
 
 def test_frames_of_training(lesson):

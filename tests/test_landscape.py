@@ -1,11 +1,11 @@
 """The landscape of a small model, and the walks of the samplers on it."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
 from naive import states
+from waiting import PATIENCE, wait
 
 from rbmviz import RBM, BadInput, Model, make_sampler, sample
 from rbmviz.metrics import landscape, model_statistics, probabilities, total_variation
@@ -138,16 +138,13 @@ def walk():
         worker.open()
         for n in steps:
             worker.step(n)
-        end = time.monotonic() + 60
-        while worker.snapshot.n < sum(steps):
-            assert time.monotonic() < end, worker.snapshot.error
-            time.sleep(0.005)
+        wait(lambda: worker.snapshot.n == sum(steps), "all samples")
         return worker
 
     yield make
     for worker in made:
         worker.close()
-        worker.join(60)
+        worker.join(PATIENCE)
 
 
 def test_a_walk_shows_the_samplers_own_samples(walk):
@@ -203,14 +200,11 @@ def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
     worker.step(3)
     worker.tune(temperature=2.0)
     worker.step(1)
-    end = time.monotonic() + 60
-    while worker.snapshot.n < 4:
-        assert time.monotonic() < end
-        time.sleep(0.005)
+    wait(lambda: worker.snapshot.n == 4, "four samples")
     hot = RBM(model.rbm.W / 2, model.rbm.b / 2, model.rbm.c / 2)
     np.testing.assert_allclose(worker.snapshot.law, probabilities(hot), rtol=1e-6)
     race.close()
-    worker.join(60)
+    worker.join(PATIENCE)
 
 
 # What the walks come to

@@ -2,12 +2,12 @@
 
 import io
 import json
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE, wait
 
 from app import views
 from app.links import write_panel
@@ -18,13 +18,6 @@ from rbmviz.models import pattern_model
 from rbmviz.session import LandscapeRun, Race, Terrain
 
 PAGE = str(Path(__file__).parents[1] / "app" / "pages" / "chain.py")
-
-
-def wait(condition, what):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -47,7 +40,7 @@ def page():
         for race, _ in test.session_state["races"].values() if "races" in test.session_state else ():
             race.close()
             for panel in race.panels:
-                panel.worker.join(60)
+                panel.worker.join(PATIENCE)
 
 
 def race_of(test):
@@ -129,7 +122,7 @@ def race():
     yield race
     race.close()
     for panel in race.panels:
-        panel.worker.join(60)
+        panel.worker.join(PATIENCE)
 
 
 def test_frames_carry_the_ground_the_visits_and_the_newest_states(race):

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE, wait
 
 from app import coupling_charts as charts
 from app.live import Viewer, Wish
@@ -23,17 +23,10 @@ PAGE = Path(__file__).parents[1] / "app" / "pages" / "coupling.py"
 SWEEPS = 40
 
 
-def wait(condition, what):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.01)
-
-
 def done(race):
     race.close()
     for panel in race.panels:
-        panel.worker.join(60)
+        panel.worker.join(PATIENCE)
 
 
 @pytest.fixture
@@ -42,6 +35,7 @@ def race():
     race = Race(CouplingPlan(random_rbm(9, 6, 5), seed=5))
     race.add(Coupling(scale=1.2, max_sweeps=60))
     race.step(SWEEPS)
+    wait(lambda: race.snapshots()[0][1].n == SWEEPS, "forty sweeps")
     wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
     yield race
     done(race)

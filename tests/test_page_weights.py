@@ -2,13 +2,13 @@
 
 import io
 import json
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE, wait
 
 from app import weight_charts
 from app.links import write_panel
@@ -23,17 +23,10 @@ from rbmviz.session import Grown, GrowthSnapshot, Race, Weighing
 PAGE = Path(__file__).parents[1] / "app" / "pages" / "weights.py"
 
 
-def wait(condition, what):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.01)
-
-
 def close(race):
     race.close()
     for panel in race.panels:
-        panel.worker.join(60)
+        panel.worker.join(PATIENCE)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Several algorithms side by side on one setting: same seed, same start, same number of steps a second."""
 
 import math
+import threading
 import time
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -42,6 +43,8 @@ class Race(Generic[S]):
         self.running = False
         self.launching = False  # running, and waiting until every panel is prepared
         self._next_key = 0
+        # Held while all panels go or stop together: a pause must not fall into the midst of a launch.
+        self._together = threading.RLock()
 
     def add(self, algorithm: Any, plan: Any = None) -> Panel:
         """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
@@ -76,21 +79,24 @@ class Race(Generic[S]):
 
     def resume(self) -> None:
         """Let all panels go on, in step; those still starting are waited for."""
-        self.running = self.launching = True
+        with self._together:
+            self.running = self.launching = True
         self.snapshots()
 
     def pause(self) -> None:
         """Stop all panels; with a rate they stop at the same step."""
-        self.running = self.launching = False
-        now = time.monotonic()
-        for panel in self.panels:
-            panel.worker.pause(now)
+        with self._together:
+            self.running = self.launching = False
+            now = time.monotonic()
+            for panel in self.panels:
+                panel.worker.pause(now)
 
     def step(self, n: int = 1) -> None:
         """Do n more steps in every panel, then pause."""
-        self.pause()
-        for panel in self.panels:
-            panel.worker.step(n)
+        with self._together:
+            self.pause()
+            for panel in self.panels:
+                panel.worker.step(n)
 
     def reset(self) -> None:
         """Begin anew, every panel by its own plan."""
@@ -102,11 +108,12 @@ class Race(Generic[S]):
         self._begin([plan] * len(self.panels))
 
     def _begin(self, plans: list[Plan[Any]]) -> None:
-        for panel, plan in zip(self.panels, plans, strict=True):
-            panel.worker.pause()
-            panel.worker.begin(plan)
-        if self.running:
-            self.resume()
+        with self._together:
+            for panel, plan in zip(self.panels, plans, strict=True):
+                panel.worker.pause()
+                panel.worker.begin(plan)
+            if self.running:
+                self.resume()
 
     def set_rate(self, rate: float) -> None:
         """Change the steps a second of every panel."""
@@ -117,11 +124,17 @@ class Race(Generic[S]):
     def snapshots(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order."""
         shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
-        if self.launching and all(snapshot.status != "starting" for _, snapshot in shown):
-            self.launching, now = False, time.monotonic()
-            for panel in self.panels:
-                panel.worker.resume(now)
+        if self.launching:
+            self._launch()
         return shown
+
+    def _launch(self) -> None:
+        """Let all panels go, once none of them is starting."""
+        with self._together:
+            if self.launching and all(panel.worker.peek().status != "starting" for panel in self.panels):
+                self.launching, now = False, time.monotonic()
+                for panel in self.panels:
+                    panel.worker.resume(now)
 
     def peek(self) -> list[tuple[int, Any]]:
         """Return what ``snapshots`` does, without renewing any lease."""

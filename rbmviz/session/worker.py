@@ -277,7 +277,9 @@ class Worker(Generic[R]):
                 run.prepare()
             self._publish(run)
         with self._wake:
-            n = self._due() if run is self._run else 0
+            if run is not self._run:  # a command has begun another one meanwhile
+                return
+            n = self._due()
             if self._snapshot.status != "failed" and self._status() != self._snapshot.status:
                 self._snapshot = run.snapshot(self._status())
             if n and run.algorithm is not self._algorithm:

@@ -42,14 +42,15 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
     page = live().open("?p=rates_fpcd&speed=1000")
     page.until("Number(panels[0].dataset.n) > 1000")
     page.ask("panels[0].querySelector('details').open = true")
+    run = "[...panels[0].getRootNode().rbmviz.panels.values()][0].run"
+    before = page.ask(run)
     page.set_knob(0, "n_chains", 2 / 3, commit=False)
     page.page.wait_for_timeout(300)
-    assert page.counts()[0] > 1000
+    assert page.ask(run) == before
     assert "n_chains%3D1%2C" in page.page.url
     page.set_knob(0, "n_chains", 2 / 3)
     page.page.wait_for_url("**n_chains%3D100%2C**")
-    page.until("Number(panels[0].dataset.n) < 1000")
-    page.until("Number(panels[0].dataset.n) > 200")
+    page.until(f"{run} === {before + 1} && Number(panels[0].dataset.n) > 200")
 
 
 def test_several_chains_say_whether_they_agree(live):
