@@ -218,7 +218,7 @@ def test_what_driven_chains_keep_is_what_their_target_says(name, alpha):
     sampler = make_sampler(name, alpha=alpha)
     state = sampler.init(load_model("mnist_fpcd"), 0)
     sampler.step(state, 20_000)
-    for _ in range(200):
+    for _ in range(40):
         target = sampler.target(state)
         made = sampler.step(state, 1)
         want = target.b + target.W.astype(np.float64) @ state.h
