@@ -236,6 +236,6 @@ def write_whole(path: str | Path, content: bytes) -> None:
             file.flush()
             os.chmod(file.name, 0o644)
             os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
+        except BaseException:  # an interrupt can come after the rename, too
+            Path(file.name).unlink(missing_ok=True)
             raise

@@ -136,9 +136,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     # One thread: sums come out in one order, so that a command rebuilds a model bit for bit.
     with threadpool_limits(limits=1, user_api="blas"), bar:
         try:
-            for last in steps:
-                # What is kept is taken between two steps: an interrupt leaves a step half done.
-                kept = steps.checkpoint()
+            for step in steps:
+                # Taken between two steps, for an interrupt leaves a step half done; and both or none.
+                last, kept = step, steps.checkpoint()
                 row = {"update": last.update, "seconds": last.seconds, **last.stats}
                 if exact:
                     row["log_likelihood"] = metrics.log_likelihood(last.rbm, dataset.train)
