@@ -164,6 +164,19 @@ def test_a_window_opens_settles_and_closes(wide, name):
             np.testing.assert_allclose(moved - still, want, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization", "rates_herding"])
+def test_both_regimes_give_the_same_samples(wide, name, monkeypatch):
+    """A window and the rows of M keep the same theta_F, up to rounding: 300 samples do not part."""
+    sampler = make_sampler(name, eps=0.05, alpha=0.9)
+    window = sample(wide, sampler, 300, seed=2)
+    monkeypatch.setattr("rbmviz.samplers.fast_weights.span_of", lambda alpha: 0)
+    rows = sample(wide, sampler, 300, seed=2)
+    np.testing.assert_array_equal(window.v, rows.v)
+    np.testing.assert_allclose(window.p, rows.p, atol=1e-4)
+    np.testing.assert_allclose(window.info["drift"], rows.info["drift"], rtol=2e-4)
+    assert (window.info["drift"] != rows.info["drift"]).any()  # another way was gone
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rates_fpcd", "rates_herding"])
 def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
