@@ -15,12 +15,9 @@ Dense batches, small ones and batches of anything but bits go to BLAS, see ``pay
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels._llvm import FLOAT, WORD, Register, constant, in_llvm, loop, spread, vector
 from rbmviz.kernels.bits import list_ones, word
 from rbmviz.kernels.vectors import aligned_empty
 
@@ -34,38 +31,23 @@ BEGIN, LISTING, COPYING = 1 << 19, 32, 8
 additions a row of M."""
 
 
-@intrinsic
-def write_sum(typing_context, panel, index, first, last, gain, out, start):
+@in_llvm
+def write_sum(build, panel, index, first: np.int64, last: np.int64, gain: np.float32, out, start: np.int64):
     """Write to out[start : start + WIDTH] gain times the sum of the rows panel[index[first:last]].
 
-    panel float32 (n, WIDTH), index int32, gain float32, out float32 (n,). A loop of LLVM: numba knows no
-    vectors, and a loop of its own would load and store the sum at every row.
+    panel float32 (n, WIDTH), index int32, out float32 (n,). A loop of LLVM: one of numba would load and store
+    the sum at every row.
     """
 
-    def code(context, build, signature, arguments):
-        def memory(at):
-            return context.make_array(signature.args[at])(context, build, arguments[at]).data
+    def row(at):
+        place = build.mul(build.sext(index.value(at), WORD), constant(WORD, WIDTH))
+        return panel.load(place, WIDTH)
 
-        vector, first_lane = ir.VectorType(ir.FloatType(), WIDTH), ir.Constant(ir.IntType(32), 0)
-        rows, index = build.bitcast(memory(0), vector.as_pointer()), memory(1)
-
-        def row(at):
-            return build.load(build.gep(rows, [build.load(build.gep(index, [at]))]), align=4)
-
-        sums = cgutils.alloca_once_value(build, ir.Constant(vector, None))
-        first, last, gain = arguments[2:5]
-        step = ir.Constant(first.type, GROUP)
-        with cgutils.for_range_slice(build, first, last, step, inc=True) as (at, _):
-            a, b, c, d = (row(build.add(at, ir.Constant(at.type, q))) for q in range(GROUP))
-            four = build.fadd(build.fadd(a, b), build.fadd(c, d))
-            build.store(build.fadd(build.load(sums), four), sums)
-        gain = build.insert_element(ir.Constant(vector, None), gain, first_lane)
-        gain = build.shuffle_vector(gain, gain, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), None))
-        place = build.bitcast(build.gep(memory(5), [arguments[6]]), vector.as_pointer())
-        build.store(build.fmul(gain, build.load(sums)), place, align=4)
-        return context.get_dummy_value()
-
-    return types.void(panel, index, types.int64, types.int64, types.float32, out, types.int64), code
+    sums = Register(build, constant(vector(FLOAT, WIDTH), 0.0))
+    with loop(build, first, last, GROUP) as at:
+        a, b, c, d = (row(build.add(at, constant(WORD, q))) for q in range(GROUP))
+        sums.write(build.fadd(sums.read(), build.fadd(build.fadd(a, b), build.fadd(c, d))))
+    out.store(start, build.fmul(spread(build, gain, WIDTH), sums.read()))
 
 
 @inner

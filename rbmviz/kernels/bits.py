@@ -1,47 +1,30 @@
 """Bits by the word: what numba has no name for, as a few instructions of LLVM, the same on every machine."""
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner
+from rbmviz.kernels._llvm import BIT, BYTE, constant, in_llvm, vector, word_of
 
 u64 = np.uint64
 
 
-@intrinsic
-def popcount(typing_context, word):
+@in_llvm
+def popcount(build, word: np.uint64) -> np.uint64:
     """Count the bits of a uint64."""
-
-    def code(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), code
+    return build.ctpop(word)
 
 
-@intrinsic
-def first_one(typing_context, word):
+@in_llvm
+def first_one(build, word: np.uint64) -> np.uint64:
     """Return the place of the lowest 1 of a uint64, 64 where there is none."""
-
-    def code(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), code
+    return build.cttz(word, constant(BIT, 0))
 
 
-@intrinsic
-def whole_word(typing_context, x, start):
-    """Return which of x[start : start + 64] (uint8, contiguous, all inside) are not 0, as a uint64."""
-
-    def code(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        units = ir.VectorType(ir.IntType(8), 64)
-        at = builder.bitcast(builder.gep(array.data, [arguments[1]]), units.as_pointer())
-        ones = builder.icmp_unsigned("!=", builder.load(at, align=1), ir.Constant(units, None))
-        return builder.bitcast(ones, ir.IntType(64))
-
-    return types.uint64(x, types.intp), code
+@in_llvm
+def whole_word(build, x, start: np.int64) -> np.uint64:
+    """Return which of x[start : start + 64] (uint8, all inside) are not 0, as a uint64."""
+    units = x.load(start, 64)
+    return word_of(build, build.icmp_unsigned("!=", units, constant(units.type, 0)))
 
 
 @inner
@@ -58,18 +41,10 @@ def word(x, start):
     return bits
 
 
-@intrinsic
-def write_word(typing_context, bits, x, start):
-    """Write the bits of a uint64 to x[start : start + 64] (uint8, contiguous, all inside) as 0 and 1."""
-
-    def code(context, builder, signature, arguments):
-        array = context.make_array(signature.args[1])(context, builder, arguments[1])
-        units, ones = (ir.VectorType(ir.IntType(width), 64) for width in (8, 1))
-        at = builder.bitcast(builder.gep(array.data, [arguments[2]]), units.as_pointer())
-        builder.store(builder.zext(builder.bitcast(arguments[0], ones), units), at, align=1)
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, x, types.intp), code
+@in_llvm
+def write_word(build, bits: np.uint64, x, start: np.int64):
+    """Write the bits of a uint64 to x[start : start + 64] (uint8, all inside) as 0 and 1."""
+    x.store(start, build.zext(build.bitcast(bits, vector(BIT, 64)), vector(BYTE, 64)))
 
 
 @inner

@@ -52,9 +52,12 @@ from rbmviz.kernels.gibbs import (
 from rbmviz.kernels.random import bernoulli, sigmoid
 from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
-f32, i64 = np.float32, np.int64
+f32 = np.float32
 
 SMALLEST_PUSH = 1e-6
+"""Below it theta_F is written out: the rows of M are divided by the push."""
+
+# Places in Clock.counts, Clock.scale and Direction.follows
 SWEEPS, SAMPLES, SPAN, STILL = range(4)
 PULL, PUSH, OWN, ANCHOR = range(4)
 THETA, RATES, FAST = range(3)
@@ -168,7 +171,10 @@ def combine(push, fast, pull, rates, own, theta, out):
 
 @inner
 def activation(direction, window, seen, other, clock):
-    """Write the pre-activations under theta + theta_F into ``total``; seen, other: as in ``take_in``."""
+    """Write the pre-activations under theta + theta_F into ``total``.
+
+    seen, other: the window's layers of the direction's input and of its output.
+    """
     pull, push, own = f32(clock.scale[PULL]), f32(clock.scale[PUSH]), f32(clock.scale[OWN])
     theta, rates, fast = direction.theta.value, direction.rates.value, direction.fast.value
     combine(push, fast, pull, rates, own, theta, direction.total)
@@ -251,7 +257,7 @@ def take_moments(up, down, clock):
 
 @kernel
 def take_in(direction, window, seen, other, span):
-    """M <- M - P in one direction; seen, other: the layers of its input and of its output."""
+    """M <- M - P in one direction; seen, other: as in ``activation``."""
     fast = direction.fast
     samples.subtract_rows(window, seen, other, span, fast.rows)
     samples.subtract_bias(window, other, span, fast.bias)
@@ -378,9 +384,8 @@ def as_float(bits, out):
 def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
     """Emit out_v.shape[0] samples of rates-FPCD, or of sample penalization where the rates are 0.
 
-    Within a regime. Per sample: k Gibbs sweeps under theta + theta_F, then the
-    update of theta_F with the last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the
-    scalars advances in place.
+    Within a regime. Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the
+    last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
     """
     hidden, visible = up.units, down.units
     for t in range(out_v.shape[0]):
@@ -420,8 +425,8 @@ def maximise(total, out):
 def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
     """Emit out_v.shape[0] samples of rates-herding.
 
-    Within a regime. Per sample: alternate maximisation of h and v under
-    theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h). Deterministic.
+    Within a regime. Per sample: alternate maximisation of h and v under theta + theta_F until v stays, or
+    max_sweeps; then the update of theta_F with (v, h). Deterministic.
     """
     hidden, visible = up.units, down.units
     mean_field = eps < 0.0  # false, and not a literal: it would compile all once more

@@ -15,9 +15,10 @@ from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.random import bernoulli, sigmoid
 from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
-f32, i64, u64 = np.float32, np.int64, np.uint64
+i64, u64 = np.int64, np.uint64
 
 REFRESH = 256
+"""Sweeps after which the pre-activations are rebuilt from the active rows."""
 
 
 class Affine(NamedTuple):
@@ -32,10 +33,9 @@ class Affine(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """Which inputs changed: index lists int32, and the input as it was last seen.
+    """Which inputs turned on and off, which are active (lists int32), and the input as last seen, uint8.
 
     counts int64 = [on, off, active, whether ``active`` is listed]: only rebuilding asks for that list.
-    seen, nothing uint8: the input, and zeros to compare it with.
     """
 
     on: np.ndarray
@@ -43,7 +43,6 @@ class Flips(NamedTuple):
     active: np.ndarray
     counts: np.ndarray
     seen: np.ndarray
-    nothing: np.ndarray
 
 
 def make_affine(rows: np.ndarray, bias: np.ndarray) -> Affine:
@@ -71,8 +70,7 @@ def zero_map(n_in: int, n_out: int) -> Affine:
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units, all seen as 0."""
     on, off, active = np.zeros((3, n + 4), np.int32)  # list_few_ones writes beyond the end
-    seen, nothing = np.zeros((2, n), np.uint8)
-    return Flips(on, off, active, np.array([0, 0, 0, 1]), seen, nothing)
+    return Flips(on, off, active, np.array([0, 0, 0, 1]), np.zeros(n, np.uint8))
 
 
 @inner
@@ -83,20 +81,11 @@ def copy_bits(x, out):
 
 
 @inner
-def list_differences(x, y, index):
-    """List where x and y (uint8) differ and return how many, 64 units at a time.
-
-    Between two sweeps of a trained model one unit in twenty flips.
-    """
-    n = u64(0)
-    for start in range(0, x.shape[0], 64):
-        n = list_ones(word(x, start) ^ word(y, start), start, index, n)
-    return np.int64(n)
-
-
-@inner
 def find_flips(flips, x):
-    """List the units of x (uint8) that turned on and off, count the active ones, and remember x as seen."""
+    """List the units of x (uint8) that turned on and off, count the active ones, and remember x as seen.
+
+    Between two sweeps of a trained model one unit in twenty flips: three of a word.
+    """
     on, off, seen = flips.on, flips.off, flips.seen
     n_on, n_off, n_active = u64(0), u64(0), u64(0)
     for start in range(0, x.shape[0], 64):
@@ -115,7 +104,9 @@ def find_flips(flips, x):
 def list_active(flips):
     """List the active units of the input seen, where that is not done yet."""
     if not flips.counts[3]:
-        list_differences(flips.seen, flips.nothing, flips.active)
+        seen, n = flips.seen, u64(0)
+        for start in range(0, seen.shape[0], 64):
+            n = list_ones(word(seen, start), start, flips.active, n)
         flips.counts[3] = 1
 
 
@@ -143,6 +134,8 @@ def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, 
 
     ``up`` maps v to the hidden pre-activations and holds their value at v at every call; ``down`` maps
     h to the visible ones. clock int64 (1,): sweeps so far, so that refreshes do not depend on chunking.
+    inverse_temperature float32; out_v uint8, out_p float32 (samples, n_visible): v, and the means it was
+    drawn from.
     """
     mean_h = np.empty(h.shape[0], np.float32)
     for t in range(out_v.shape[0]):

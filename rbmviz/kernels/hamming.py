@@ -5,17 +5,16 @@ point is compared with LANES samples in vector registers (one popcount instructi
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels._llvm import INT, WORD, Register, call, constant, in_llvm, loop, spread, vector
 
 i64 = np.int64
 
 BLOCK = 128
+"""Samples of a block: those of a model of 784 units take 13 KB."""
 LANES = 64
+"""Samples compared at once."""
 GROUP = 16
 """Points whose histograms stay in the cache for all blocks of a call."""
 
@@ -35,38 +34,21 @@ def blocks(rows: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(grouped.transpose(0, 2, 1))
 
 
-@intrinsic
-def compare_lanes(typing_context, point, block, at, out):
+@in_llvm
+def compare_lanes(build, point, block, at: np.int64, out):
     """Write the distances of a point to the samples at, at + 1, ... of a block to the same places of out.
 
     By vectors of LLVM: a loop over samples inside a loop over words would store the counts after every word.
     """
-
-    def code(context, build, signature, arguments):
-        point, block, out = (
-            context.make_array(signature.args[i])(context, build, arguments[i]) for i in (0, 1, 3)
-        )
-        at = arguments[2]
-        words, width = cgutils.unpack_tuple(build, block.shape, 2)
-        vector, counts = (ir.VectorType(ir.IntType(bits), LANES) for bits in (64, 32))
-        first = ir.Constant(ir.IntType(32), 0)
-        count_ones = cgutils.get_or_insert_function(
-            build.module, ir.FunctionType(vector, [vector]), f"llvm.ctpop.v{LANES}i64"
-        )
-        total = cgutils.alloca_once_value(build, ir.Constant(vector, None))
-        with cgutils.for_range(build, words) as loop:
-            word = build.load(build.gep(point.data, [loop.index]))
-            one = build.insert_element(ir.Constant(vector, None), word, first)
-            same = build.shuffle_vector(one, one, ir.Constant(counts, None))
-            place = build.gep(block.data, [build.add(build.mul(loop.index, width), at)])
-            samples = build.load(build.bitcast(place, vector.as_pointer()), align=8)
-            different = build.call(count_ones, [build.xor(same, samples)])
-            build.store(build.add(build.load(total), different), total)
-        place = build.bitcast(build.gep(out.data, [at]), counts.as_pointer())
-        build.store(build.trunc(build.load(total), counts), place, align=4)
-        return context.get_dummy_value()
-
-    return types.void(point, block, types.intp, out), code
+    words, width = block.shape
+    counts = vector(WORD, LANES)
+    total = Register(build, constant(counts, 0))
+    with loop(build, 0, words) as w:
+        samples = block.load(build.add(build.mul(w, width), at), LANES)
+        different = build.xor(spread(build, point.value(w), LANES), samples)
+        ones = call(build, f"llvm.ctpop.v{LANES}i64", counts, different)
+        total.write(build.add(total.read(), ones))
+    out.store(at, build.trunc(total.read(), vector(INT, LANES)))
 
 
 @inner

@@ -7,12 +7,9 @@ a new block; what a call draws therefore depends on how many values it asks for,
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels._llvm import FLOAT, Register, constant, in_llvm, loop, vector, word_of
 from rbmviz.kernels.bits import write_word
 
 f32, i32, u64 = np.float32, np.int32, np.uint64
@@ -23,66 +20,41 @@ LANES = 64
 FEW = 16
 """Lanes of the state of ``uniforms``: of a short draw few are thrown away."""
 
-INT, FLOAT, BIT = (ir.VectorType(kind, LANES) for kind in (ir.IntType(32), ir.FloatType(), ir.IntType(1)))
-
-
-def _all(kind, value):
-    return ir.Constant(kind, [value] * kind.count)
-
 
 def _rotate_left(build, x, k):
-    return build.or_(build.shl(x, _all(x.type, k)), build.lshr(x, _all(x.type, 32 - k)))
-
-
-def _memory(context, build, array_type, array, vector, at):
-    """Return the address of a vector of lanes that begins at so many values into an array."""
-    data = context.make_array(array_type)(context, build, array).data
-    return build.bitcast(build.gep(data, [at]), vector.as_pointer())
-
-
-def _rows(context, build, state_type, state, vector):
-    """Return the addresses of the four rows of a state."""
-    starts = (ir.Constant(ir.IntType(64), vector.count * row) for row in range(4))
-    return [_memory(context, build, state_type, state, vector, start) for start in starts]
+    return build.or_(build.shl(x, constant(x.type, k)), build.lshr(x, constant(x.type, 32 - k)))
 
 
 def _advance(build, a, b, c, d):
-    """Return one draw of 32 bits a lane, and the next state.
+    """Return one draw of 32 bits a lane, and the next state, from the four rows of a state.
 
     In vectors of LLVM, not as a loop over the lanes: that loop would check at every block that the four rows
     of the state do not overlap.
     """
     drawn = build.add(_rotate_left(build, build.add(a, d), 7), a)
-    t = build.shl(b, _all(b.type, 9))
+    t = build.shl(b, constant(b.type, 9))
     c, d = build.xor(c, a), build.xor(d, b)
     return drawn, (build.xor(a, d), build.xor(b, c), build.xor(c, t), _rotate_left(build, d, 11))
 
 
-def _uniform(build, drawn, kind):
-    """Return draws as uniforms of 24 bits, in the middle of their cells: a vector of floats, ``kind``."""
-    cell = build.sitofp(build.lshr(drawn, _all(drawn.type, 8)), kind)
-    return build.fmul(build.fadd(cell, _all(kind, 0.5)), _all(kind, 2.0**-24))
+def _uniform(build, drawn):
+    """Return draws as uniforms of 24 bits, in the middle of their cells, a vector of floats."""
+    kind = vector(FLOAT, drawn.type.count)
+    cell = build.sitofp(build.lshr(drawn, constant(drawn.type, 8)), kind)
+    return build.fmul(build.fadd(cell, constant(kind, 0.5)), constant(kind, 2.0**-24))
 
 
-def _step(context, build, state_type, state):
-    """Advance the state and return one draw of 32 bits a lane."""
-    places = _rows(context, build, state_type, state, INT)
-    drawn, after = _advance(build, *(build.load(place, align=4) for place in places))
-    for place, value in zip(places, after, strict=True):
-        build.store(value, place, align=4)
+def _step(build, state):
+    """Advance a state and return one draw of 32 bits a lane."""
+    drawn, after = _advance(build, *(state.load(LANES * row, LANES) for row in range(4)))
+    for row, value in enumerate(after):
+        state.store(LANES * row, value)
     return drawn
 
 
-@intrinsic
-def _random_bits(typing_context, state, out):
-    def code(context, build, signature, arguments):
-        drawn = _step(context, build, signature.args[0], arguments[0])
-        start = ir.Constant(ir.IntType(64), 0)
-        place = _memory(context, build, signature.args[1], arguments[1], INT, start)
-        build.store(drawn, place, align=4)
-        return context.get_dummy_value()
-
-    return types.void(state, out), code
+@in_llvm
+def _random_bits(build, state, out):
+    out.store(0, _step(build, state))
 
 
 @inner
@@ -91,63 +63,30 @@ def random_bits(state, out):
     _random_bits(state, out)
 
 
-def _draw(context, build, signature, arguments, load):
-    """Return which lanes draw 1, as a word; ``load`` gets the means from their address."""
-    drawn = _step(context, build, signature.args[0], arguments[0])
-    uniform = _uniform(build, drawn, FLOAT)
-    mean = load(_memory(context, build, signature.args[1], arguments[1], FLOAT, arguments[2]))
-    return build.bitcast(build.fcmp_ordered("<", uniform, mean), ir.IntType(64))
-
-
-@intrinsic
-def draw_block(typing_context, state, mean, start):
+@in_llvm
+def draw_block(build, state, mean, start: np.int64) -> np.uint64:
     """Draw bits with probabilities mean[start : start + LANES], all of them inside, as a uint64."""
-
-    def code(context, build, signature, arguments):
-        return _draw(context, build, signature, arguments, lambda place: build.load(place, align=4))
-
-    return types.uint64(state, mean, types.intp), code
+    z = _uniform(build, _step(build, state))
+    return word_of(build, build.fcmp_ordered("<", z, mean.load(start, LANES)))
 
 
-@intrinsic
-def draw_part(typing_context, state, mean, start, n):
+@in_llvm
+def draw_part(build, state, mean, start: np.int64, n: np.int64) -> np.uint64:
     """Draw as ``draw_block``, where only the first n lanes have a mean: the others are 0."""
-
-    def code(context, build, signature, arguments):
-        def load(place):
-            n = build.trunc(arguments[3], ir.IntType(32))
-            first = build.insert_element(ir.Constant(INT, None), n, ir.Constant(ir.IntType(32), 0))
-            least = build.shuffle_vector(first, first, ir.Constant(INT, None))
-            inside = build.icmp_signed("<", ir.Constant(INT, list(range(LANES))), least)
-            kinds = [FLOAT.as_pointer(), ir.IntType(32), BIT, FLOAT]
-            masked_load = cgutils.get_or_insert_function(
-                build.module, ir.FunctionType(FLOAT, kinds), f"llvm.masked.load.v{LANES}f32.p0"
-            )
-            return build.call(masked_load, [place, ir.Constant(ir.IntType(32), 4), inside, _all(FLOAT, 0.0)])
-
-        return _draw(context, build, signature, arguments, load)
-
-    return types.uint64(state, mean, types.intp, types.intp), code
+    z = _uniform(build, _step(build, state))
+    return word_of(build, build.fcmp_ordered("<", z, mean.load_first(start, LANES, n)))
 
 
-@intrinsic
-def _uniforms(typing_context, state, out, blocks):
-    def code(context, build, signature, arguments):
-        integers, floats = (ir.VectorType(kind, FEW) for kind in (ir.IntType(32), ir.FloatType()))
-        places = _rows(context, build, signature.args[0], arguments[0], integers)
-        rows = [cgutils.alloca_once_value(build, build.load(place, align=4)) for place in places]
-        with cgutils.for_range(build, arguments[2]) as loop:
-            drawn, after = _advance(build, *(build.load(row) for row in rows))
-            start = build.mul(loop.index, ir.Constant(ir.IntType(64), FEW))
-            place = _memory(context, build, signature.args[1], arguments[1], floats, start)
-            build.store(_uniform(build, drawn, floats), place, align=4)
-            for row, value in zip(rows, after, strict=True):
-                build.store(value, row)
-        for place, row in zip(places, rows, strict=True):
-            build.store(build.load(row), place, align=4)
-        return context.get_dummy_value()
-
-    return types.void(state, out, types.intp), code
+@in_llvm
+def _uniforms(build, state, out, n: np.int64):
+    rows = [Register(build, state.load(FEW * row, FEW)) for row in range(4)]
+    with loop(build, 0, n, FEW) as place:
+        drawn, after = _advance(build, *(row.read() for row in rows))
+        out.store(place, _uniform(build, drawn))
+        for row, value in zip(rows, after, strict=True):
+            row.write(value)
+    for which, row in enumerate(rows):
+        state.store(FEW * which, row.read())
 
 
 @inner
@@ -156,7 +95,7 @@ def uniforms(state, out, n):
 
     state uint32 (4, FEW), which stays in registers on the way; ``out`` has room for whole blocks of FEW.
     """
-    _uniforms(state, out, (n + FEW - 1) // FEW)
+    _uniforms(state, out, n)
 
 
 @inner

@@ -8,19 +8,25 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from llvmlite.ir import IRBuilder
 
 from rbmviz.kernels._jit import inner
+from rbmviz.kernels._llvm import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    WORD,
+    Register,
+    constant,
+    in_llvm,
+    loop,
+    pick,
+    vector,
+    word_of,
+)
 
 WIDTH = 16
 """Rows are padded to a multiple of this many floats, 64 bytes: one cache line, one widest vector."""
-
-INT = ir.IntType(64)
-FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
-DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 
 
 def aligned_empty(*shape: int, make: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
@@ -37,89 +43,48 @@ def aligned_zeros(*shape: int) -> np.ndarray:
     return aligned_empty(*shape, make=np.zeros)
 
 
-def _array(context, build, signature, values, which):
-    return context.make_array(signature.args[which])(context, build, values[which])
-
-
-def _at(build, data, place, vector):
-    return build.bitcast(build.gep(data, [place]), vector.as_pointer())
-
-
-def _fold(operation, neutral):
+def _fold(join, neutral):
     """Return the intrinsic that joins all of a float64 array: WIDTH side by side, then these in halves."""
 
-    def join(build, x, y):
-        return getattr(build, operation)(x, y)
-
-    @intrinsic
-    def fold(typing_context, x):
-        def code(context, build, signature, values):
-            array = _array(context, build, signature, values, 0)
-            first, last = ir.Constant(INT, 0), build.extract_value(array.shape, 0)
-            found = cgutils.alloca_once_value(build, ir.Constant(DOUBLES, [neutral] * WIDTH))
-            with cgutils.for_range_slice(build, first, last, ir.Constant(INT, WIDTH), INT) as (place, _):
-                more = build.load(_at(build, array.data, place, DOUBLES), align=8)
-                build.store(join(build, build.load(found), more), found)
-            left, width = build.load(found), WIDTH
-            while width > 1:
-                width //= 2
-                lanes = ir.VectorType(ir.IntType(32), width)
-                low, high = (ir.Constant(lanes, list(range(k, k + width))) for k in (0, width))
-                left = join(
-                    build, build.shuffle_vector(left, left, low), build.shuffle_vector(left, left, high)
-                )
-            return build.extract_element(left, ir.Constant(ir.IntType(32), 0))
-
-        return types.float64(x), code
+    @in_llvm
+    def fold(build, x) -> np.float64:
+        found = Register(build, constant(vector(DOUBLE, WIDTH), neutral))
+        with loop(build, 0, x.shape[0], WIDTH) as place:
+            found.write(join(build, found.read(), x.load(place, WIDTH)))
+        left, width = found.read(), WIDTH
+        while width > 1:
+            width //= 2
+            left = join(build, pick(build, left, range(width)), pick(build, left, range(width, 2 * width)))
+        return build.extract_element(left, constant(INT, 0))
 
     return fold
 
 
-total = _fold("fadd", 0.0)
-product = _fold("fmul", 1.0)
+total = _fold(IRBuilder.fadd, 0.0)
+product = _fold(IRBuilder.fmul, 1.0)
 
 
-@intrinsic
-def ones_below(typing_context, z, p, start):
+@in_llvm
+def ones_below(build, z, p, start: np.int64) -> np.uint64:
     """Return which of z[start : start + WIDTH] are below p there, float32, as low bits of a uint64."""
-
-    def code(context, build, signature, values):
-        arrays = (_array(context, build, signature, values, which) for which in range(2))
-        x, y = (build.load(_at(build, array.data, values[2], FLOATS), align=4) for array in arrays)
-        bits = build.bitcast(build.fcmp_ordered("<", x, y), ir.IntType(WIDTH))
-        return build.zext(bits, INT)
-
-    return types.uint64(z, p, types.intp), code
+    below = build.fcmp_ordered("<", z.load(start, WIDTH), p.load(start, WIDTH))
+    return word_of(build, below)
 
 
 def _sum_tile(vectors):
     """Return the intrinsic that does ``sum_rows`` for so many vectors from a column on."""
 
-    @intrinsic
-    def sum_tile(typing_context, base, out, rows, start, on, n_on, off, n_off):
-        def code(context, build, signature, values):
-            source, target, table = (_array(context, build, signature, values, k) for k in range(3))
-            length = build.extract_value(table.shape, 1)
-            columns = [build.add(values[3], ir.Constant(INT, WIDTH * k)) for k in range(vectors)]
-
-            def load(array, place):
-                return build.load(_at(build, array.data, place, FLOATS), align=4)
-
-            sums = [cgutils.alloca_once_value(build, ir.Constant(FLOATS, None)) for _ in columns]
-            for which, operation in ((4, build.fadd), (6, build.fsub)):
-                index = _array(context, build, signature, values, which)
-                with cgutils.for_range(build, values[which + 1]) as loop:
-                    row = build.sext(build.load(build.gep(index.data, [loop.index])), INT)
-                    begin = build.mul(row, length)
-                    for column, found in zip(columns, sums, strict=True):
-                        more = load(table, build.add(begin, column))
-                        build.store(operation(build.load(found), more), found)
-            for column, found in zip(columns, sums, strict=True):
-                moved = build.fadd(load(source, column), build.load(found))
-                build.store(moved, _at(build, target.data, column, FLOATS), align=4)
-            return context.get_dummy_value()
-
-        return types.void(base, out, rows, types.intp, on, types.intp, off, types.intp), code
+    @in_llvm
+    def sum_tile(build, base, out, rows, start: np.int64, on, n_on: np.int64, off, n_off: np.int64):
+        columns = [build.add(start, constant(WORD, WIDTH * k)) for k in range(vectors)]
+        sums = [Register(build, constant(vector(FLOAT, WIDTH), 0.0)) for _ in columns]
+        for index, n, join in ((on, n_on, build.fadd), (off, n_off, build.fsub)):
+            with loop(build, 0, n) as at:
+                row = build.mul(build.sext(index.value(at), WORD), rows.shape[1])
+                for column, found in zip(columns, sums, strict=True):
+                    found.write(join(found.read(), rows.load(build.add(row, column), WIDTH)))
+        for column, found in zip(columns, sums, strict=True):
+            out.store(column, build.fadd(base.load(column, WIDTH), found.read()))
 
     return sum_tile
 

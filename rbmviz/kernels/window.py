@@ -10,26 +10,25 @@ All of it stays in the first two caches, where the rows of a matrix of the same 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from rbmviz.kernels._jit import inner, reduction
+from rbmviz.kernels._llvm import FLOAT, INT, constant, in_llvm, loop, spread, undefined, vector
 from rbmviz.kernels.bits import popcount, word
 from rbmviz.kernels.vectors import aligned_zeros
 
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
 CAPACITY = 1024
+"""Samples in the ring at the most."""
 NEGLIGIBLE = 2.0**-24
 """What a weight may fall to before its sample is forgotten: half a unit in the last place of float32."""
 LONGEST_MEMORY = NEGLIGIBLE ** (1 / CAPACITY)
 """The decay, 0.984, from which on a window would have to be longer."""
 LANES = 16
+"""Patterns of four samples, and units that look up at once."""
 
 
 class Layer(NamedTuple):
@@ -116,59 +115,42 @@ def overlaps(layer, x, span):
         w += 1
 
 
-@intrinsic
-def add_octet(typing_context: Any, factor: Any, octet: Any, out: Any) -> Any:
-    """out[i] += sum_k factor[k] bit_k(octet[i]), k < 8; both of a length that LANES divides.
-
-    In LLVM's terms, for numba has none for a look-up within a register. They are portable: where no
-    instruction permutes LANES floats, the compiler makes LANES loads of it.
-    """
-    real, whole = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(32), LANES)
-    byte = ir.VectorType(ir.IntType(8), LANES)
-
-    def index(i: int) -> ir.Constant:
-        return ir.Constant(ir.IntType(32), i)
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        factor, octet, out = (
-            context.make_array(kind)(context, builder, value=argument)
-            for kind, argument in zip(signature.args, arguments, strict=True)
+def _table(build, factor, first):
+    """Return the sums of four factors, from the first on, for all sixteen patterns of four bits."""
+    a, b, c, d = (
+        build.fmul(
+            constant(vector(FLOAT, LANES), [float(pattern >> k & 1) for pattern in range(LANES)]),
+            spread(build, factor.value(first + k), LANES),
         )
-        length = cgutils.unpack_tuple(builder, out.shape, 1)[0]
+        for k in range(4)
+    )
+    return build.fadd(build.fadd(a, b), build.fadd(c, d))
 
-        def table(first: int) -> Any:
-            """Return the sums of four factors for all sixteen patterns."""
-            terms = []
-            for k in range(4):
-                value = builder.load(builder.gep(factor.data, [index(first + k)]))
-                same = builder.insert_element(ir.Constant(real, ir.Undefined), value, index(0))
-                same = builder.shuffle_vector(same, same, ir.Constant(whole, [0] * LANES))
-                has_bit = ir.Constant(real, [float(pattern >> k & 1) for pattern in range(LANES)])
-                terms.append(builder.fmul(has_bit, same))
-            return builder.fadd(builder.fadd(terms[0], terms[1]), builder.fadd(terms[2], terms[3]))
 
-        def look_up(sums: Any, pattern: Any) -> Any:
-            found = ir.Constant(real, ir.Undefined)
-            for lane in range(LANES):
-                value = builder.extract_element(sums, builder.extract_element(pattern, index(lane)))
-                found = builder.insert_element(found, value, index(lane))
-            return found
+def _look_up(build, table, pattern):
+    """Return table[pattern], lane by lane.
 
-        low, high = table(0), table(4)
-        with cgutils.for_range(builder, builder.udiv(length, ir.Constant(length.type, LANES))) as loop:
-            at = builder.mul(loop.index, ir.Constant(length.type, LANES))
-            patterns = builder.bitcast(builder.gep(octet.data, [at]), byte.as_pointer())
-            pattern = builder.zext(builder.load(patterns, align=1), whole)
-            sums = builder.bitcast(builder.gep(out.data, [at]), real.as_pointer())
-            value = builder.load(sums, align=4)
-            four = builder.and_(pattern, ir.Constant(whole, [15] * LANES))
-            value = builder.fadd(value, look_up(low, four))
-            four = builder.lshr(pattern, ir.Constant(whole, [4] * LANES))
-            value = builder.fadd(value, look_up(high, four))
-            builder.store(value, sums, align=4)
-        return context.get_dummy_value()
+    Portable: where no instruction permutes LANES floats, the compiler makes LANES loads of it.
+    """
+    found = undefined(table.type)
+    for lane in range(LANES):
+        place = constant(INT, lane)
+        value = build.extract_element(table, build.extract_element(pattern, place))
+        found = build.insert_element(found, value, place)
+    return found
 
-    return types.void(factor, octet, out), code
+
+@in_llvm
+def add_octet(build, factor, octet, out):
+    """out[i] += sum_k factor[k] bit_k(octet[i]), k < 8; octet and out of a length that LANES divides."""
+    low, high = _table(build, factor, 0), _table(build, factor, 4)
+    whole = vector(INT, LANES)
+    with loop(build, 0, out.shape[0], LANES) as place:
+        pattern = build.zext(octet.load(place, LANES), whole)
+        found = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
+        value = build.fadd(out.load(place, LANES), found)
+        found = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
+        out.store(place, build.fadd(value, found))
 
 
 @inner
