@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rbmviz import rng
 from rbmviz.errors import BadInput
+from rbmviz.kernels.gibbs import Affine, make_affine
 from rbmviz.knobs import knob
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
 
 MOST_CHAINS = 1000
@@ -42,6 +44,16 @@ class Chains(Generic[S]):
 
     each: list[S]
     n: int = 0
+
+
+_MAPS: WeakKeyDictionary[RBM | Statistics, tuple[Affine, Affine]] = WeakKeyDictionary()
+
+
+def maps(of: RBM | Statistics) -> tuple[Affine, Affine]:
+    """Return the maps up and down; all chains share their rows, never written, so that many fit the cache."""
+    if of not in _MAPS:
+        _MAPS[of] = make_affine(of.W, of.c), make_affine(of.W.T, of.b)
+    return _MAPS[of]
 
 
 def gather(each: list[S]) -> S | Chains[S]:

@@ -22,7 +22,7 @@ from rbmviz.kernels.fast_weights import (
     STILL,
     THETA,
 )
-from rbmviz.kernels.gibbs import find_flips, make_affine, rebuild
+from rbmviz.kernels.gibbs import find_flips, rebuild, zero_map
 from rbmviz.kernels.window import Window, make_window, span_of, sum_of
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
@@ -85,17 +85,17 @@ def start(
             f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
             f"give fewer, or let them share."
         )
-    R_W, R_b, R_c = R
-    up_theta, up_rates = make_affine(rbm.W, rbm.c), make_affine(R_W, R_c)
-    down_theta, down_rates = make_affine(rbm.W.T, rbm.b), make_affine(R_W.T, R_b)
+    m, n = rbm.W.shape
+    up_theta, down_theta = chains.maps(rbm)
+    up_rates, down_rates = chains.maps(rates) if rates else (zero_map(m, n), zero_map(n, m))
 
     def chain(v: np.ndarray, stream: np.ndarray) -> Chain:
-        up = kernels.make_direction(up_theta, up_rates, rbm.n_hidden)
-        down = kernels.make_direction(down_theta, down_rates, rbm.n_visible)
+        up = kernels.make_direction(up_theta, up_rates, n)
+        down = kernels.make_direction(down_theta, down_rates, m)
         find_flips(up.flips, v)
         for affine in (up.theta, up.rates, up.fast):
             rebuild(affine, up.flips)
-        h, window = np.zeros(rbm.n_hidden, np.uint8), make_window(*rbm.W.shape)
+        h, window = np.zeros(n, np.uint8), make_window(m, n)
         return Chain(v, h, up, down, window, kernels.make_clock(R), stream)
 
     return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,16 +26,6 @@ class Chain:
     h_flips: kernels.Flips
     rng: np.ndarray
     clock: np.ndarray
-
-
-_MAPS: WeakKeyDictionary[RBM, tuple[kernels.Affine, kernels.Affine]] = WeakKeyDictionary()
-
-
-def _maps(rbm: RBM) -> tuple[kernels.Affine, kernels.Affine]:
-    """Return the maps up and down; all chains of a model share their rows, so that many fit the cache."""
-    if rbm not in _MAPS:
-        _MAPS[rbm] = kernels.make_affine(rbm.W, rbm.c), kernels.make_affine(rbm.W.T, rbm.b)
-    return _MAPS[rbm]
 
 
 @sampler("gibbs", label="Gibbs", paper="rates-FPCD, section 5.1: the standard procedure")
@@ -68,7 +57,7 @@ class Gibbs:
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain | Chains[Chain]:
         """Return chains started at v0; see Sampler."""
         rbm = model.rbm
-        up, down = _maps(rbm)
+        up, down = chains.maps(rbm)
 
         def start(v: np.ndarray, stream: np.ndarray) -> Chain:
             chain = Chain(
