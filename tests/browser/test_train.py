@@ -46,8 +46,10 @@ def test_pause_step_and_other_data(live):
 def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page = live().open("train?t=pcd:learning_rate=0.1&pace=200")
     page.until("Number(panels[0].dataset.n) > 50")
+    # Charts that come late would push the open list out of sight.
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
     page.page.get_by_role("button", name="Branch").click()
-    page.page.get_by_role("button", name="UCD").last.click()
+    page.page.get_by_test_id("stPopoverBody").get_by_role("button", name="UCD").click()
     page.until(
         "panels.length === 2 && panels[1].querySelector('h3').textContent.startsWith('UCD from PCD at ')"
     )
