@@ -1,8 +1,9 @@
 """The controls that pages share: play, step, reset and speed, panels, presets, a model of one's own."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
@@ -12,6 +13,23 @@ from rbmviz.session import Race
 from rbmviz.session.race import Shared
 
 R = TypeVar("R", bound=Shared)
+Args = ParamSpec("Args")
+
+
+def every_second(draw: Callable[Args, None]) -> Callable[Args, None]:
+    """Draw again once a second, without the rest of the page.
+
+    In a container of its own: where the timer fires just as the whole page has been drawn, Streamlit takes
+    the fragment away for a moment, and without one what stands below would move up into its place.
+    """
+    fragment = st.fragment(run_every=1.0)(draw)
+
+    @functools.wraps(draw)
+    def placed(*args: Args.args, **kwargs: Args.kwargs) -> None:
+        with st.container():
+            fragment(*args, **kwargs)
+
+    return placed
 
 
 class Speed(NamedTuple):

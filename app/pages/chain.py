@@ -12,7 +12,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import dial, landscape_grid
 from app.state import pattern_landscape, race_of, random_landscape, session_race, trained_models
-from app.widgets import Speed, adders, edits, stories, transport
+from app.widgets import Speed, adders, edits, every_second, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
@@ -385,7 +385,7 @@ def named(race: Race[Terrain]) -> list[tuple[str, LandscapeSnapshot]]:
     return list(zip(views.titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
-@st.fragment(run_every=1.0)
+@every_second
 def charts(race: Race[Terrain]) -> None:
     """How the walks come near the truth; read once a second, without renewing any lease."""
     if not race.panels:

@@ -11,7 +11,7 @@ from app import coupling_charts as charts
 from app.live import live_path
 from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
 from app.state import data, drawn_rbm, pretrained, race_of, session_race, trained_models
-from app.widgets import Speed, stories, transport
+from app.widgets import Speed, every_second, stories, transport
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS, STATISTICS
 from rbmviz.datasets import Dataset
@@ -319,7 +319,7 @@ def draw(chart: charts.Chart, key: str, alt: str) -> None:
         st.vega_lite_chart(rows, spec, key=key, width="stretch", alt=alt)
 
 
-@st.fragment(run_every=1.0)
+@every_second
 def evidence(race: Race[CouplingPlan], present: bool) -> None:
     """Five charts of the pairs counted so far; read once a second, without renewing any lease."""
     found = results_of(race)

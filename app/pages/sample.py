@@ -10,7 +10,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
 from app.state import data, race_of, session_race, trained_models, training_reference
-from app.widgets import Speed, adders, edits, own_model, stories, transport
+from app.widgets import Speed, adders, edits, every_second, own_model, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel
@@ -302,7 +302,7 @@ def panels(race: Race, token: str, present: bool) -> None:
             adders("sample", {name: samplers[name].label for name in list_samplers()}, add)
 
 
-@st.fragment(run_every=1.0)
+@every_second
 def charts(race: Race, dataset: Dataset | None) -> None:
     """ISL curves; read once a second, without renewing the lease of a hidden page."""
     if dataset is None or not race.panels:

@@ -11,7 +11,7 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import shape_of, train_grid
 from app.state import data, pretrained, race_of, session_race, trained_models, uploaded, uploaded_data
-from app.widgets import Speed, adders, edits, stories, transport
+from app.widgets import Speed, adders, edits, every_second, stories, transport
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
@@ -366,7 +366,7 @@ def named(race: Race[Lesson]) -> list[tuple[str, TrainingSnapshot]]:
     return list(zip(names, shown, strict=True))
 
 
-@st.fragment(run_every=1.0)
+@every_second
 def charts(race: Race[Lesson]) -> None:
     """Likelihood curves, and one inner quantity; read once a second, without renewing any lease."""
     if not race.panels:

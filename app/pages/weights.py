@@ -11,7 +11,7 @@ from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
 from app.state import data, pretrained, race_of, session_race, trained_models
 from app.weight_charts import QUANTITIES, population_titles
-from app.widgets import Speed, adders, edits, own_model, stories, transport
+from app.widgets import Speed, adders, edits, every_second, own_model, stories, transport
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import list_models
@@ -282,7 +282,7 @@ LOOKS = {
 }
 
 
-@st.fragment(run_every=1.0)
+@every_second
 def charts(race: Race[Weighing], present: bool) -> None:
     """Shares, effective sizes, log Z; read once a second, without renewing any lease."""
     shown = named(race)
@@ -369,7 +369,7 @@ def grow(race: Race[Growth], name: str) -> str:
     return ""
 
 
-@st.fragment(run_every=1.0)
+@every_second
 def growing(race: Race[Growth], present: bool) -> None:
     """Bias and variance of all estimators on models that grow, in the background."""
 
