@@ -53,5 +53,6 @@ def test_a_file_that_does_not_import_fails_loudly(tmp_path, monkeypatch):
 
 def test_what_is_drawn_every_second_has_a_place_of_its_own():
     """Else what stands below moves up now and then: see ``app.widgets.every_second``."""
-    timed = [path.name for path in (Path(__file__).parents[1] / "app").rglob("*.py") if "run_every" in path.read_text()]
+    app = Path(__file__).parents[1] / "app"
+    timed = [path.name for path in app.rglob("*.py") if "run_every" in path.read_text()]
     assert timed == ["widgets.py"]
