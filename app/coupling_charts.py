@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
 
-from app.views import GREY, colour, live_spec
+from app.views import GREY, abreast, colour, live_spec
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Coupling, CouplingPlan, CouplingSnapshot, Results
 from rbmviz.session.coupling import Counted
@@ -247,7 +247,12 @@ def _range(names: Sequence[str]) -> alt.Scale:
 
 def _colour(names: Sequence[str], symbol: str) -> alt.Color:
     legend = alt.Legend(
-        orient="top", symbolType=symbol, symbolOpacity=1, symbolStrokeWidth=3, labelLimit=200, columns=4
+        orient="top",
+        symbolType=symbol,
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        labelLimit=200,
+        columns=abreast(4, 2),
     )
     return alt.Color("series:N", title=None, sort=list(names), scale=_range(names)).legend(legend)
 

@@ -78,7 +78,12 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
         differing = [
             knob for knob in knobs_of(algorithm) if len({values_of(other)[knob] for other in namesakes}) > 1
         ]
-        knobs = ", ".join(f"{knob} {_short(values_of(algorithm)[knob])}" for knob in differing)
+        # Called as its slider is called.
+        labels = {knob: knobs_of(algorithm)[knob].label for knob in differing}
+        knobs = ", ".join(
+            f"{label[0].lower()}{label[1:]} {_short(values_of(algorithm)[knob])}"
+            for knob, label in labels.items()
+        )
         named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
     counts: dict[str, itertools.count[int]] = {}
     return [
@@ -91,6 +96,11 @@ def _short(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def abreast(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
+    """Return how many entries of a legend stand side by side."""
+    return alt.ExprRef(f"width < 340 ? {on_a_phone} : {entries}")
 
 
 class Reference(NamedTuple):
@@ -157,7 +167,7 @@ def isl_chart(
             y=alt.Y("isl:Q", title="ISL (nats per test example)", scale=alt.Scale(zero=False)),
             color=alt.Color(
                 "sampler:N", title=None, sort=names, scale=alt.Scale(domain=names, range=colours)
-            ).legend(orient="top", symbolType="stroke", labelLimit=260, columns=2),
+            ).legend(orient="top", symbolType="stroke", labelLimit=330, columns=abreast(2)),
             strokeDash=alt.StrokeDash(
                 "sampler:N", title=None, sort=names, scale=alt.Scale(domain=names, range=dashes)
             ),
@@ -391,14 +401,20 @@ def training_chart(
     if log:
         rows = [row for row in rows if row["low"] > 0]
     names = [name for name, _ in algorithms]
-    x = alt.X(f"{against}:Q", axis=alt.Axis(format="~s", tickCount=8, grid=False))
+    count = alt.Axis(format="~s", tickCount=8, grid=False, labelExpr="datum.value ? datum.label : '0'")
+    x = alt.X(f"{against}:Q", axis=count)
     x = x.title("Updates" if against == "update" else "Seconds in the trainer")
     colours = alt.Scale(domain=names, range=[colour(trainer) for _, trainer in algorithms])
     dashes = alt.Scale(domain=names, range=_dashes([trainer for _, trainer in algorithms]))
     y = alt.Scale(type="log") if log else alt.Scale(zero=False)
     base = alt.Chart(alt.NamedData("curves"))
     legend = alt.Legend(
-        orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260, columns=4
+        orient="top",
+        symbolType="stroke",
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        labelLimit=330,
+        columns=abreast(4),
     )
     band = base.mark_area(opacity=0.2, clip=True).encode(
         x=x,
@@ -461,7 +477,9 @@ def walk_chart(
     y = y.axis(format="~g", tickCount=5)
     colours = alt.Scale(domain=names, range=[colour(name) for name in algorithms])
     dashes = alt.Scale(domain=names, range=_dashes(algorithms))
-    legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, labelLimit=260, columns=4)
+    legend = alt.Legend(
+        orient="top", symbolType="stroke", symbolStrokeWidth=3, labelLimit=330, columns=abreast(4)
+    )
     walks = (
         alt.Chart(alt.NamedData("curves"))
         .mark_line(strokeWidth=2, clip=True)

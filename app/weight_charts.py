@@ -327,7 +327,7 @@ def plane_chart(models: Iterable[Grown]) -> tuple[pd.DataFrame, dict[str, Any]]:
             "variance:Q",
             title="Variance (squared, a parameter)",
             scale=log,
-            axis=alt.Axis(format=".0e", tickCount=6, grid=False),
+            axis=alt.Axis(format="~g", tickCount=6, grid=False),
         ),
         color=alt.Color("estimator:N", title=None, sort=colours.domain, scale=colours).legend(
             _estimator_legend()
@@ -337,7 +337,7 @@ def plane_chart(models: Iterable[Grown]) -> tuple[pd.DataFrame, dict[str, Any]]:
         "bias:Q",
         title="Bias (squared, a parameter)",
         scale=log,
-        axis=alt.Axis(format=".0e", tickCount=6, grid=False),
+        axis=alt.Axis(format="~g", tickCount=6, grid=False),
     )
     layers = [
         base.mark_line(strokeWidth=1, opacity=0.35).encode(y=y, detail="estimator:N", order="hidden:Q"),

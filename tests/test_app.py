@@ -71,7 +71,7 @@ def test_links_with_mistakes_say_so():
 def test_names_of_namesakes_tell_them_apart():
     a, b = make_sampler("rates_fpcd", eps=0.1), make_sampler("rates_fpcd", eps=0.03)
     g = make_sampler("gibbs")
-    assert views.titles([g, a, b]) == ["Gibbs", "rates-FPCD (eps 0.1)", "rates-FPCD (eps 0.03)"]
+    assert views.titles([g, a, b]) == ["Gibbs", "rates-FPCD (step size 0.1)", "rates-FPCD (step size 0.03)"]
     assert views.titles([g, g]) == ["Gibbs #1", "Gibbs #2"]
     assert len({views.colour(name) for name in list_samplers()}) == len(list_samplers())
 

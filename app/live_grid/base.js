@@ -193,14 +193,15 @@ class Panel {
       element('header', {}, element('span', { class: 'swatch' }), this.title, helpButton(spec.about), this.count,
         element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
           text: '×', onclick: () => grid.trigger('remove', { key: this.key }) })),
-      element('div', { class: 'stage' }, ...this.pictures.map(picture => picture.frame ?? picture.canvas), this.note), this.words, this.strip, this.numbers, this.warning, this.knobs);
+      element('div', { class: 'body' }, element('div', { class: 'stage' }, ...this.pictures.map(picture => picture.frame ?? picture.canvas), this.note),
+        this.words, this.strip, this.numbers, this.warning, this.knobs));
     this.configure(spec, true);
   }
 
   configure(spec, fresh) {
     this.spec = spec;
-    this.title.textContent = spec.label;
-    this.title.title = spec.label;
+    const [, name, differs] = spec.label.match(/^(.*?)( \(.*)?$/);
+    this.title.replaceChildren(name, element('span', { class: 'differs', text: differs ?? '' }));
     this.node.style.setProperty('--accent', spec.colour);
     if (fresh) {
       this.values = {};
@@ -251,7 +252,7 @@ class Panel {
     const seconds = Math.floor((performance.now() - this.since) / 1000);
     clearTimeout(this.tick);
     this.tick = setTimeout(() => this.grid.draw(), 1000);
-    return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once, for 10 to 20 seconds. ${seconds} s so far.`;
+    return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once, in 20 seconds, or in a minute where it is busy. ${seconds} s so far.`;
   }
 
   draw() {

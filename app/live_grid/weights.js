@@ -6,10 +6,10 @@ const WEIGHT_NUMBERS = [
   ['ess_share', 'ESS, mean share', 'Effective sample size over batch size, mean over all batches: 100 % is what CD pretends to have.'],
   ['max_share', 'Largest, mean', 'Share of its batch that the heaviest sample holds, mean over all batches.'],
   ['log_z', 'log Z estimate', 'Logarithm of the mean of all weights so far: its mean is Z, whatever k and proposal.'],
-  ['std_error', 'its error', 'Standard error of the estimate, as the weights so far know it: at most 1, and too small while heavy ones are missing.'],
+  ['std_error', 'Estimate’s error', 'Standard error of the estimate, as the weights so far know it: at most 1, and too small while heavy ones are missing.'],
   ['pooled', 'Samples', 'Samples weighed since the start, or since a knob was turned.'],
   ['truth', 'log Z', 'By enumeration, or where the model is too large by annealed importance sampling.'],
-  ['truth_error', 'its error', 'Standard error of annealed importance sampling; exact by enumeration.'],
+  ['truth_error', 'log Z’s error', 'Standard error of annealed importance sampling; exact by enumeration.'],
   ['gap', 'Too low by', 'log Z less its estimate, in nats: what the heaviest weights, not seen yet, would still add.'],
 ];
 

@@ -51,8 +51,8 @@ KEPT = (
     "chain_steps",
 )
 QUANTITIES = {
-    "visits": "Total variation of the visits to the model’s law",
-    "moments": "Distance of the mean sample to the rates",
+    "visits": "Visits off by (total variation)",
+    "moments": "Moments off by (distance)",
 }
 SPEED = Speed(
     "Samples per second",

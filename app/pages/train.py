@@ -432,8 +432,13 @@ def charts(race: Race[Lesson]) -> None:
             help="A quantity inside the trainers; those that a trainer does not have are left out.",
         )
         log = st.toggle("Log scale", key="log", bind="query-params")
+    having = [
+        pair
+        for pair, (_, snapshot) in zip(algorithms, shown, strict=True)
+        if statistic in STATS or statistic in snapshot.algorithm.inner
+    ]
     rows, spec = views.training_chart(
-        views.statistic_rows(shown, statistic), algorithms, against, labels[statistic], log=log
+        views.statistic_rows(shown, statistic), having, against, labels[statistic], log=log
     )
     if rows.empty:
         st.caption("Nothing yet." if not log else "Nothing above zero yet.")

@@ -24,6 +24,21 @@ def test_four_panels_move(live):
     page.until("panels.every(p => p.querySelector('dd[data-number=isl]').textContent.match(/[0-9]/))")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_titles_of_namesakes_are_whole_and_pictures_in_line(live, width):
+    page = live(viewport={"width": width, "height": 900}).open(
+        "?p=gibbs&p=sample_penalization:eps=0.003&p=sample_penalization"
+    )
+    assert page.ask("panels[1].querySelector('h3').textContent") == "Sample penalization (step size 0.003)"
+    page.until(
+        "panels.every(p => { const h = p.querySelector('h3'), r = h.getBoundingClientRect(),"
+        " next = p.querySelector('header .help').getBoundingClientRect();"
+        " return h.scrollWidth <= h.clientWidth && r.right <= next.left })"
+    )
+    tops = page.ask("panels.map(p => p.querySelector('.stage').getBoundingClientRect().top)")
+    assert tops[0] == pytest.approx(tops[1], abs=0.5)
+
+
 def test_a_dragged_knob_acts_without_a_restart(live):
     page = live().open("?p=rates_fpcd:eps=0")
     page.until("Number(panels[0].dataset.n) > 10")
