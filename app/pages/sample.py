@@ -66,7 +66,7 @@ STORIES = [
     ),
     Story(
         "Decay hurts",
-        "Decay that is good for training is bad for sampling: a decay of 0.95 forgets where the chain has been.",
+        "Decay that is good for training is bad for sampling: decay 0.95 forgets where the chain has been.",
         "mnist_fpcd",
         ["rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"],
     ),
