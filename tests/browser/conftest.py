@@ -120,6 +120,14 @@ class Live:
             }})()"""
         )
 
+    def choose(self, label, option):
+        """Choose from a list; one that is opened while the page still scrolls would close at once."""
+        box = self.page.get_by_role("combobox", name=label)
+        box.scroll_into_view_if_needed()
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        box.click()
+        self.page.get_by_role("option", name=option).click()
+
     def number(self, panel, name):
         return self.ask(f"panels[{panel}].querySelector('dd[data-number={name}]').textContent")
 

@@ -40,8 +40,7 @@ def test_steps_reset_and_another_landscape(live):
     assert page.number(0, "bent") == "0.000"
     assert float(page.number(1, "bent")) > 0.1
     page.ask("panels[0].mark = 'the same element'")
-    page.page.get_by_role("combobox", name="Landscape").click()
-    page.page.get_by_role("option", name="letters L T X").click()
+    page.choose("Landscape", "letters L T X")
     page.page.wait_for_url("**land=letters**")
     page.until("panels.every(p => p.dataset.n === '0')")
     assert page.ask("panels[0].mark") == "the same element"

@@ -163,8 +163,7 @@ def test_a_broken_model_is_refused_and_the_panels_go_on(live, tmp_path):
 def test_another_model_takes_the_same_panels(live):
     page = live().open("?p=gibbs&model=usps_fpcd")
     page.ask("panels[0].mark = 'the same element'")
-    page.page.get_by_role("combobox", name="Model").click()
-    page.page.get_by_role("option", name="bas_pcd").click()
+    page.choose("Model", "bas_pcd")
     page.page.wait_for_url("**model=bas_pcd**")
     page.until("Number(panels[0].dataset.n) > 20 && panels[0].dataset.status === 'running'")
     page.until("panels[0].querySelector('dd[data-number=isl]').textContent.match(/[0-9]/)")  # scored now

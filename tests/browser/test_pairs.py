@@ -71,8 +71,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     slider.press("ArrowRight")
     page.page.get_by_text("pairs of lag 20").wait_for()
     page.page.wait_for_url("**lag=20**")
-    page.page.get_by_role("combobox", name="Model").click()
-    page.page.get_by_role("option", name="bas_pcd").click()
+    page.choose("Model", "bas_pcd")
     page.page.wait_for_url("**coupling_model=bas_pcd**")
     page.until(
         "panels[0].querySelector('h3').textContent.startsWith('bas_pcd') && Number(panels[0].dataset.n) > 3"
