@@ -1,0 +1,21 @@
+import pytest
+
+from rbmviz.budget import check_memory, memory_budget
+from rbmviz.errors import BadInput
+
+
+def test_the_budget_is_a_setting(monkeypatch):
+    monkeypatch.delenv("RBMVIZ_MEMORY_MB", raising=False)
+    assert memory_budget() == 10**9
+    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "250")
+    assert memory_budget() == 250 * 10**6
+    check_memory("'a.npz'", 250 * 10**6, "give fewer rows")
+    with pytest.raises(BadInput, match=r"'a.npz' needs 0\.26 GB .* budget is 0\.25 GB: give fewer rows, or"):
+        check_memory("'a.npz'", 260 * 10**6, "give fewer rows")
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1e3", "many", "١٢", "9" * 13])
+def test_a_setting_that_is_no_size_is_refused(monkeypatch, text):
+    monkeypatch.setenv("RBMVIZ_MEMORY_MB", text)
+    with pytest.raises(BadInput, match="RBMVIZ_MEMORY_MB"):
+        memory_budget()
