@@ -14,6 +14,10 @@ LANES = 64
 """Parallel lanes of one kernel stream: four 512-bit vectors of uint32, so that draws vectorise."""
 
 
+STATE_BYTES = 16 * LANES
+"""Bytes of one kernel stream."""
+
+
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     """Turn what a user may give as a seed into a SeedSequence, once, at the door.
 

@@ -40,8 +40,10 @@ from rbmviz.kernels.gibbs import (
     REFRESH,
     Affine,
     Flips,
+    affine_bytes,
     copy_bits,
     find_flips,
+    flips_bytes,
     follow,
     list_active,
     make_flips,
@@ -50,7 +52,7 @@ from rbmviz.kernels.gibbs import (
     zero_map,
 )
 from rbmviz.kernels.random import bernoulli, sigmoid
-from rbmviz.kernels.vectors import aligned_zeros, sum_rows
+from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros, sum_rows
 
 f32 = np.float32
 
@@ -109,6 +111,12 @@ def make_direction(theta: Affine, rates: Affine, n_units: int) -> Direction:
         flips=make_flips(n_in),
         follows=np.ones(3, np.uint8),
     )
+
+
+def direction_bytes(n_in: int, n_out: int) -> int:
+    """Return the bytes of a direction beyond the rows and biases of theta and R, which chains share."""
+    own = affine_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)  # M; both values, owed, total
+    return own + 12 * n_out + flips_bytes(n_in) + 3  # tally, units
 
 
 def make_clock(rates: tuple[np.ndarray, ...]) -> Clock:

@@ -13,7 +13,7 @@ import numpy as np
 from rbmviz.kernels._jit import inner, kernel
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.random import bernoulli, sigmoid
-from rbmviz.kernels.vectors import aligned_zeros, sum_rows
+from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros, sum_rows
 
 i64, u64 = np.int64, np.uint64
 
@@ -71,6 +71,16 @@ def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units, all seen as 0."""
     on, off, active = np.zeros((3, n + 4), np.int32)  # list_few_ones writes beyond the end
     return Flips(on, off, active, np.array([0, 0, 0, 1]), np.zeros(n, np.uint8))
+
+
+def affine_bytes(n_in: int, n_out: int) -> int:
+    """Return the bytes of a map with rows of its own."""
+    return aligned_bytes(n_in, n_out) + 2 * aligned_bytes(n_out)
+
+
+def flips_bytes(n: int) -> int:
+    """Return the bytes of the lists for an input of n units."""
+    return 3 * 4 * (n + 4) + 32 + n
 
 
 @inner

@@ -17,7 +17,7 @@ import numpy as np
 from rbmviz.kernels._jit import inner, reduction
 from rbmviz.kernels._llvm import FLOAT, INT, constant, in_llvm, loop, spread, undefined, vector
 from rbmviz.kernels.bits import popcount, word
-from rbmviz.kernels.vectors import aligned_zeros
+from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
@@ -64,6 +64,16 @@ def make_window(n_visible: int, n_hidden: int) -> Window:
         return Layer(octets, zeros, np.zeros(words, np.uint64), np.zeros(CAPACITY, np.uint64))
 
     return Window(layer(n_visible), layer(n_hidden), np.zeros(CAPACITY), np.zeros(CAPACITY, np.float32))
+
+
+def window_bytes(n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of a window, as if all of them were taken."""
+
+    def layer(n: int) -> int:
+        words = -(-n // 64)
+        return CAPACITY // 8 * (-(-n // WIDTH) * WIDTH) + 8 * (words * CAPACITY + words + CAPACITY)
+
+    return layer(n_visible) + layer(n_hidden) + 12 * CAPACITY
 
 
 def sum_of(window: Window) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -64,6 +64,12 @@ class Sampler(Protocol):
         random bits of its own.
         """
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes that the state which ``init`` makes takes at most, beyond the model.
+
+        From numbers alone, so that what would not fit is refused before any of it is taken.
+        """
+
     def step(self, state: Any, n: int) -> Samples:
         """Advance the state by n samples, in place, and return them."""
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.gibbs import Affine, make_affine
+from rbmviz.kernels.gibbs import Affine, affine_bytes, make_affine
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
@@ -28,6 +28,9 @@ THREADS = os.cpu_count() or 1
 
 BLOCK = 32
 """Samples that are worth a thread: with fewer, waking it and waiting for the interpreter cost more."""
+
+OBJECT = 192
+"""Bytes that a state takes for an array beside its numbers, as measured."""
 
 S = TypeVar("S")
 
@@ -54,6 +57,11 @@ def maps(of: RBM | Statistics) -> tuple[Affine, Affine]:
     if of not in _MAPS:
         _MAPS[of] = make_affine(of.W, of.c), make_affine(of.W.T, of.b)
     return _MAPS[of]
+
+
+def maps_bytes(n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of the maps up and down."""
+    return affine_bytes(n_visible, n_hidden) + affine_bytes(n_hidden, n_visible) + 16 * OBJECT
 
 
 def gather(each: list[S]) -> S | Chains[S]:

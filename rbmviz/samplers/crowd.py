@@ -20,7 +20,7 @@ from rbmviz.kernels.batch import correlate, times, times_transposed
 from rbmviz.kernels.random import bernoulli_chains, mean_rows
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.chains import put, room, starts
+from rbmviz.samplers.chains import OBJECT, put, room, starts
 
 Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -62,6 +62,12 @@ def start_crowd(
         rng=np.stack(streams),
         made=nothing,
     )
+
+
+def crowd_bytes(n_chains: int, n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of a crowd beyond theta and R."""
+    fast = 4 * (n_visible * n_hidden + n_visible + n_hidden)
+    return fast + n_chains * (4 * (n_visible + n_hidden) + rng.STATE_BYTES) + 32 * OBJECT
 
 
 def target(crowd: Crowd) -> RBM:

@@ -23,12 +23,12 @@ from rbmviz.kernels.fast_weights import (
     THETA,
 )
 from rbmviz.kernels.gibbs import find_flips, rebuild, zero_map
-from rbmviz.kernels.window import Window, make_window, span_of, sum_of
+from rbmviz.kernels.window import Window, make_window, span_of, sum_of, window_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, chains, machine_memory
 from rbmviz.samplers.chains import Chains
-from rbmviz.samplers.crowd import Crowd, start_crowd, target
+from rbmviz.samplers.crowd import Crowd, crowd_bytes, start_crowd, target
 
 
 @dataclass
@@ -99,6 +99,16 @@ def start(
         return Chain(v, h, up, down, window, kernels.make_clock(R), stream)
 
     return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])
+
+
+def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of what ``start`` makes."""
+    m, n = n_visible, n_hidden
+    if sampler.share and sampler.n_chains > 1:
+        return crowd_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # R, where nothing pulls back
+    directions = kernels.direction_bytes(m, n) + kernels.direction_bytes(n, m)
+    chain = directions + window_bytes(m, n) + m + n + rng.STATE_BYTES + 64 * chains.OBJECT
+    return 2 * chains.maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
 # The regime, see kernels.fast_weights

@@ -7,6 +7,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.kernels import gibbs as kernels
+from rbmviz.kernels.vectors import aligned_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -75,6 +76,13 @@ class Gibbs:
             return chain
 
         return chains.gather([start(*of) for of in chains.starts(self.n_chains, model, seed, v0)])
+
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Sampler."""
+        flips = kernels.flips_bytes(n_visible) + kernels.flips_bytes(n_hidden)
+        values = aligned_bytes(n_visible) + aligned_bytes(n_hidden)
+        chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * chains.OBJECT
+        return chains.maps_bytes(n_visible, n_hidden) + self.n_chains * chain
 
     def step(self, state: Chain | Chains[Chain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""

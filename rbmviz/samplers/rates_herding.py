@@ -11,7 +11,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples, chains
 from rbmviz.samplers.crowd import Crowd, herding_round, in_rounds
-from rbmviz.samplers.fast_weights import Chain, State, pieces, rates_of, share, start, with_fast
+from rbmviz.samplers.fast_weights import Chain, State, pieces, rates_of, share, start, state_bytes, with_fast
 
 
 @sampler(
@@ -61,6 +61,10 @@ class RatesHerding:
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return walks started at v0 with theta_F = 0; see Sampler."""
         return start(self, model, rates_of(model, "rates_herding"), seed, v0)
+
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Sampler."""
+        return state_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the walks by n modes, and theta_F after every one."""

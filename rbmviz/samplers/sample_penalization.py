@@ -10,7 +10,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples, chains
 from rbmviz.samplers.crowd import Crowd, gibbs_round, in_rounds
-from rbmviz.samplers.fast_weights import Chain, State, driven_gibbs, share, start, with_fast
+from rbmviz.samplers.fast_weights import Chain, State, driven_gibbs, share, start, state_bytes, with_fast
 
 
 @sampler(
@@ -59,6 +59,10 @@ class SamplePenalization:
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
         return start(self, model, None, seed, v0)
+
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Sampler."""
+        return state_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""

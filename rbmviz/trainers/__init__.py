@@ -82,6 +82,12 @@ class Trainer(Protocol):
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> Any:
         """Return the state of a training that begins at ``rbm`` on the rows of data, uint8 (n, n_visible)."""
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes that the state which ``init`` makes takes at most, beyond the data.
+
+        From numbers alone, so that what would not fit is refused before any of it is taken.
+        """
+
     def negative(self, state: Any, theta: Any, data: np.ndarray) -> Any:
         """Return the negative statistics of one update, ``parts.Parameters``, and move the chains.
 

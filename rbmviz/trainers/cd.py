@@ -32,6 +32,10 @@ class CD:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return parts.start(self, rbm, data, seed)
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        return parts.state_bytes(n_visible, n_hidden)
+
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v = parts.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data

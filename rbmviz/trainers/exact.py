@@ -31,6 +31,10 @@ class Exact:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return parts.start(self, rbm, data, seed)
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        return parts.state_bytes(n_visible, n_hidden)
+
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         model = model_statistics(RBM(*theta))

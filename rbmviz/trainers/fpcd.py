@@ -49,6 +49,11 @@ class FPCD:
         state.source = Source(chains, parts.zeros_like(state.theta))
         return state
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        fast = parts.parameter_bytes(n_visible, n_hidden)
+        return parts.state_bytes(n_visible, n_hidden, parts.chain_bytes(self.n_chains, n_visible) + fast)
+
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source

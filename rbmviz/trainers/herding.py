@@ -72,6 +72,12 @@ class Herding:
         state.source = Source(chains, parts.zeros_like(state.theta), data.mean(axis=0))
         return state
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        mean, target = parts.parameter_bytes(n_visible, n_hidden), 8 * n_visible
+        chains = parts.chain_bytes(self.n_chains, n_visible)
+        return parts.state_bytes(n_visible, n_hidden, chains + mean + target)
+
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source

@@ -27,6 +27,9 @@ from rbmviz.trainers import Progress, check_data
 _BLAS = ThreadpoolController()
 
 USUAL_BATCH = 100
+OBJECTS = 5120
+"""Bytes of a state beside its numbers, as measured: the objects of Python, numpy's Generators."""
+
 NOT_SAVED = {"saved": False}
 """Metadata of a field of a state that is not the training's own: no checkpoint holds it."""
 
@@ -168,6 +171,21 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
     batches = Batches(data, rng.generator(seed, "data"))
     return State(theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), source)
+
+
+def parameter_bytes(n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of ``Parameters``."""
+    return 4 * (n_visible * n_hidden + n_visible + n_hidden)
+
+
+def state_bytes(n_visible: int, n_hidden: int, source: int = 0) -> int:
+    """Return the bytes of what ``start`` makes, with a source of so many."""
+    return parameter_bytes(n_visible, n_hidden) + rng.STATE_BYTES + OBJECTS + source
+
+
+def chain_bytes(n_chains: int, n_visible: int) -> int:
+    """Return the bytes of ``random_chains``."""
+    return 4 * n_chains * n_visible
 
 
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:

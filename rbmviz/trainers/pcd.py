@@ -33,6 +33,10 @@ class PCD:
         chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
         return parts.start(self, rbm, data, seed, chains)
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        return parts.state_bytes(n_visible, n_hidden, parts.chain_bytes(self.n_chains, n_visible))
+
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         for _ in range(self.k):

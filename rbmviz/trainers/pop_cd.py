@@ -159,6 +159,10 @@ class PopCD:
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
         return parts.start(self, rbm, data, seed, nothing)
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        return parts.state_bytes(n_visible, n_hidden, parts.chain_bytes(1, n_visible) + 8)
+
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v0 = parts.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data

@@ -86,6 +86,11 @@ class PT:
         source = Source(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return parts.start(self, rbm, data, seed, source)
 
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        chains = parts.chain_bytes(self.n_temperatures * self.n_chains, n_visible)
+        return parts.state_bytes(n_visible, n_hidden, chains)
+
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: Source = state.source

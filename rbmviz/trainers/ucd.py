@@ -7,6 +7,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.coupling import ALGORITHMS, pair_states, run_pairs
+from rbmviz.kernels.random import FEW
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
@@ -81,6 +82,11 @@ class UCD:
         tau, counts = np.full(self.n_chains, np.nan), np.full((self.n_chains, 3), np.nan)
         source = Source(pair_states(self.n_chains, seed), tau, counts)
         return parts.start(self, rbm, data, seed, source)
+
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        pair = 4 * 4 * FEW + 4 * 8  # its random state, and what the last update saw of it
+        return parts.state_bytes(n_visible, n_hidden, self.n_chains * pair)
 
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
