@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from rbmviz.session.worker import CHUNK_SECONDS
 
 MOST_LAW = 32
 """Models of at most so many units in all have their exact total variation computed: a second a sweep."""
+
+MOST_LAW_VISIBLE = 20
+"""And of so many visible units: there is a probability of each of their states."""
+
+TIMES = 48
+"""Times, in sweeps, at which the distance of each pair is kept."""
 
 CLOSE = 1e-4
 """The exact curve ends at this distance."""
@@ -117,6 +123,10 @@ class CouplingSnapshot(Snapshot):
     algorithm: Coupling
     n_visible: int
     drawn: tuple[Drawn, ...]
+
+    def at_rest(self) -> Self:
+        """Return the clock alone: what has been counted is in the streams."""
+        return replace(self, drawn=())
 
 
 class Running(NamedTuple):
@@ -250,6 +260,14 @@ class CouplingPlan(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return CouplingRun(number, self, algorithm)
 
+    def bytes(self, algorithm: Coupling) -> int:
+        """Return the bytes that a run takes at most, beyond the model: six streams, and the exact law."""
+        m, n = self.rbm.W.shape
+        maps = 2 * 4 * (m + 16) * (n + 16)
+        stream = MOST_PAIRS * 15 * 8 + TIMES * (8 * (m + 1) + 4 * BLOCK) + BLOCK * (m + 32) + maps
+        law = 6 * 8 * 2**m if m + n <= MOST_LAW and m <= MOST_LAW_VISIBLE else 0
+        return 4 * m * n + 3 * len(ALGORITHMS) * stream + law
+
     def starts(self, block: int) -> np.ndarray:
         """Return where the pairs of a block start, uint8 (BLOCK, n_visible); the same for both algorithms."""
         g = rng.generator(self.seed, "starts", block)
@@ -329,6 +347,7 @@ class CouplingRun:
         self.number, self.plan, self.algorithm = number, plan, coupling
         self.n, self.seconds, self.chunk, self.prepared = 0, 0.0, 1, False
         self._lag, self._k = 1, 1
+        self._owed: dict[Key, int] = {}
         self._shows: tuple[Show, ...] = ()
         self._streams: dict[Key, PairStream] = {}
         self._spent: dict[Key | str, float] = {}
@@ -345,13 +364,13 @@ class CouplingRun:
         self._stream("rbm", 1, 1).advance(1)
         self._shows = tuple(Show(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
         self._truth = self._enumerated() if min(rbm.W.shape) <= ENUMERABLE else None
-        if sum(rbm.W.shape) <= MOST_LAW and rbm.n_visible <= 20:
+        if sum(rbm.W.shape) <= MOST_LAW and rbm.n_visible <= MOST_LAW_VISIBLE:
             self._work = self._follow_law()
         self.prepared = True
 
     def _stream(self, algorithm: Algorithm, lag: int, k: int) -> PairStream:
         most = max(self.algorithm.max_sweeps, lag + 1)
-        times = np.unique(np.rint(np.geomspace(lag, most, 48)).astype(np.int64))
+        times = np.unique(np.rint(np.geomspace(lag, most, TIMES)).astype(np.int64))
         plan, seed = self.plan, self.plan.seed
         return PairStream(self.rbm, plan.starts, algorithm, most, lag, seed, k=k, unit=self.unit, times=times)
 
@@ -428,6 +447,14 @@ class CouplingRun:
         """Count what advance has made."""
         self.n += made
 
+    def keepsake(self) -> tuple[int, int, dict[Key, int]]:
+        """Return what is counted, and how many pairs of each stream have been."""
+        return self._lag, self._k, {key: stream.finished for key, stream in self._streams.items()}
+
+    def recall(self, kept: tuple[int, int, dict[Key, int]]) -> None:
+        """Count as many pairs again, paused or not."""
+        self._lag, self._k, self._owed = kept
+
     def turn(self, algorithm: Coupling) -> None:
         """Take other values of live knobs: there are none."""
         self.algorithm = algorithm
@@ -442,7 +469,8 @@ class CouplingRun:
         end = time.perf_counter() + seconds
         worked = False
         while (begin := time.perf_counter()) < end:
-            open_ = [key for key in self._keys() if self._streams[key].finished < most]
+            wanted = {key: max(most, self._owed.get(key, 0)) for key in self._keys()}
+            open_ = [key for key in wanted if self._streams[key].finished < wanted[key]]
             exact = self._work is not None and (most > FIRST_PAIRS or len(self._exact) < 50)
             if exact and (not open_ or self._spent.get("exact", 0.0) < min(self._spent[k] for k in open_)):
                 if next(self._work, self) is self:  # type: ignore[arg-type]

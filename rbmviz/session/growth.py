@@ -92,6 +92,12 @@ class Growth(NamedTuple):
         """Return the ``number``-th run of a worker; the algorithm trains the models."""
         return GrowthRun(number, self, algorithm)
 
+    def bytes(self, algorithm: Trainer) -> int:
+        """Return the bytes that a run takes at most, beyond the data."""
+        m = self.dataset.n_visible
+        each = [(n, trainer) for n in self.sizes for trainer in self.estimators().values()]
+        return sum(RUNS * trainer.state_bytes(m, n) for n, trainer in each)
+
 
 @dataclass(frozen=True, eq=False)
 class Grown:

@@ -79,6 +79,10 @@ class LandscapePlan(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return LandscapeRun(number, self, algorithm)
 
+    def bytes(self, sampler: Sampler) -> int:
+        """Return the bytes that a run takes at most, beyond the model."""
+        return SamplingPlan(self.model).bytes(sampler) + 64 * 2**self.model.rbm.n_visible
+
 
 class LandscapeRun:
     """One chain from its first sample on; a step is a sample."""

@@ -131,7 +131,8 @@ class Race(Generic[S]):
     def _launch(self) -> None:
         """Let all panels go, once none of them is starting."""
         with self._together:
-            if self.launching and all(panel.worker.peek().status != "starting" for panel in self.panels):
+            waiting = ("starting", "rebuilding")
+            if self.launching and all(panel.worker.peek().status not in waiting for panel in self.panels):
                 self.launching, now = False, time.monotonic()
                 for panel in self.panels:
                     panel.worker.resume(now)
@@ -144,6 +145,17 @@ class Race(Generic[S]):
         """Give every panel a thread (again)."""
         for panel in self.panels:
             panel.worker.open()
+
+    def rest(self) -> None:
+        """Give the memory of all runs back; ``open`` makes them again, and those that ran go on in step."""
+        with self._together:
+            if self.running and not self.launching:
+                now = time.monotonic()
+                for panel in self.panels:
+                    panel.worker.pause(now)
+                self.launching = True
+        for panel in self.panels:
+            panel.worker.rest()
 
     def close(self) -> None:
         """Let every thread end after its chunk, without waiting; ``open`` takes the runs up again."""

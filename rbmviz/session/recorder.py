@@ -60,6 +60,11 @@ class Recorder:
         self._ring = np.zeros((KEEP, -(-n_visible // 8)), np.uint8)
         self.note(sampler)
 
+    @staticmethod
+    def bytes(n_visible: int) -> int:
+        """Return the bytes of the samples kept, once all of them are there."""
+        return KEEP * -(-n_visible // 8)
+
     def note(self, sampler: Sampler) -> None:
         """Log the knobs that hold from the next sample on."""
         knobs = values_of(sampler)

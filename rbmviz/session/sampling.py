@@ -1,8 +1,8 @@
 """A sampler's run on a model: its chains, what it is scored by, what there is to see of it."""
 
 import time
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -62,6 +62,12 @@ class SamplingSnapshot(Snapshot):
     spurious: float | None = None
     agreement: Diagnostics | None = None
 
+    def at_rest(self) -> Self:
+        """Return the numbers and curves without the pictures."""
+        frames = self.frames
+        none = Frames(self.n, frames.v[:0].copy(), frames.p[:0].copy(), frames.n_visible)
+        return replace(self, frames=none)
+
 
 class SamplingPlan(NamedTuple):
     """Plan of a sampler's run.
@@ -80,6 +86,16 @@ class SamplingPlan(NamedTuple):
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
         """Return the ``number``-th run of a worker."""
         return SamplingRun(number, self, algorithm)
+
+    def bytes(self, sampler: Sampler) -> int:
+        """Return the bytes that a run takes at most, beyond the model and the data."""
+        rbm = self.model.rbm
+        state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
+        start = 0 if self.start is None else self.start.nbytes
+        # Means: those of the run, of the newest snapshot, and of a chunk while it is made.
+        shown = (3 + 4) * FRAMES * rbm.n_visible
+        scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
+        return state + start + shown + scores + Recorder.bytes(rbm.n_visible)
 
 
 class SamplingRun:

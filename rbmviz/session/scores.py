@@ -94,6 +94,16 @@ class Scores:
         self.curve: tuple[Point, ...] = ()
         self.newest: Point | None = None
 
+    @staticmethod
+    def bytes(dataset: Dataset, kernel: Kernel, n_chains: int) -> int:
+        """Return the bytes that the scores of a run take at most."""
+        points, width = len(dataset.test) + len(dataset.validation), dataset.n_visible
+        packed = -(-width // 64) * 8
+        # Of the means: the rows, and for each beta of the grid a sum.
+        isl = points * (packed + 4 * (width + 1) if kernel == "binary" else 4 * width + 8 * 32)
+        coverage = min(len(dataset.train), EXAMPLES) * (packed + 8)
+        return isl + coverage + 8 * min(ROUNDS * n_chains, DRAWS) * (n_chains > 1)
+
     @property
     def until_next_point(self) -> int:
         """Samples to the next count of the curve; a chunk that ends there has its exact time, too."""

@@ -1,11 +1,11 @@
 """What a run shows of itself: immutable records, published whole by one reference store."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-Status = Literal["starting", "paused", "running", "finished", "failed"]
+Status = Literal["starting", "rebuilding", "paused", "running", "finished", "failed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,9 @@ class Snapshot:
 
     Parameters
     ----------
-    status : "starting" (compiling, loading), "paused", "running", "finished" (n_max reached), "failed"
+    status : str
+        "starting" (compiling, loading), "rebuilding" (making the steps again that were there before a rest),
+        "paused", "running", "finished" (n_max reached) or "failed".
     run : int
         Number of the run: every reset, new plan or new start begins the next one.
     n : int
@@ -54,6 +56,8 @@ class Snapshot:
         The algorithm, with its knobs, that made the newest steps.
     error : str or None
         One sentence, where status is "failed".
+    rebuilt : float
+        How much of the run is there again, from 0 to 1, where status is "rebuilding".
     """
 
     status: Status
@@ -62,3 +66,8 @@ class Snapshot:
     seconds: float
     algorithm: Any
     error: str | None = None
+    rebuilt: float = 0.0
+
+    def at_rest(self) -> Self:
+        """Return the snapshot without what is large, to be shown while the run itself is not there."""
+        return self

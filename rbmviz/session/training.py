@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rbmviz.metrics.ais import ais_steps
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.snapshot import Frames, Snapshot, Status
 from rbmviz.session.worker import CHUNK_SECONDS
-from rbmviz.trainers import Progress, Trainer, initial_rbm, trained_model
+from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
 CELLS = 144
@@ -33,6 +33,12 @@ EXAMPLES = 2000
 
 AIS_CHAINS, AIS_TEMPERATURES = 64, 500
 """A live estimate of log Z: good to a fraction of a nat on models that mix, and it says where it is not."""
+
+REPLAY_SECONDS = 10.0
+"""A training that took longer is kept as a checkpoint when its run is put to rest, if it is small enough."""
+
+KEPT_BYTES = 200_000
+"""Most bytes of such checkpoints, all replicates of a panel together."""
 
 JUDGE_SHARE = 1.0
 """Seconds of scoring for each second of training, at full speed; a run that waits for its pace gives more."""
@@ -93,6 +99,10 @@ class TrainingSnapshot(Snapshot):
     inner_samples: dict[str, np.ndarray]
     warning: str
 
+    def at_rest(self) -> Self:
+        """Return the curves alone, without models and pictures."""
+        return replace(self, models=(), fantasy=None, traces=(), inner_samples={})
+
 
 class Origin(NamedTuple):
     """Where a branch begins: parameters of every replicate, after so many updates and seconds of ``path``.
@@ -132,6 +142,18 @@ class TrainingPlan(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return TrainingRun(number, self, algorithm)
 
+    def bytes(self, trainer: Trainer) -> int:
+        """Return the bytes that a run takes at most, beyond the data."""
+        m, n = self.dataset.n_visible, self.n_hidden
+        model = 4 * (m * n + m + n)
+        # Of each replicate: the state, and the model as it was in the newest progress, the one before it
+        # (in the snapshot) and in the estimate under way; where it begins.
+        replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
+        rows = 2 * min(EXAMPLES, len(self.dataset.train))
+        judge = 4 * (AIS_CHAINS + rows) * (m + n)
+        curves = MOST_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
+        return replicates + judge + curves + 4 * CELLS * 4 * m + len(self.checkpoint)
+
 
 class Lesson(NamedTuple):
     """What all trainers of a race share: data, hidden units, seed, replicates."""
@@ -144,6 +166,10 @@ class Lesson(NamedTuple):
     def plan(self) -> TrainingPlan:
         """Return the plan of each run."""
         return TrainingPlan(*self)
+
+
+def _nbytes(rbm: RBM) -> int:
+    return rbm.W.nbytes + rbm.b.nbytes + rbm.c.nbytes
 
 
 def _some(rows: np.ndarray) -> np.ndarray:
@@ -170,9 +196,13 @@ class Judge:
 
     def judge(self, update: int, seconds: float, models: tuple[RBM, ...]) -> None:
         """Begin with these models, unless others are under way."""
-        if self._work is None:
+        if self._work is None and update > self.newest:
             self.newest = update
             self._work = self._score(update, seconds, models)
+
+    def recall(self, found: tuple[Likelihood, ...]) -> None:
+        """Take back likelihoods that are known: only later updates are judged."""
+        self.found, self.newest = list(found), max((point.update for point in found), default=-1)
 
     def work(self, seconds: float) -> float:
         """Go on until it is done, or so many seconds are used up; return how many it took."""
@@ -220,6 +250,22 @@ class Fantasy:
         return Frames(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
 
 
+class Kept(NamedTuple):
+    """What outlives a rest: the likelihoods found, which a replay would only spend time on.
+
+    Where the training took longer than REPLAY_SECONDS and is small, also checkpoints of all replicates with
+    their newest progress, and the traces: stats float64 (points, replicates, names), at updates and seconds.
+    """
+
+    likelihoods: tuple[Likelihood, ...]
+    checkpoints: tuple[bytes, ...] = ()
+    progress: tuple[Progress, ...] = ()
+    names: tuple[str, ...] = ()
+    clocks: tuple[tuple[int, float], ...] = ()
+    stats: np.ndarray | None = None
+    stride: int = 1
+
+
 class TrainingRun:
     """Replicates of one training, in step; a step is one update of each."""
 
@@ -240,6 +286,7 @@ class TrainingRun:
         self._traces: list[Trace] = []
         self._judge = Judge(plan)
         self._stride = 1
+        self._kept: Kept | None = None
         self._dreamed = self._credit = 0.0
 
     def prepare(self) -> None:
@@ -247,7 +294,9 @@ class TrainingRun:
         plan, data = self.plan, self.plan.dataset.train
         models = plan.first_models()
         self.algorithm.step(self.algorithm.init(models[0], data, plan.seed), 1)
-        if self._resumed is not None:
+        if self._kept is not None and self._kept.checkpoints:
+            models = self._restore(self._kept)
+        elif self._resumed is not None:
             self._states, models = [self._resumed], (RBM(*self._resumed.theta),)
         else:
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
@@ -255,6 +304,46 @@ class TrainingRun:
         self._models = models
         self._judge.judge(self.n, self.seconds, models)
         self.prepared = True
+
+    def keepsake(self) -> Kept:
+        """Return what is to outlive a rest."""
+        kept = Kept(tuple(self._judge.found))
+        spent = (self.seconds - self._begun[1]) * self.plan.replicates
+        # A checkpoint holds the parameters, perhaps their momentum and mean; the progress has them once more.
+        models = 5 * self.plan.replicates * _nbytes(self._models[0])
+        if not self.progress or spent < REPLAY_SECONDS or models > KEPT_BYTES:
+            return kept
+        checkpoints = tuple(
+            save_checkpoint(self.algorithm, state, self.plan.seed + r) for r, state in enumerate(self._states)
+        )
+        if sum(map(len, checkpoints)) > KEPT_BYTES:  # the chains of the trainer are many
+            return kept
+        names = tuple(self._traces[-1].stats) if self._traces else ()
+        return kept._replace(
+            checkpoints=checkpoints,
+            progress=tuple(replace(progress, inner_samples={}) for progress in self.progress),
+            names=names,
+            clocks=tuple((trace.update, trace.seconds) for trace in self._traces),
+            stats=np.array([list(trace.stats.values()) for trace in self._traces]),
+            stride=self._stride,
+        )
+
+    def recall(self, kept: Kept) -> None:
+        """Take back what outlived a rest: nothing up to there is judged again."""
+        self._kept = kept
+        self._judge.recall(kept.likelihoods)
+
+    def _restore(self, kept: Kept) -> tuple[RBM, ...]:
+        data = self.plan.dataset.train
+        self._states = [load_checkpoint(content, data).state for content in kept.checkpoints]
+        self.progress, self._stride = kept.progress, kept.stride
+        self.n, self.seconds = self._begun[0] + kept.progress[0].update, self._clock(kept.progress)
+        assert kept.stats is not None
+        self._traces = [
+            Trace(*clock, dict(zip(kept.names, stats, strict=True)))
+            for clock, stats in zip(kept.clocks, kept.stats, strict=True)
+        ]
+        return tuple(progress.rbm for progress in kept.progress)
 
     def most(self) -> int:
         """Return the most updates of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""

@@ -4,8 +4,8 @@ import functools
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -125,6 +125,14 @@ class Weighing(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return WeighingRun(number, self, algorithm)
 
+    def bytes(self, trainer: PopCD) -> int:
+        """Return the bytes that a run takes at most, beyond the model and the data."""
+        m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
+        rows = trainer.n_chains or trainer.batch_size
+        found = rows * (16 * m + 4 * n + 100)  # the newest batch, sorted, and as its chains left it
+        starts = 0 if self.start == "data" and self.dataset is not None else RANDOM_STARTS * m
+        return trainer.state_bytes(m, n) + found + starts + 5 * 8 * KEPT
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -225,6 +233,10 @@ class WeighingSnapshot(Snapshot):
     pooled: int
     truth: LogZ | None
     n_visible: int
+
+    def at_rest(self) -> Self:
+        """Return the numbers and curves without the newest batch."""
+        return replace(self, batch=None)
 
 
 class WeighingRun:

@@ -14,13 +14,17 @@ from threadpoolctl import threadpool_limits
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
+from rbmviz.session.rebuild import Log, Rebuild
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
 """A chunk of steps fills about this long: the delay of a command, and the beat of snapshots."""
 
 LEASE_SECONDS = 30.0
-"""Without anybody asking for a snapshot for this long, the thread waits; the next question wakes it."""
+"""Without anybody asking for a snapshot for this long, the run sleeps; the next question wakes it."""
+
+IDLE_SECONDS = 60.0
+"""A run that sleeps, or has had nothing to do for this long, has no thread until somebody wants something."""
 
 BACKLOG_SECONDS = 0.25
 """A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
@@ -55,6 +59,7 @@ class Run(Protocol):
     A step is what the run counts: a sample of a sampler, an update of a trainer.
     """
 
+    plan: Any
     n: int
     prepared: bool
     algorithm: Any
@@ -92,6 +97,9 @@ class Plan(Protocol[R_co]):
     def run(self, number: int, algorithm: Any) -> R_co:
         """Return the ``number``-th run of a worker."""
 
+    def bytes(self, algorithm: Any) -> int:
+        """Return the bytes that a run takes at most, beyond the model and the data, before any are taken."""
+
 
 class Worker(Generic[R]):
     """Runs one algorithm by a plan.
@@ -122,6 +130,11 @@ class Worker(Generic[R]):
         self._owner = threading.Lock()
         self._thread: threading.Thread | None = None
         self._leave = threading.Event()
+        self._run: Any  # a Run, or the Rebuild that stands in for it
+        self._log: Log
+        self._snapshot: Snapshot
+        self._opened = False  # may have a thread, and has one while there is something to do
+        self._busy_at = time.monotonic()
         self._algorithm, self._rate = algorithm, rate
         self._end = math.inf if n_max is None else n_max
         self._running = False  # going on until told otherwise; else only up to _stop_at
@@ -146,14 +159,14 @@ class Worker(Generic[R]):
                 allowed = self._pace.allowed(time.monotonic() if at is None else at)
                 self._stop_at = self._run.n if math.isinf(allowed) else max(allowed, self._run.n)
                 self._running = False
-            self._wake.notify()
+            self._rouse()
 
     def step(self, n: int = 1) -> None:
         """Make n more steps at full speed, then pause."""
         with self._wake:
             begin = self._run.n if self._running else max(self._stop_at, self._run.n)
             self._running, self._stop_at = False, begin + n
-            self._wake.notify()
+            self._rouse()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
         """Change the steps a second (infinity: full speed)."""
@@ -169,7 +182,7 @@ class Worker(Generic[R]):
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
             if self._snapshot.status == "failed" or not live:
                 self._begin()
-            self._wake.notify()
+            self._rouse()
 
     def begin(self, plan: Plan[R]) -> None:
         """Begin a new run by this plan."""
@@ -178,25 +191,44 @@ class Worker(Generic[R]):
             self._begin()
 
     def open(self) -> None:
-        """Give the run a thread, where it has none."""
+        """Let the run have a thread; one that was put to rest is made again."""
         with self._wake:
-            if self._thread is None or self._leave.is_set() or not self._thread.is_alive():
-                self._leave = threading.Event()
-                self._thread = threading.Thread(
-                    target=self._work, args=(self._leave,), name="rbmviz-run", daemon=True
-                )
-                self._thread.start()
+            self._opened = True
+            self._asked = time.monotonic()
+            self._rouse()
 
     def close(self) -> None:
         """Let the thread end after its chunk, without waiting for it; ``open`` takes the run up again."""
         with self._wake:
+            self._opened = False
             self._leave.set()
             self._wake.notify()
 
+    def sleep(self) -> None:
+        """End the lease now, as if nobody had looked for LEASE_SECONDS; the next question renews it."""
+        with self._wake:
+            self._asked = -math.inf
+            self._wake.notify()
+
+    def rest(self) -> None:
+        """Close, and give the memory of the run back; ``open`` makes it again, bit for bit.
+
+        What stays is the plan, the changes of knobs by step and a small last snapshot. Waits for the end of
+        the chunk that is being made. A run whose knobs were changed too often to be logged keeps its memory.
+        """
+        self.close()
+        with self._chunk, self._wake:
+            if isinstance(self._run, Rebuild):
+                self._run.forget()
+            elif self._log.complete:
+                self._run = Rebuild(self._run, self._log, self._snapshot)
+                self._snapshot = self._run.snapshot("rebuilding")
+
     def join(self, timeout: float | None = None) -> None:
         """Wait until the thread has ended (after ``close``)."""
-        if self._thread is not None:
-            self._thread.join(timeout)
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
 
     # Answers, to any thread.
 
@@ -206,7 +238,7 @@ class Worker(Generic[R]):
         if self._asleep():
             with self._wake:
                 self._asked = time.monotonic()
-                self._set_pace(None)
+                self._set_pace(None)  # which wakes the thread, too
         self._asked = time.monotonic()
         return self._snapshot
 
@@ -219,22 +251,58 @@ class Worker(Generic[R]):
         """The algorithm with its knobs as they were last set."""
         return self._algorithm
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the run is not there: put to rest, or not yet made again."""
+        return isinstance(self._run, Rebuild)
+
+    def bytes(self, algorithm: Any = None) -> int:
+        """Return the bytes that the run takes at most (0 at rest), or would take with another algorithm."""
+        if algorithm is None and self.at_rest and not self._opened:
+            return 0
+        return self.plan.bytes(algorithm or self._algorithm)
+
     def read(self, question: Callable[[R], T]) -> T:
-        """Return what ``question`` reads off the run between two chunks."""
+        """Return what ``question`` reads off the run between two chunks.
+
+        Raises
+        ------
+        BadInput
+            While the run is being made again after a rest.
+        """
         with self._chunk, self._wake:
-            return question(self._run)
+            if isinstance(self._run, Rebuild):
+                raise BadInput(
+                    f"This run is being rebuilt after it had been put to rest ({self._run.share:.0%} done): "
+                    "try again in a moment."
+                )
+            answer = question(self._run)
+            if not self._asleep():
+                self._rouse()  # what was asked may give the run something to do
+            return answer
 
     # Inside; _wake is held where commands call these.
 
     def _begin(self) -> None:
         self._runs += 1
         self._run = self.plan.run(self._runs, self._algorithm)
+        self._log = Log(self._run.n, self._algorithm)
         self._stop_at = 0
         self._snapshot = self._run.snapshot("starting")
         self._set_pace(None)
 
     def _set_pace(self, at: float | None) -> None:
         self._pace = Pace(self._run.n, time.monotonic() if at is None else at, self._rate)
+        self._rouse()
+
+    def _rouse(self) -> None:
+        """Wake the thread for a command, or start one where the last has ended."""
+        if self._opened and (self._thread is None or self._leave.is_set()):
+            self._leave = threading.Event()
+            self._thread = threading.Thread(
+                target=self._work, args=(self._leave,), name="rbmviz-run", daemon=True
+            )
+            self._thread.start()
         self._wake.notify()
 
     def _drop_backlog(self) -> None:
@@ -246,6 +314,8 @@ class Worker(Generic[R]):
         return time.monotonic() - self._asked > LEASE_SECONDS
 
     def _status(self) -> Status:
+        if self.at_rest:
+            return "rebuilding"
         if self._run.n >= self._end:
             return "finished"
         return "running" if self._running or self._run.n < self._stop_at else "paused"
@@ -260,6 +330,7 @@ class Worker(Generic[R]):
 
     def _work(self, leave: threading.Event) -> None:
         with self._owner:
+            self._busy_at = time.monotonic()
             while not leave.is_set():
                 run = self._run
                 try:
@@ -270,8 +341,11 @@ class Worker(Generic[R]):
                     text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
                     self._publish(run, "failed", text)
 
-    def _once(self, run: Run) -> None:
+    def _once(self, run: Run | Rebuild) -> None:
         """Do one chunk of what is due, or wait for something to do."""
+        if isinstance(run, Rebuild):
+            self._rebuild(run)
+            return
         if not run.prepared and self._snapshot.status != "failed":
             with SLOTS:
                 run.prepare()
@@ -284,29 +358,66 @@ class Worker(Generic[R]):
                 self._snapshot = run.snapshot(self._status())
             if n and run.algorithm is not self._algorithm:
                 run.turn(self._algorithm)
+                self._log.note(run.n, self._algorithm)
         if n == 0:
             self._rest(run)
             return
         with SLOTS, self._chunk:
+            if run is not self._run:  # put to rest meanwhile
+                return
             made = run.advance(n)
             with self._wake:
                 run.keep(made)
         self._publish(run)
+        self._busy_at = time.monotonic()
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
+
+    def _rebuild(self, rest: Rebuild) -> None:
+        """Make a little more of a run that was put to rest; the last piece puts it back into its place."""
+        if self._asleep() or self._snapshot.status == "failed":
+            self._wait(rest)
+            return
+        with SLOTS, self._chunk:
+            if rest is not self._run or self._leave.is_set():
+                return
+            again = rest.work()
+            with self._wake:
+                if rest is self._run and again is not None:
+                    self._run = again
+                    self._set_pace(None)
+        if again is None:
+            self._publish(rest, "rebuilding")
+        elif rest.failure is None:
+            self._publish(again)
+        else:
+            self._publish(again, "failed", rest.failure)
+        self._busy_at = time.monotonic()
+        time.sleep(0.001)
 
     def _rest(self, run: Run) -> None:
         """Do what the run owes besides steps, or wait for a command."""
         if run is self._run and self._snapshot.status != "failed" and not self._asleep():
             with SLOTS, self._chunk:
-                worked = run.idle(paused=not self._running)
+                worked = run is self._run and run.idle(paused=not self._running)
             if worked:
                 self._publish(run)
+                self._busy_at = time.monotonic()
                 return
-        with self._wake:
-            if run is self._run and not self._due():
-                self._wake.wait(CHUNK_SECONDS if self._running else 0.5)
+        self._wait(run)
 
-    def _publish(self, run: Run, status: Status | None = None, error: str | None = None) -> None:
+    def _wait(self, run: Run | Rebuild) -> None:
+        """Wait for a command; after a while, or where the run sleeps, the thread ends."""
+        with self._wake:
+            if run is not self._run or self._due():
+                return
+            pacing = self._running and not self._asleep() and self._snapshot.status != "failed"
+            if self._asleep() or (not pacing and time.monotonic() - self._busy_at > IDLE_SECONDS):
+                if self._thread is threading.current_thread():  # else ``close`` has told this one to leave
+                    self._leave.set()
+            else:
+                self._wake.wait(CHUNK_SECONDS if pacing else 0.5)
+
+    def _publish(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
         with self._wake:
             if run is self._run:  # else a command has begun another run meanwhile
                 shown = run.snapshot(status or self._status())

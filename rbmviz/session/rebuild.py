@@ -1,0 +1,127 @@
+"""A run that has been put to rest: how far it was and how it came there, and the run made again from that."""
+
+import dataclasses
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from rbmviz.session.snapshot import Snapshot, Status
+
+MOST_CHANGES = 2000
+"""Knob changes that are logged of a run, some 300 kB; a run with more of them keeps its memory instead."""
+
+
+class Change(NamedTuple):
+    """From step ``n`` on the run used ``algorithm``, with these knobs."""
+
+    n: int
+    algorithm: Any
+
+
+class Log:
+    """The algorithms that one run has used, by step: with its plan they make the run again, bit for bit."""
+
+    def __init__(self, n: int, algorithm: Any) -> None:
+        self._changes = [Change(n, algorithm)]
+        self.complete = True
+
+    def note(self, n: int, algorithm: Any) -> None:
+        """Log that ``algorithm`` makes the steps from ``n`` on."""
+        # The first entry is what the run was made with, which a change before the first step does not undo.
+        if len(self._changes) > 1 and self._changes[-1].n == n:
+            self._changes.pop()
+        if len(self._changes) < MOST_CHANGES:
+            self._changes.append(Change(n, algorithm))
+        else:
+            self.complete = False
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes so far, the first one what the run began with."""
+        return tuple(self._changes)
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A run of which a little outlives its rest: what steps alone do not bring back, or only slowly."""
+
+    prepared: bool
+
+    def keepsake(self) -> Any:
+        """Return what to keep, some hundred kB at most."""
+
+    def recall(self, kept: Any) -> None:
+        """Take it back, before ``prepare``."""
+
+
+class Rebuild:
+    """Stands in for a run at rest, at the same step; ``work`` makes the run again.
+
+    Parameters
+    ----------
+    run : Run
+        What is put to rest; no reference to it is kept.
+    log : Log
+        All changes of its knobs.
+    shown : Snapshot
+        The newest snapshot, which is shown without its large parts until the run is back.
+    """
+
+    def __init__(self, run: Any, log: Log, shown: Snapshot) -> None:
+        self.plan, self.n, self.algorithm = run.plan, run.n, run.algorithm
+        self.number = shown.run
+        self.prepared = True
+        self.log = log
+        self._shown = shown.at_rest()
+        self._kept = run.keepsake() if isinstance(run, Keeping) and run.prepared else None
+        self._again: Any = None
+        self._waiting: list[Change] = []
+        self._begun = 0
+
+    @property
+    def failure(self) -> str | None:
+        """Why the run had failed; None where it had not."""
+        return self._shown.error
+
+    @property
+    def share(self) -> float:
+        """How much of the run is there again, from 0 to 1."""
+        if self._again is None or self.n == self._begun:
+            return 0.0
+        return (self._again.n - self._begun) / (self.n - self._begun)
+
+    def forget(self) -> None:
+        """Drop what has been made so far; ``work`` begins again."""
+        self._again = None
+
+    def work(self) -> Any:
+        """Make the run, prepare it, or do a chunk of its steps; return the run when it is back, else None."""
+        if self._again is None:
+            first, *self._waiting = self.log.changes
+            self._again = self.plan.run(self.number, first.algorithm)
+            return None
+        again = self._again
+        if not again.prepared:
+            if self._kept is not None:
+                again.recall(self._kept)
+            again.prepare()
+            self._begun = again.n
+            return None
+        while self._waiting and self._waiting[0].n <= again.n:
+            again.turn(self._waiting.pop(0).algorithm)
+        if again.n < self.n:
+            end = min([self.n, *(change.n for change in self._waiting[:1])])
+            again.keep(again.advance(min(again.most(), end - again.n)))
+        return again if again.n >= self.n and not self._waiting else None
+
+    # What a worker asks of any run.
+
+    def most(self) -> int:
+        """Return 0: no step can be made before the run is back."""
+        return 0
+
+    def idle(self, paused: bool) -> bool:
+        """Nothing is owed."""
+        return False
+
+    def snapshot(self, status: Status) -> Snapshot:
+        """Return what was there to see when the run was put to rest."""
+        return dataclasses.replace(self._shown, status=status, rebuilt=self.share, error=None)
