@@ -56,8 +56,9 @@ class Viewer:
                 sent = self._sent[key] = Sent(snapshot.run)
             news = news_of(snapshot, wish, sent)
             if news is not None:
-                common = {"run": snapshot.run, "status": status, "error": snapshot.error}
-                heads.append({"key": key, **common, "n": snapshot.n, "seconds": snapshot.seconds, **news[0]})
+                common: dict[str, Any] = {"run": snapshot.run, "status": status, "error": snapshot.error}
+                common |= {"n": snapshot.n, "seconds": snapshot.seconds, "rebuilt": snapshot.rebuilt}
+                heads.append({"key": key, **common, **news[0]})
                 parts += news[1]
         header = json.dumps({"wish": wish._asdict(), "panels": heads}).encode()
         return b"".join([len(header).to_bytes(4, "little"), header, *parts])

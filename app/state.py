@@ -2,26 +2,33 @@
 
 A race (its panels, chains and scores) lives in the session state; its threads are lent to it by a
 session-scoped resource, which is released on every disconnect: after a reconnect the same race gets
-new threads and goes on where it was.
+new threads and goes on where it was. Ten seconds after a disconnect the memory of its runs is given
+back; a reconnect while Streamlit still has the session (ten minutes) makes them again.
 """
 
+import hashlib
 import secrets
 import tempfile
+import threading
 import weakref
-from collections.abc import MutableMapping
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+import numpy as np
 import streamlit as st
 
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model, pattern_model, random_model
-from rbmviz.session import Race, random_rbm
-from rbmviz.session.race import Shared
+from rbmviz.session import Race, Session, janitor, limits, random_rbm
+from rbmviz.session import race as races_module
 
-S = TypeVar("S", bound=Shared)
+S = TypeVar("S", bound=races_module.Shared)
+T = TypeVar("T")
+U = TypeVar("U", Model, Dataset)
 
 
 @st.cache_resource(show_spinner=False)
@@ -30,23 +37,58 @@ def hub() -> MutableMapping[str, Race]:
     return weakref.WeakValueDictionary()
 
 
-@st.cache_resource(scope="session", on_release=Race.close, show_spinner=False)
+def _release(race: Race) -> None:
+    # On the server's event loop: this sets flags only.
+    janitor.close(race, limits().release_seconds)
+
+
+@st.cache_resource(scope="session", on_release=_release, show_spinner=False)
 def _threads(token: str, _race: Race) -> Race:
-    # on_release runs on the server's event loop: Race.close only sets flags.
-    _race.open()
     return _race
 
 
-def session_race(page: str, setting: S, rate: float) -> tuple[Race[S], str, bool]:
-    """Return this session's race of a page, its token, and whether it was made just now."""
+@st.cache_resource(show_spinner=False)
+def _visitors() -> weakref.WeakSet[Session]:
+    return weakref.WeakSet()
+
+
+def visitor() -> Session:
+    """Return this session's account of what it takes."""
+    if "visitor" not in st.session_state:
+        st.session_state.visitor = Session(_visitors())
+    return st.session_state.visitor
+
+
+def session_race(page: str, setting: S, rate: float, beside: str = "") -> tuple[Race[S], str, bool]:
+    """Return this session's race of a page, its token, and whether it was made just now.
+
+    beside : the page that shows this race, where it bears another name
+
+    Raises
+    ------
+    BadInput
+        Where the race has been put to rest and there is no room for it now.
+    """
     races = st.session_state.setdefault("races", {})
     fresh = page not in races
     if fresh:
-        races[page] = Race(setting, rate), secrets.token_urlsafe(24)
+        races[page] = Race(setting, rate, visitor()), secrets.token_urlsafe(24)
     race, token = races[page]
     hub()[token] = race
+    visitor().visit(beside or page, page, race)
+    # Before it is opened: whoever disconnects in between must not leave it open.
     _threads(token, race)
+    if race.closed_at is not None:
+        race.open()
     return race, token, fresh
+
+
+def leave_empty(page: str) -> None:
+    """Forget this session's race of a page where it has no panel, so that the next look makes another one."""
+    races = st.session_state.races
+    if page in races and not races[page][0].panels:
+        del races[page]
+        visitor().leave(page)
 
 
 def race_of(page: str) -> Race[Any]:
@@ -59,55 +101,123 @@ def trained_models() -> dict[str, Model]:
     return st.session_state.setdefault("trained", {})
 
 
+def send_model(title: str, model: Model) -> None:
+    """Keep a model that this session has trained for the other pages; BadInput where there is no room."""
+    visitor().keep(f"model {title}", _size(model))
+    trained_models()[title] = model
+
+
+class Shared(Generic[T]):
+    """Objects by what they are made of, for all sessions: the same question has the same object.
+
+    So it is as long as anybody uses the object: a race whose model were another object would begin anew.
+    Of those that nobody uses the newest few are kept, however many are asked for.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._newest: OrderedDict[Any, T] = OrderedDict()
+        self._used: MutableMapping[Any, T] = weakref.WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the object of this key; where there is none, make it."""
+        found = self._used.get(key)
+        if found is None:
+            found = make()
+        with self._lock:
+            found = self._used.setdefault(key, found)  # another session may have been quicker
+            self._newest[key] = found
+            self._newest.move_to_end(key)
+            while len(self._newest) > self._most:
+                self._newest.popitem(last=False)
+        return found
+
+
 @st.cache_resource(show_spinner=False)
+def _models() -> Shared[Model]:
+    return Shared(32)
+
+
+@st.cache_resource(show_spinner=False)
+def _datasets() -> Shared[Dataset]:
+    return Shared(8)
+
+
 def pretrained(name: str) -> Model:
     """Load a shipped model, once for all sessions."""
-    return load_model(name)
+    return _models().get(name, lambda: load_model(name))
 
 
-@st.cache_resource(max_entries=200, show_spinner=False)
 def pattern_landscape(patterns: tuple[str, ...], depth: float) -> Model:
     """Return the small model of these patterns; the same one is the same object, so that its runs go on."""
-    return pattern_model(patterns, depth)
+    return _models().get((patterns, depth), lambda: pattern_model(patterns, depth))
 
 
-@st.cache_resource(max_entries=200, show_spinner=False)
 def random_landscape(scale: float, seed: int, units: tuple[int, int] = (6, 4)) -> Model:
     """Return a small model of random weights; the same one is the same object, so that its runs go on."""
-    return random_model(*units, scale, seed)
+    return _models().get(("landscape", scale, seed, units), lambda: random_model(*units, scale, seed))
+
+
+def drawn_rbm(n_visible: int, n_hidden: int, seed: int) -> Model:
+    """Return a random model; the same question has the same object, so that its run goes on."""
+    key = "drawn", n_visible, n_hidden, seed
+    return _models().get(key, lambda: Model(random_rbm(n_visible, n_hidden, seed)))
+
+
+def data(name: str) -> Dataset:
+    """Load a data set, once for all sessions."""
+    return _datasets().get(name, lambda: load_dataset(name))
+
+
+def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
+    """Return what this session has uploaded to a place, read once; only the newest upload is kept."""
+    kept = st.session_state.setdefault("uploads", {})
+    if place not in kept or kept[place][0] != key:
+        found = read()
+        visitor().keep(place, _size(found))
+        kept[place] = key, found
+    return kept[place][1]
+
+
+def drop_upload(place: str) -> None:
+    """Forget what was uploaded to a place: its file has been taken away."""
+    if st.session_state.get("uploads", {}).pop(place, None) is not None:
+        visitor().keep(place, 0)
+
+
+def uploaded(name: str, content: bytes, place: str) -> Model:
+    """Read an uploaded model file; the same file is the same object, so that its runs go on."""
+
+    def read() -> Model:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / Path(name).name
+            path.write_bytes(content)
+            try:
+                return load_model(path)
+            except BadInput as error:
+                raise BadInput(str(error).replace(f"{folder}/", "")) from None
+
+    return _own(place, (name, hashlib.sha256(content).digest()), read)
+
+
+def uploaded_data(name: str, content: bytes, rule: str) -> Dataset:
+    """Read an uploaded data file; the same file is the same object, so that its runs go on."""
+    how = {} if name.lower().endswith(".txt") else {"binarise": rule}
+    key = name, hashlib.sha256(content).digest(), rule
+    return _own("own_data", key, lambda: load_bytes(content, name, **how))
+
+
+def _size(x: Model | Dataset) -> int:
+    """Return the bytes of all arrays of a model or a data set."""
+    if isinstance(x, Model):
+        parts = [*vars(x.rbm).values(), *(vars(x.rates).values() if x.rates else ())]
+    else:
+        parts = list(vars(x).values())
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
 
 @st.cache_resource(show_spinner=False, max_entries=100)
-def drawn_rbm(n_visible: int, n_hidden: int, seed: int) -> Model:
-    """Return a random model; the same question has the same object, so that its run goes on."""
-    return Model(random_rbm(n_visible, n_hidden, seed))
-
-
-@st.cache_resource(scope="session", show_spinner=False)
-def uploaded(name: str, content: bytes) -> Model:
-    """Read an uploaded model file; the same file is the same object, so that its runs go on."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
-        path.write_bytes(content)
-        try:
-            return load_model(path)
-        except BadInput as error:
-            raise BadInput(str(error).replace(f"{folder}/", "")) from None
-
-
-@st.cache_resource(show_spinner=False)
-def data(name: str) -> Dataset:
-    """Load a data set, once for all sessions."""
-    return load_dataset(name)
-
-
-@st.cache_resource(scope="session", show_spinner=False)
-def uploaded_data(name: str, content: bytes, rule: str) -> Dataset:
-    """Read an uploaded data file; the same file is the same object, so that its runs go on."""
-    return load_bytes(content, name, **({} if name.lower().endswith(".txt") else {"binarise": rule}))
-
-
-@st.cache_resource(show_spinner=False)
 def training_reference(name: str, kernel: Kernel) -> float:
     """Return the ISL that the training part of a data set has against its own test part."""
     dataset = data(name)

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
-from app.state import pretrained, trained_models, uploaded
+from app.links import read_panels
+from app.state import drop_upload, leave_empty, pretrained, session_race, trained_models, uploaded
 from rbmviz import BadInput, Model
-from rbmviz.session import Race
+from rbmviz.registry import Table
+from rbmviz.session import Race, limits
 from rbmviz.session.race import Shared
 
 R = TypeVar("R", bound=Shared)
@@ -30,6 +32,66 @@ def every_second(draw: Callable[Args, None]) -> Callable[Args, None]:
             fragment(*args, **kwargs)
 
     return placed
+
+
+def visit(page: str, setting: R, rate: float, fill: Callable[[Race[R]], None]) -> tuple[Race[R], str]:
+    """Return this session's race of a page and its token, on this setting where there is room for it.
+
+    fill : gives a new race its panels; where there is room for none, or none to make those at rest again,
+    the page ends here with the reason.
+    """
+    try:
+        race, token, fresh = session_race(page, setting, rate)
+        if fresh:
+            fill(race)
+        elif race.setting != setting:
+            change(race, setting)
+    except BadInput as error:
+        leave_empty(page)
+        st.info(str(error), icon=":material/hourglass_empty:")
+        st.stop()
+    return race, token
+
+
+def change(race: Race[R], setting: R) -> None:
+    """Begin anew with another setting; where there is no room for it say so, and leave all as it is."""
+    try:
+        race.change(setting)
+    except BadInput as error:
+        st.error(f"{error} The panels go on as they were.", icon=":material/error:")
+
+
+def open_panels(
+    race: Race[Any], table: Table, asked: Sequence[str], defaults: Sequence[str], only: str = ""
+) -> None:
+    """Give a new race the panels of the link, or the default ones, as many as there is room for; start it.
+
+    only : the name that algorithms must have; default: any
+
+    Raises
+    ------
+    BadInput
+        Where there is room for none.
+    """
+    room = limits().panels
+    if len(asked) > room:
+        st.warning(
+            f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are open.",
+            icon=":material/link_off:",
+        )
+    read, refused = read_panels(table, list(asked[:room]) or list(defaults))
+    for sentence in refused:
+        st.warning(sentence, icon=":material/link_off:")
+    read = [algorithm for algorithm in read if not only or algorithm.name == only]
+    for algorithm in read or read_panels(table, list(defaults))[0]:
+        try:
+            race.add(algorithm)
+        except BadInput as error:
+            if not race.panels:
+                raise
+            st.warning(f"Not all panels are open. {error}", icon=":material/error:")
+            break
+    race.resume()
 
 
 class Speed(NamedTuple):
@@ -102,9 +164,10 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         "It takes the place of the chosen model until you remove it here.",
     )
     if upload is None:
+        drop_upload(key)
         return name, chosen
     try:
-        return upload.name, uploaded(upload.name, upload.getvalue())
+        return upload.name, uploaded(upload.name, upload.getvalue(), key)
     except BadInput as error:
         st.error(str(error), icon=":material/error:")
         return name, chosen
@@ -135,12 +198,19 @@ def edits(
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], None]) -> None:
     """Draw a button for each thing that a panel can be opened for, by name and label."""
+
+    def try_to_add(name: str) -> None:
+        try:
+            add(name)
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
+
     for name, label in labels.items():
         st.button(
             label,
             key=f"{page} add {name}",
             icon=":material/add:",
-            on_click=add,
+            on_click=try_to_add,
             args=(name,),
             type="tertiary",
         )
@@ -164,7 +234,10 @@ def stories(page: str, presets: Sequence[P], tell: Callable[[P], None]) -> None:
 
     def pick(story: P) -> None:
         st.session_state[told] = st.session_state.get(told, 0) + 1
-        tell(story)
+        try:
+            tell(story)
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
 
     # Another key is another popover, closed: a story that was picked must not cover what it shows.
     with st.popover(

@@ -84,7 +84,7 @@ def _(shown: SamplingSnapshot, wish: Wish, sent: Sent) -> News | None:
     if frames.n_visible != wish.n_visible:
         return None
     fresh = min(shown.n - max(sent.n, 0), len(frames.v), wish.cells if wish.view == "sequence" else 1)
-    sent.n = shown.n
+    sent.n = shown.n if len(frames.v) else -1  # at rest the pictures are not there: they come later
     newest = slice(len(frames.v) - fresh, None)
     parts = []
     if wish.pixels == "binary" or wish.view == "single":
@@ -141,7 +141,7 @@ def _(shown: TrainingSnapshot, wish: Wish, sent: Sent) -> News | None:
         rows = shown.fantasy.p if wish.pixels == "mean" else shown.fantasy.v
         head["cells"] = min(wish.cells, len(rows))
         parts.append(rows[-wish.cells :].tobytes())
-    sent.n = shown.n
+    sent.n = shown.n if shown.fantasy is not None else -1
     if sent.slow():
         inner = next(iter(shown.algorithm.inner), None)
         if inner is not None:
@@ -248,7 +248,7 @@ def _(shown: WeighingSnapshot, wish: Wish, sent: Sent) -> News | None:
         }
         parts += [np.packbits(rows, axis=1).tobytes() for rows in (batch.v[:cells], batch.v[light])]
         parts.append(rug.tobytes())
-    sent.n = shown.n
+    sent.n = shown.n if batch is not None else -1
     if summary is not None and sent.slow():
         head["histogram"] = [summary.low, summary.high, summary.counts.tolist()]
     return head, parts

@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -38,3 +39,13 @@ def data_dir(monkeypatch) -> Path:
         pytest.skip("no folder with mnist.npz: set RBMVIZ_DATA_DIR")
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_running():
+    """Give back what the runs of pages hold: all pages of a test process count against one server's limit."""
+    yield
+    if "app.state" in sys.modules:
+        for race in list(sys.modules["app.state"].hub().values()):
+            race.close()
+            race.rest()

@@ -244,6 +244,7 @@ class Panel {
 
   // Only compiling takes more than a moment before the first step.
   waitingFor(status) {
+    if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * this.state.rebuilt)} %. All steps are made again, and come out the same.`;
     if (status !== 'starting') {
       this.since = null;
       return status === 'waiting' ? 'Ready: begins together with the others.' : '';

@@ -11,8 +11,8 @@ from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import dial, landscape_grid
-from app.state import pattern_landscape, race_of, random_landscape, session_race, trained_models
-from app.widgets import Speed, adders, edits, every_second, stories, transport
+from app.state import pattern_landscape, race_of, random_landscape, trained_models
+from app.widgets import Speed, adders, edits, every_second, open_panels, stories, transport, visit
 from rbmviz import BadInput, Model
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
@@ -215,11 +215,7 @@ def draw_landscape(present: bool) -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         terrain, refused = choose_terrain()
         stories("chain", STORIES, tell)
-    race, token, fresh = session_race("chain", terrain, st.session_state.get("land_pace", DEFAULT_SPEED))
-    if fresh:
-        fill(race)
-    elif race.setting != terrain:
-        race.change(terrain)
+    race, token = visit("chain", terrain, st.session_state.get("land_pace", DEFAULT_SPEED), fill)
     if "l" not in st.query_params:  # back from another page
         write_link(race)
     with left:
@@ -299,13 +295,7 @@ def choose_terrain() -> tuple[Terrain, str]:
 
 def fill(race: Race[Terrain]) -> None:
     """Give a new race the panels of the link, or the default ones, and start it."""
-    asked = st.query_params.get_all("l")
-    read, refused = read_panels(samplers, asked or DEFAULT_PANELS)
-    for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
-    for sampler in read or read_panels(samplers, DEFAULT_PANELS)[0]:
-        race.add(sampler)
-    race.resume()
+    open_panels(race, samplers, st.query_params.get_all("l"), DEFAULT_PANELS)
     write_link(race)
 
 
@@ -316,18 +306,15 @@ def write_link(race: Race[Terrain]) -> None:
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
+    race = race_of("chain")
+    terrain = race.setting._replace(model=pattern_landscape(PATTERNS[story.model], story.depth))
+    race.replace(terrain, read_panels(samplers, story.panels)[0])
     st.session_state.land = story.model
     st.session_state.land_depth = story.depth
     st.session_state.land_pace = story.speed
     st.session_state.land_curve = story.curve
     st.session_state.land_story = story.look
-    race = race_of("chain")
-    for panel in race.panels:
-        race.remove(panel.key)
-    race.change(race.setting._replace(model=pattern_landscape(PATTERNS[story.model], story.depth)))
     race.set_rate(story.speed)
-    for sampler in read_panels(samplers, story.panels)[0]:
-        race.add(sampler)
     race.resume()
     write_link(race)
 

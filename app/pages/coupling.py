@@ -10,8 +10,8 @@ import streamlit as st
 from app import coupling_charts as charts
 from app.live import live_path
 from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
-from app.state import data, drawn_rbm, pretrained, race_of, session_race, trained_models
-from app.widgets import Speed, every_second, stories, transport
+from app.state import data, drawn_rbm, pretrained, race_of, trained_models
+from app.widgets import Speed, every_second, stories, transport, visit
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS, STATISTICS
 from rbmviz.datasets import Dataset
@@ -106,11 +106,10 @@ def main() -> None:
     with middle:
         name, model = choose_model(seed)
     plan, reason = plan_of(model, start, seed)
-    race, token, fresh = session_race("coupling", plan, st.session_state.get("coupling_speed", DEFAULT_SPEED))
-    if fresh:
-        begin(race, name)
-    else:
-        follow(race, plan, name)
+    speed = st.session_state.get("coupling_speed", DEFAULT_SPEED)
+    race, token = visit("coupling", plan, speed, lambda race: begin(race, name))
+    if race.setting == plan:  # else there was no room for it
+        follow(race, name)
     with left:
         transport(
             "coupling",
@@ -126,8 +125,9 @@ def main() -> None:
             st.info(reason, icon=":material/info:")
         if look := st.session_state.get("coupling_story"):
             st.caption(look)
-    shape = shape_of(plan.rbm.n_visible, model.meta.get("image_shape"))
-    panel(race, token, title_of(name, plan.rbm), name, shape, present)
+    rbm, shown = race.setting.rbm, st.session_state.coupled
+    shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
+    panel(race, token, title_of(shown, rbm), shown, shape, present)
     if not present:
         st.caption(
             "**What you see** ξ runs one sweep ahead of η. Pixels in which the two differ are orange, strong "
@@ -137,7 +137,7 @@ def main() -> None:
         )
     evidence(race, present)
     if not present:
-        exports(race, name, shape)
+        exports(race, shown, shape)
 
 
 def default_scale(name: str) -> float:
@@ -160,13 +160,11 @@ def begin(race: Race[CouplingPlan], name: str) -> None:
     write_link(race)
 
 
-def follow(race: Race[CouplingPlan], plan: CouplingPlan, name: str) -> None:
-    """Take over another plan; another model begins with its own scale."""
-    if name != st.session_state.get("coupled", name) and race.setting.rbm is not plan.rbm:
+def follow(race: Race[CouplingPlan], name: str) -> None:
+    """Let another model begin with its own scale."""
+    if name != st.session_state.coupled:
         race.tune(race.panels[0].key, scale=default_scale(name))
     st.session_state.coupled = name
-    if race.setting != plan:
-        race.change(plan)
     if write_knobs(race.panels[0].worker.algorithm) != st.query_params.get("c"):
         write_link(race)
 
@@ -307,7 +305,10 @@ def panel(
 def results_of(race: Race[CouplingPlan]) -> Results | None:
     """Return what the pairs have told so far, with the lag and the k of the page."""
     lag, k = st.session_state.get("lag", DEFAULT_LAG), st.session_state.get("estimate_k", 1)
-    return race.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
+    try:
+        return race.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
+    except BadInput:  # the run is being rebuilt, which the panel shows
+        return None
 
 
 def draw(chart: charts.Chart, key: str, alt: str) -> None:

@@ -9,8 +9,18 @@ from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
-from app.state import data, race_of, session_race, trained_models, training_reference
-from app.widgets import Speed, adders, edits, every_second, own_model, stories, transport
+from app.state import data, pretrained, race_of, trained_models, training_reference
+from app.widgets import (
+    Speed,
+    adders,
+    edits,
+    every_second,
+    open_panels,
+    own_model,
+    stories,
+    transport,
+    visit,
+)
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel
@@ -107,11 +117,7 @@ def main() -> None:
             own_name, model = own_model(model_name, "sample_own", "Sample a model file of your own")
             setting, reason = choose_setting(model)
         stories("sample", STORIES, tell)
-    race, token, fresh = session_race("sample", setting, st.session_state.get("speed", 60))
-    if fresh:
-        fill(race)
-    elif race.setting != setting:
-        race.change(setting)
+    race, token = visit("sample", setting, st.session_state.get("speed", 60), fill)
     if "p" not in st.query_params:  # back from another page
         write_link(race)
     with left:
@@ -133,20 +139,14 @@ def main() -> None:
         if reason:
             st.info(reason, icon=":material/info:")
     panels(race, token, present)
-    charts(race, setting.dataset)
+    charts(race, race.setting.dataset)
     if not present:
         exports(race, own_name)
 
 
 def fill(race: Race) -> None:
     """Give a new race the panels of the link, or the default ones, and start it."""
-    asked = st.query_params.get_all("p")
-    read, refused = read_panels(samplers, asked or DEFAULT_PANELS)
-    for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
-    for sampler in read or read_panels(samplers, DEFAULT_PANELS)[0]:
-        race.add(sampler)
-    race.resume()
+    open_panels(race, samplers, st.query_params.get_all("p"), DEFAULT_PANELS)
     write_link(race)
 
 
@@ -259,16 +259,13 @@ def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
+    race, model = race_of("sample"), pretrained(story.model)
+    setting = race.setting._replace(model=model, dataset=scoring(model, st.session_state.data)[0])
+    race.replace(setting, read_panels(samplers, story.panels)[0])
     st.session_state.model = story.model
     st.session_state.speed = story.speed
     st.session_state.cells = 10
     st.session_state.story = story.look
-    race = race_of("sample")
-    for panel in race.panels:
-        race.remove(panel.key)
-    for sampler in read_panels(samplers, story.panels)[0]:
-        race.add(sampler)
-    race.change(race.setting)
     race.set_rate(story.speed)
     race.resume()
     write_link(race)

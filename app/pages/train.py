@@ -10,8 +10,17 @@ from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import shape_of, train_grid
-from app.state import data, pretrained, race_of, session_race, trained_models, uploaded, uploaded_data
-from app.widgets import Speed, adders, edits, every_second, stories, transport
+from app.state import (
+    data,
+    drop_upload,
+    pretrained,
+    race_of,
+    send_model,
+    trained_models,
+    uploaded,
+    uploaded_data,
+)
+from app.widgets import Speed, adders, edits, every_second, open_panels, stories, transport, visit
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
@@ -21,7 +30,7 @@ from rbmviz.metrics.exact import MOST_PROBABILITIES
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Frames, Lesson, Origin, Race, TrainingPlan, TrainingRun, TrainingSnapshot
+from rbmviz.session import Frames, Lesson, Origin, Race, TrainingPlan, TrainingRun, TrainingSnapshot, Worker
 from rbmviz.session.training import AIS_CHAINS
 from rbmviz.trainers import STATS, Trainer, list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
@@ -110,11 +119,7 @@ def main() -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         lesson, refused = choose_lesson()
         stories("train", STORIES, tell)
-    race, token, fresh = session_race("train", lesson, st.session_state.get("pace", 500))
-    if fresh:
-        fill(race)
-    elif race.setting != lesson:
-        race.change(lesson)
+    race, token = visit("train", lesson, st.session_state.get("pace", 500), fill)
     if "t" not in st.query_params:  # back from another page
         write_link(race)
     with left:
@@ -143,13 +148,7 @@ def main() -> None:
 
 def fill(race: Race[Lesson]) -> None:
     """Give a new race the trainers of the link, or the default ones, and start it."""
-    asked = st.query_params.get_all("t")
-    read, refused = read_panels(trainers, asked or DEFAULT_PANELS)
-    for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
-    for trainer in read or read_panels(trainers, DEFAULT_PANELS)[0]:
-        race.add(trainer)
-    race.resume()
+    open_panels(race, trainers, st.query_params.get_all("t"), DEFAULT_PANELS)
     write_link(race)
 
 
@@ -258,6 +257,8 @@ def choose_lesson() -> tuple[Lesson, str]:
             help="How many samples and filters a panel shows: fewer are larger.",
         )
     dataset, refused = None, ""
+    if upload is None:
+        drop_upload("own_data")
     try:
         dataset = uploaded_data(upload.name, upload.getvalue(), rule) if upload else data(name)
     except BadInput as error:
@@ -279,10 +280,10 @@ def go_on(race: Race[Lesson]) -> str:
     dataset, content = race.setting.dataset, upload.getvalue()
     try:
         found = load_checkpoint(content, dataset.train)
+        n_hidden = found.state.theta.W.shape[1]
+        race.add(found.trainer, TrainingPlan(dataset, n_hidden, race.setting.seed, checkpoint=content))
     except BadInput as error:
         return str(error)
-    n_hidden = found.state.theta.W.shape[1]
-    race.add(found.trainer, TrainingPlan(dataset, n_hidden, race.setting.seed, checkpoint=content))
     return ""
 
 
@@ -292,7 +293,7 @@ def beginnings(dataset: Dataset) -> dict[str, RBM | None]:
     upload = st.session_state.get("begin")
     if upload is not None and not upload.name.endswith(".checkpoint"):
         try:
-            found[upload.name] = uploaded(upload.name, upload.getvalue()).rbm
+            found[upload.name] = uploaded(upload.name, upload.getvalue(), "begin").rbm
         except BadInput as error:
             st.error(str(error), icon=":material/error:")
     found |= {name: pretrained(name).rbm for name in list_models()} | {
@@ -303,16 +304,12 @@ def beginnings(dataset: Dataset) -> dict[str, RBM | None]:
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
+    race = race_of("train")
+    lesson = race.setting._replace(dataset=data(story.data), n_hidden=story.n_hidden)
+    race.replace(lesson, read_panels(trainers, story.panels)[0])
     st.session_state.train_data = story.data
     st.session_state.hidden = story.n_hidden
     st.session_state.lesson = story.look
-    race = race_of("train")
-    for panel in race.panels:
-        race.remove(panel.key)
-    lesson = race.setting._replace(dataset=data(story.data), n_hidden=story.n_hidden)
-    race.change(lesson)
-    for trainer in read_panels(trainers, story.panels)[0]:
-        race.add(trainer)
     race.resume()
     write_link(race)
 
@@ -470,19 +467,19 @@ def results(race: Race[Lesson]) -> None:
             icon=":material/grid_view:",
             help="All samplers on this model, side by side.",
         ):
-            send(names[key], worker.read(TrainingRun.model), "sample.py", "model")
+            send(names[key], worker, "sample.py", "model")
         if st.button(
             "To the Weights page",
             icon=":material/balance:",
             help="How evenly this model weighs the samples of pop-CD.",
         ):
-            send(names[key], worker.read(TrainingRun.model), "weights.py", "weights_model")
+            send(names[key], worker, "weights.py", "weights_model")
         if st.button(
             "To the Coupling page",
             icon=":material/join_inner:",
             help="How soon two chains of this model meet, and how far one is from its law.",
         ):
-            send(names[key], worker.read(TrainingRun.model), "coupling.py", "coupling_model")
+            send(names[key], worker, "coupling.py", "coupling_model")
         st.download_button(
             "Model",
             data=lambda: kept(worker.read(TrainingRun.model)),
@@ -543,10 +540,13 @@ def branch(race: Race[Lesson], key: int) -> None:
 
     def begin(name: str) -> None:
         worker = race[key]
-        origin = worker.read(TrainingRun.origin)
-        plan = TrainingPlan(*race.setting)._replace(origin=origin)
-        same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
-        race.add(open_ended(name, **same), plan)
+        try:
+            origin = worker.read(TrainingRun.origin)
+            plan = TrainingPlan(*race.setting)._replace(origin=origin)
+            same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
+            race.add(open_ended(name, **same), plan)
+        except BadInput as error:
+            st.error(str(error), icon=":material/error:")
         st.session_state.taught = st.session_state.get("taught", 0) + 1
 
     with st.popover("Branch", icon=":material/call_split:", key=f"branches {st.session_state.get('taught')}"):
@@ -557,13 +557,22 @@ def branch(race: Race[Lesson], key: int) -> None:
             )
 
 
-def send(name: str, model: Model | None, page: str, key: str) -> None:
-    """Open another page on a model; ``key`` is that of the page's choice of a model."""
+def send(name: str, worker: Worker[TrainingRun], page: str, key: str) -> None:
+    """Open another page on what a run has learned; ``key`` is that of the page's choice of a model."""
+    try:
+        model = worker.read(TrainingRun.model)
+    except BadInput as error:
+        st.toast(str(error))
+        return
     if model is None:
         st.toast("There is no model yet: let the trainer make its first update.")
         return
     title = f"{name}, {model.meta['updates']:,} updates"
-    trained_models()[title] = model
+    try:
+        send_model(title, model)
+    except BadInput as error:
+        st.error(str(error), icon=":material/error:")
+        return
     st.session_state[key] = title
     st.switch_page(page, query_params={key: title})
 

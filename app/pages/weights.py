@@ -11,7 +11,17 @@ from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
 from app.state import data, pretrained, race_of, session_race, trained_models
 from app.weight_charts import QUANTITIES, population_titles
-from app.widgets import Speed, adders, edits, every_second, own_model, stories, transport
+from app.widgets import (
+    Speed,
+    adders,
+    edits,
+    every_second,
+    open_panels,
+    own_model,
+    stories,
+    transport,
+    visit,
+)
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import list_models
@@ -105,11 +115,7 @@ def main() -> None:
             own_name, model = own_model(name, "weights_own", "Weigh with a model file of your own")
             setting, reason = choose_setting(model)
         stories("weights", STORIES, tell)
-    race, token, fresh = session_race("weights", setting, st.session_state.get("weights_pace", 10))
-    if fresh:
-        fill(race)
-    elif race.setting != setting:
-        race.change(setting)
+    race, token = visit("weights", setting, st.session_state.get("weights_pace", 10), fill)
     if "w" not in st.query_params:  # back from another page
         write_link(race)
     with left:
@@ -133,7 +139,11 @@ def main() -> None:
     charts(race, present)
     if not present:
         exports(race, own_name)
-    grown = growth_race()
+    try:
+        grown = growth_race()
+    except BadInput as error:
+        st.info(f"The models that grow are left out. {error}", icon=":material/hourglass_empty:")
+        return
     growing(grown, present)
     if not present:
         st.download_button(
@@ -148,14 +158,7 @@ def main() -> None:
 
 def fill(race: Race[Weighing]) -> None:
     """Give a new race the populations of the link, or the default ones, and start it."""
-    asked = st.query_params.get_all("w")
-    read, refused = read_panels(trainers, asked or DEFAULT_PANELS)
-    for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
-    weighed = [trainer for trainer in read if trainer.name == "pop_cd"]
-    for trainer in weighed or read_panels(trainers, DEFAULT_PANELS)[0]:
-        race.add(trainer)
-    race.resume()
+    open_panels(race, trainers, st.query_params.get_all("w"), DEFAULT_PANELS, only="pop_cd")
     write_link(race)
 
 
@@ -217,15 +220,10 @@ def data_of(model: Model) -> tuple[Dataset | None, str]:
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
+    race, model = race_of("weights"), pretrained(story.model)
+    setting = race.setting._replace(model=model, dataset=data_of(model)[0])
+    race.replace(setting, read_panels(trainers, story.panels)[0])
     st.session_state.weights_model = story.model
-    race = race_of("weights")
-    for panel in race.panels:
-        race.remove(panel.key)
-    # The model first: panels that are added to the one before would begin twice.
-    model = pretrained(story.model)
-    race.change(race.setting._replace(model=model, dataset=data_of(model)[0]))
-    for trainer in read_panels(trainers, story.panels)[0]:
-        race.add(trainer)
     race.resume()
     write_link(race)
 
@@ -345,8 +343,8 @@ def exports(race: Race[Weighing], model_name: str) -> None:
 def growth_race() -> Race[Growth]:
     """Return the race of the models that grow, one panel, begun with the page."""
     setting = Growth(data(DEFAULT_GROWN), GROWN[DEFAULT_GROWN])
-    race, _, fresh = session_race("growth", setting, math.inf)
-    if fresh:
+    race, _, _ = session_race("growth", setting, math.inf, beside="weights")
+    if not race.panels:
         race.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
         race.resume()
     return race
@@ -362,10 +360,10 @@ def grow(race: Race[Growth], name: str) -> str:
     """Let the models grow on these data; return a sentence where they cannot be had."""
     try:
         setting = Growth(data(name), GROWN[name])
+        if race.setting != setting:
+            race.change(setting)
     except BadInput as error:
         return str(error)
-    if race.setting != setting:
-        race.change(setting)
     return ""
 
 

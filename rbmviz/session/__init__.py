@@ -8,8 +8,10 @@ run is made of: ``Sampling`` of a model, a walk over the ``Landscape`` of a smal
 from rbmviz.session.coupling import Coupling, CouplingPlan, CouplingRun, CouplingSnapshot, Results, random_rbm
 from rbmviz.session.growth import Grown, Growth, GrowthRun, GrowthSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSnapshot, Terrain
+from rbmviz.session.limits import Limits, Session, limits
 from rbmviz.session.race import Panel, Race
 from rbmviz.session.recorder import Record, replay, write_array
+from rbmviz.session.release import janitor
 from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSnapshot, Setting, Start
 from rbmviz.session.snapshot import Frames, Point, Snapshot
 from rbmviz.session.training import Lesson, Origin, TrainingPlan, TrainingRun, TrainingSnapshot
@@ -31,6 +33,7 @@ __all__ = [
     "LandscapeRun",
     "LandscapeSnapshot",
     "Lesson",
+    "Limits",
     "Origin",
     "Panel",
     "Point",
@@ -40,6 +43,7 @@ __all__ = [
     "SamplingPlan",
     "SamplingRun",
     "SamplingSnapshot",
+    "Session",
     "Setting",
     "Snapshot",
     "Start",
@@ -51,6 +55,8 @@ __all__ = [
     "WeighingRun",
     "WeighingSnapshot",
     "Worker",
+    "janitor",
+    "limits",
     "random_rbm",
     "replay",
     "warm_up",

@@ -3,9 +3,11 @@
 import math
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
+from rbmviz.session.limits import Session, Wanted
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import Plan, Worker
 
@@ -35,10 +37,14 @@ class Race(Generic[S]):
     setting : Setting or Lesson
     rate : float
         Steps a second of every panel; infinity is full speed.
+    session : Session or None
+        The visitor whose limits every command keeps that could take more memory: it raises BadInput before
+        anything is changed. None: no limits.
     """
 
-    def __init__(self, setting: S, rate: float = math.inf) -> None:
-        self.setting, self.rate = setting, rate
+    def __init__(self, setting: S, rate: float = math.inf, session: Session | None = None) -> None:
+        self.setting, self.rate, self._session = setting, rate, session
+        self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
         self.launching = False  # running, and waiting until every panel is prepared
@@ -48,7 +54,9 @@ class Race(Generic[S]):
 
     def add(self, algorithm: Any, plan: Any = None) -> Panel:
         """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
-        worker = Worker(plan or self.setting.plan(), algorithm, rate=self.rate)
+        plan = plan or self.setting.plan()
+        self._check([*self.wanted, (plan, algorithm)])
+        worker = Worker(plan, algorithm, rate=self.rate)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
         self.panels += (panel,)
@@ -75,6 +83,10 @@ class Race(Generic[S]):
         """Change knobs of one panel."""
         for panel in self.panels:
             if panel.key == key:
+                plan, tuned = panel.worker.plan, panel.worker.tuned(**knobs)
+                if plan.bytes(tuned) > plan.bytes(panel.worker.algorithm):
+                    others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
+                    self._check([*others, (plan, tuned)])
                 panel.worker.tune(**knobs)
 
     def resume(self) -> None:
@@ -104,8 +116,20 @@ class Race(Generic[S]):
 
     def change(self, setting: S) -> None:
         """Begin anew with another setting, the same for all panels."""
-        self.setting, plan = setting, setting.plan()
+        plan = setting.plan()
+        self._check([(plan, panel.worker.algorithm) for panel in self.panels])
+        self.setting = setting
         self._begin([plan] * len(self.panels))
+
+    def replace(self, setting: S, algorithms: Sequence[Any]) -> None:
+        """Begin anew with another setting and other panels."""
+        plan = setting.plan()
+        self._check([(plan, algorithm) for algorithm in algorithms])
+        for panel in self.panels:
+            self.remove(panel.key)
+        self.setting = setting
+        for algorithm in algorithms:
+            self.add(algorithm)
 
     def _begin(self, plans: list[Plan[Any]]) -> None:
         with self._together:
@@ -141,10 +165,36 @@ class Race(Generic[S]):
         """Return what ``snapshots`` does, without renewing any lease."""
         return [(panel.key, panel.worker.peek()) for panel in self.panels]
 
+    @property
+    def wanted(self) -> list[Wanted]:
+        """Plan and algorithm of every panel."""
+        return [(panel.worker.plan, panel.worker.algorithm) for panel in self.panels]
+
+    def bytes(self) -> int:
+        """Return the bytes that all runs take at most; those at rest take none."""
+        return sum(panel.worker.bytes() for panel in self.panels)
+
+    @property
+    def awake(self) -> int:
+        """Panels that somebody may be looking at."""
+        return sum(panel.worker.awake for panel in self.panels)
+
+    def _check(self, wanted: list[Wanted]) -> None:
+        if self._session is not None:
+            self._session.allow(self, wanted)
+
     def open(self) -> None:
-        """Give every panel a thread (again)."""
+        """Let every panel have a thread (again); runs at rest are made again."""
+        if any(panel.worker.at_rest for panel in self.panels):
+            self._check(self.wanted)
+        self.closed_at = None
         for panel in self.panels:
             panel.worker.open()
+
+    def sleep(self) -> None:
+        """End the lease of every panel now; the next question renews it."""
+        for panel in self.panels:
+            panel.worker.sleep()
 
     def rest(self) -> None:
         """Give the memory of all runs back; ``open`` makes them again, and those that ran go on in step."""
@@ -159,5 +209,6 @@ class Race(Generic[S]):
 
     def close(self) -> None:
         """Let every thread end after its chunk, without waiting; ``open`` takes the runs up again."""
+        self.closed_at = time.monotonic()
         for panel in self.panels:
             panel.worker.close()

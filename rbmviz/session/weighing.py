@@ -129,7 +129,7 @@ class Weighing(NamedTuple):
         """Return the bytes that a run takes at most, beyond the model and the data."""
         m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
         rows = trainer.n_chains or trainer.batch_size
-        found = rows * (16 * m + 4 * n + 100)  # the newest batch, sorted, and as its chains left it
+        found = rows * (6 * m + 100)  # the newest batch, sorted, and as its chains left it
         starts = 0 if self.start == "data" and self.dataset is not None else RANDOM_STARTS * m
         return trainer.state_bytes(m, n) + found + starts + 5 * 8 * KEPT
 

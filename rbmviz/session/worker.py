@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 class Pace(NamedTuple):
     """How many steps a run may have made: ``n`` at the time ``at``, ``rate`` more each second."""
 
-    n: int
+    n: float
     at: float
     rate: float
 
@@ -148,8 +148,10 @@ class Worker(Generic[R]):
     def resume(self, at: float | None = None) -> None:
         """Go on, or begin."""
         with self._wake:
+            # Steps that are still due before a pause count as made, so that panels stay in step.
+            n = self._run.n if self._running else max(self._stop_at, self._run.n)
             self._running = True
-            self._set_pace(at)
+            self._set_pace(at, n)
 
     def pause(self, at: float | None = None) -> None:
         """Stop; runs of one rate paused at one time stop at the same step."""
@@ -177,12 +179,16 @@ class Worker(Generic[R]):
     def tune(self, **knobs: Value) -> None:
         """Change knobs while the run goes on; one that is not live, or a failed run, begins anew."""
         with self._wake:
-            check_names(type(self._algorithm), knobs)
-            self._algorithm = dataclasses.replace(self._algorithm, **knobs)
+            self._algorithm = self.tuned(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
             if self._snapshot.status == "failed" or not live:
                 self._begin()
             self._rouse()
+
+    def tuned(self, **knobs: Value) -> Any:
+        """Return the algorithm with other knobs; BadInput where one is unknown or out of its range."""
+        check_names(type(self._algorithm), knobs)
+        return dataclasses.replace(self._algorithm, **knobs)
 
     def begin(self, plan: Plan[R]) -> None:
         """Begin a new run by this plan."""
@@ -256,11 +262,14 @@ class Worker(Generic[R]):
         """Whether the run is not there: put to rest, or not yet made again."""
         return isinstance(self._run, Rebuild)
 
-    def bytes(self, algorithm: Any = None) -> int:
-        """Return the bytes that the run takes at most (0 at rest), or would take with another algorithm."""
-        if algorithm is None and self.at_rest and not self._opened:
-            return 0
-        return self.plan.bytes(algorithm or self._algorithm)
+    @property
+    def awake(self) -> bool:
+        """Whether somebody may be looking: the run has a thread where it has something to do."""
+        return self._opened and not self._asleep()
+
+    def bytes(self) -> int:
+        """Return the bytes that the run takes at most; 0 at rest."""
+        return 0 if self.at_rest and not self._opened else self.plan.bytes(self._algorithm)
 
     def read(self, question: Callable[[R], T]) -> T:
         """Return what ``question`` reads off the run between two chunks.
@@ -291,8 +300,9 @@ class Worker(Generic[R]):
         self._snapshot = self._run.snapshot("starting")
         self._set_pace(None)
 
-    def _set_pace(self, at: float | None) -> None:
-        self._pace = Pace(self._run.n, time.monotonic() if at is None else at, self._rate)
+    def _set_pace(self, at: float | None, n: float | None = None) -> None:
+        begin = self._run.n if n is None else n
+        self._pace = Pace(begin, time.monotonic() if at is None else at, self._rate)
         self._rouse()
 
     def _rouse(self) -> None:

@@ -1,0 +1,77 @@
+"""The memory of runs whose visitor has gone, given back after a while by one thread for the whole process."""
+
+import ctypes
+import gc
+import heapq
+import itertools
+import logging
+import threading
+import time
+import weakref
+from typing import Any
+
+from rbmviz.session.race import Race
+
+log = logging.getLogger(__name__)
+
+
+class Janitor:
+    """Puts races to rest that have been closed for so long."""
+
+    def __init__(self) -> None:
+        self._wake = threading.Condition()
+        self._due: list[tuple[float, int, weakref.ref[Race[Any]], float]] = []
+        self._order = itertools.count()  # breaks ties: races cannot be compared
+        self._thread: threading.Thread | None = None
+
+    def close(self, race: Race[Any], seconds: float) -> None:
+        """Close a race, and put it to rest after so many seconds unless it is opened again; never waits."""
+        race.close()
+        closed_at = race.closed_at
+        assert closed_at is not None
+        with self._wake:
+            heapq.heappush(self._due, (closed_at + seconds, next(self._order), weakref.ref(race), closed_at))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="rbmviz-janitor", daemon=True)
+                self._thread.start()
+            self._wake.notify()
+
+    def _work(self) -> None:
+        while True:
+            found = self._next()
+            try:
+                for race in found:
+                    race.rest()
+                del found
+                trim()
+            except Exception:  # the next visitor's memory counts, too
+                log.exception("memory was not given back")
+
+    def _next(self) -> list[Race[Any]]:
+        """Wait for races that are due; return those that are still closed."""
+        with self._wake:
+            while not self._due or self._due[0][0] > time.monotonic():
+                self._wake.wait(self._due[0][0] - time.monotonic() if self._due else None)
+            found = []
+            while self._due and self._due[0][0] <= time.monotonic():
+                *_, reference, closed_at = heapq.heappop(self._due)
+                race = reference()
+                if race is not None and race.closed_at == closed_at:
+                    found.append(race)
+            return found
+
+
+def trim() -> None:
+    """Give memory that is no longer used back to the system.
+
+    Runs hold generators that point back at them, which only the collector frees; and glibc keeps what threads
+    have freed in their own pools, and after the first large arrays those, too, for the next ones.
+    """
+    gc.collect()
+    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
+    if malloc_trim is not None:
+        malloc_trim(0)
+
+
+janitor = Janitor()
+"""The one of this process."""

@@ -1,0 +1,259 @@
+"""What a page, a visitor and a server may take: refused in one sentence, before anything is built."""
+
+import gc
+import threading
+import time
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+from waiting import PATIENCE, wait
+
+from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer
+from rbmviz.datasets import Dataset
+from rbmviz.session import (
+    Coupling,
+    CouplingPlan,
+    Lesson,
+    Race,
+    Session,
+    Setting,
+    TrainingPlan,
+    Weighing,
+    limits,
+    recorder,
+)
+from rbmviz.session.limits import BASE_MB
+from rbmviz.session.release import Janitor, trim
+
+WIDE = Model(RBM(np.zeros((784, 500)), np.full(784, -1.0), np.zeros(500)))
+
+
+@pytest.fixture
+def server():
+    return weakref.WeakSet()
+
+
+@pytest.fixture
+def race_of(server):
+    """Make races of visitors, closed after the test."""
+    made = []
+
+    def make(setting, session=None, page="sample"):
+        session = session or Session(server)
+        race = Race(setting, session=session)
+        session.visit(page, page, race)
+        made.append((race, session))
+        return race
+
+    yield make
+    for race, _ in made:
+        race.close()
+        for panel in race.panels:
+            panel.worker.join(PATIENCE)
+
+
+def test_settings_come_from_the_environment(monkeypatch):
+    assert (limits().panels, limits().runs, limits().release_seconds) == (12, 16, 10)
+    monkeypatch.setenv("RBMVIZ_PANELS", "3")
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "")
+    assert (limits().panels, limits().session_mb) == (3, 500)
+    for bad in ("0", "-1", "1.5", "many", "9" * 10, "١"):
+        monkeypatch.setenv("RBMVIZ_SERVER_MB", bad)
+        with pytest.raises(BadInput, match=r"RBMVIZ_SERVER_MB = .*whole number from 1 up"):
+            limits()
+
+
+def test_a_page_holds_so_many_panels_and_what_runs_goes_on(race_of, model, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_PANELS", "2")
+    race = race_of(Setting(model))
+    first, second = race.add(make_sampler("gibbs")), race.add(make_sampler("rates_fpcd"))
+    race.resume()
+    wait(lambda: all(s.n > 5 for _, s in race.snapshots()), "samples")
+    with pytest.raises(BadInput, match=r"room for 2 panels: close one first, .* RBMVIZ_PANELS"):
+        race.add(make_sampler("gibbs"))
+    with pytest.raises(BadInput, match="room for 2 panels"):
+        race.replace(race.setting, [make_sampler("gibbs")] * 3)
+    assert race.panels == (first, second)
+    assert [s.run for _, s in race.snapshots()] == [1, 1]
+    race.remove(first.key)
+    race.add(make_sampler("gibbs"))
+
+
+def test_memory_is_checked_before_it_is_taken(race_of, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "60")
+    race = race_of(Setting(WIDE))
+    panel = race.add(make_sampler("rates_fpcd"))
+    run = panel.worker.peek().run
+    with pytest.raises(BadInput, match=r"This would take 3,[0-9]+ MB .* RBMVIZ_SESSION_MB"):
+        race.tune(panel.key, n_chains=1000)
+    with pytest.raises(BadInput, match="a visitor has 60 MB"):
+        race.add(make_sampler("rates_fpcd", n_chains=100))
+    wider = Model(RBM(np.zeros((784, 4000)), np.zeros(784), np.zeros(4000)))
+    with pytest.raises(BadInput, match="a visitor has 60 MB"):
+        race.change(Setting(wider))
+    assert (panel.worker.algorithm.n_chains, panel.worker.peek().run, race.setting.model) == (1, run, WIDE)
+    race.tune(panel.key, eps=0.1, n_chains=2)
+    assert panel.worker.algorithm.n_chains == 2
+
+
+def test_trainers_count_their_chains_and_hidden_units(race_of, toy, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "20")
+    rows = np.random.default_rng(0).integers(0, 2, (50, 784), dtype=np.uint8)
+    race = race_of(Lesson(Dataset("wide", rows, rows[:5], rows[:5], "bits", "none"), 16))
+    with pytest.raises(BadInput, match="a visitor has 20 MB"):
+        race.add(make_trainer("pt", n_chains=1000))
+    race.add(make_trainer("cd"))
+    with pytest.raises(BadInput, match="a visitor has 20 MB"):
+        race.change(race.setting._replace(n_hidden=2000))
+    with pytest.raises(BadInput, match="a visitor has 20 MB"):
+        race.change(race.setting._replace(replicates=200))
+
+
+def test_pages_left_behind_sleep_or_rest_where_room_is_short(server, race_of, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_RUNS", "3")
+    session = Session(server)
+    left = race_of(Setting(WIDE), session, "sample")
+    for _ in range(2):
+        left.add(make_sampler("gibbs"))
+    left.resume()
+    wait(lambda: all(s.n > 5 for _, s in left.snapshots()), "samples")
+    here = race_of(Setting(WIDE), session, "other")
+    assert left.awake == 2
+    for _ in range(3):
+        here.add(make_sampler("gibbs"))
+    with pytest.raises(BadInput, match=r"may run 3 panels at a time: close one first, .* RBMVIZ_RUNS"):
+        here.add(make_sampler("gibbs"))
+    session.visit("other", "other", here)  # as every run of the page does
+    assert left.awake == 0
+    # Memory: the page left behind gives its own back, and is rebuilt on its next visit.
+    n = [s.n for _, s in left.peek()]
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", str(here.bytes() // 10**6 + 5))
+    here.tune(here.panels[0].key, n_chains=10)
+    assert all(panel.worker.at_rest for panel in left.panels)
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "500")
+    session.visit("sample", "sample", left)
+    left.open()
+    wait(lambda: all(s.n > was for (_, s), was in zip(left.snapshots(), n, strict=True)), "more samples")
+
+
+def test_a_full_server_says_so_and_lost_visitors_give_way(race_of, model, monkeypatch):
+    first = race_of(Setting(WIDE))
+    first.add(make_sampler("gibbs"))
+    monkeypatch.setenv("RBMVIZ_SERVER_MB", str(BASE_MB + first.bytes() // 10**6 + 5))
+    second = race_of(Setting(WIDE))
+    with pytest.raises(BadInput, match=r"server is full: .* Close tabs .* RBMVIZ_SERVER_MB"):
+        second.add(make_sampler("gibbs"))
+    assert not second.panels
+    first.close()  # a lost connection, the ten seconds not yet over
+    second.add(make_sampler("gibbs"))
+    assert first.panels[0].worker.at_rest
+    with pytest.raises(BadInput, match="server is full"):
+        first.open()  # and so it stays at rest, with nothing lost
+    assert first.panels[0].worker.at_rest
+
+
+def test_uploads_and_models_count(server, race_of, model, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "100")
+    session = Session(server)
+    session.keep("one", 60 * 10**6)
+    with pytest.raises(BadInput, match="would take 120 MB"):
+        session.keep("two", 60 * 10**6)
+    session.keep("one", 70 * 10**6)  # another one in its place
+    with pytest.raises(BadInput, match="would take 101 MB"):
+        session.keep("one", 101 * 10**6)
+    assert session.bytes() == 70 * 10**6
+    session.keep("one", 0)
+    assert session.bytes() == 0
+
+
+# The count against the memory
+
+
+COUNTED = {
+    "Gibbs": lambda rows: (Setting(WIDE, rows), make_sampler("gibbs"), 6000, 2),
+    "ten chains": lambda rows: (Setting(WIDE, rows), make_sampler("gibbs", n_chains=10), 6000, 2),
+    "trainer": lambda rows: (Lesson(rows, 200, replicates=2), make_trainer("pcd"), 20, 2.5),
+    "weights": lambda rows: (Weighing(WIDE, rows), make_trainer("pop_cd", n_chains=500), 30, 2.5),
+    "coupling": lambda rows: (CouplingPlan(WIDE.rbm, rows), Coupling(scale=0.01), 5, 2.5),
+}
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_what_is_counted_is_what_is_taken(race_of, kind, monkeypatch):
+    monkeypatch.setattr(recorder, "KEEP", 5000)  # all that is kept is there soon
+    g = np.random.default_rng(0)
+    rows = g.integers(0, 2, (2000, 784), dtype=np.uint8)
+    data = Dataset("wide", rows[:1000], rows[1000:1500], rows[1500:], "bits", "none")
+    setting, algorithm, steps, most = COUNTED[kind](data)
+    for traced in (False, True):  # the first one imports and compiles
+        gc.collect()
+        if traced:
+            tracemalloc.start()
+        race = race_of(setting)
+        panel = race.add(algorithm)
+        race.step(steps)
+        wait(lambda race=race: race.snapshots()[0][1].n >= steps, "steps")
+        wait(lambda race=race: race.snapshots()[0][1].status == "paused", "a pause")
+        counted = race.bytes()
+        assert panel.worker.plan.bytes(algorithm) == counted
+        # No thread may work while tracing begins or ends: Python 3.11 dies of it.
+        race.close()
+        panel.worker.join(PATIENCE)
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert taken < 1.25 * counted < 1.25 * most * taken, (
+        f"{taken / 1e6:.1f} MB taken, {counted / 1e6:.1f} MB counted"
+    )
+
+
+# Giving memory back
+
+
+def test_closed_races_rest_after_a_while_unless_they_are_opened_again(race_of, model):
+    janitor = Janitor()
+    gone, back, never = (race_of(Setting(model)) for _ in range(3))
+    for race in (gone, back, never):
+        race.add(make_sampler("gibbs"))
+    janitor.close(back, 0.2)
+    back.open()
+    janitor.close(gone, 0.2)
+    before = threading.active_count()
+    janitor.close(never, 1000)
+    assert threading.active_count() == before  # one thread for all
+    wait(lambda: gone.panels[0].worker.at_rest, "a rest")
+    assert not back.panels[0].worker.at_rest
+    assert not never.panels[0].worker.at_rest
+
+
+def test_a_rest_gives_the_memory_back(race_of):
+    """To the system: 40 MB of samples and state."""
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    race = race_of(Setting(WIDE))
+    for _ in range(4):
+        race.add(make_sampler("gibbs"))
+    race.step(2000)
+    wait(lambda: all(s.n == 2000 for _, s in race.snapshots()), "samples")
+    for panel in race.panels:
+        panel.worker.read(lambda run: run.recorder._ring.fill(1))
+    trim()
+    full = resident()
+    race.close()
+    race.rest()
+    trim()
+    assert full - resident() > 35e6
+
+
+def test_a_plan_of_many_replicates_is_refused_before_it_begins(race_of, toy):
+    assert TrainingPlan(toy, 10**6).bytes(make_trainer("cd")) > 500e6
+    race = race_of(Lesson(toy, 10**7))
+    begin = time.monotonic()
+    with pytest.raises(BadInput, match="a visitor has"):
+        race.add(make_trainer("cd"))
+    assert time.monotonic() - begin < 5
