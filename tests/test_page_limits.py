@@ -1,0 +1,206 @@
+"""Limits as the pages tell them: one sentence, and all that runs goes on."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE, wait
+
+from app import state
+from app.links import read_panels
+from rbmviz import make_trainer
+from rbmviz.datasets import load_dataset
+from rbmviz.models import load_model, pattern_model
+from rbmviz.registry import samplers, trainers
+from rbmviz.session import Coupling, CouplingPlan, Growth, Lesson, Setting, Terrain, Weighing, limits
+from rbmviz.session.coupling import random_rbm
+
+PAGES = Path(__file__).parents[1] / "app" / "pages"
+
+
+@pytest.fixture
+def page():
+    """Run a page, and stop its threads afterwards."""
+    opened = []
+
+    def run(name: str, **query) -> AppTest:
+        test = AppTest.from_file(str(PAGES / name), default_timeout=90)
+        for key, value in query.items():
+            test.query_params[key] = value
+        opened.append(test.run())
+        assert not test.exception
+        return test
+
+    yield run
+    for test in opened:
+        for race, _ in test.session_state["races"].values():
+            race.close()
+            for panel in race.panels:
+                panel.worker.join(PATIENCE)
+
+
+def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_PANELS", "3")
+    test = page("chain.py", l=[f"gibbs:k={1 + i % 100}" for i in range(150)])
+    race = test.session_state["races"]["chain"][0]
+    assert [panel.worker.algorithm.k for panel in race.panels] == [1, 2, 3]
+    assert [warning.value for warning in test.warning] == [
+        "The link has 150 panels and a page has room for 3: the first 3 are open."
+    ]
+    # One more is refused; those that run go on.
+    wait(lambda: all(s.n > 3 for _, s in race.snapshots()), "samples")
+    test.button(key="chain add rates_fpcd").click().run()
+    assert not test.exception
+    assert [error.value[:30] for error in test.error] == ["A page has room for 3 panels: "]
+    assert [s.run for _, s in race.snapshots()] == [1, 1, 1]
+    n = race.snapshots()[0][1].n
+    wait(lambda: race.snapshots()[0][1].n > n, "more samples")
+
+
+def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there_is_room(page, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_SERVER_MB", "501")
+    test = page("sample.py")
+    assert ["server is full" in info.value for info in test.info] == [True]
+    assert "sample" not in test.session_state["races"]
+    assert not [button for button in test.button if button.key == "sample_play"]
+    monkeypatch.delenv("RBMVIZ_SERVER_MB")
+    test.run()
+    assert not test.exception
+    assert len(test.session_state["races"]["sample"][0].panels) == 4
+
+
+def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatch):
+    test = page("sample.py", model="bas_pcd", p=["gibbs"])
+    race = test.session_state["races"]["sample"][0]
+    before = race.panels
+    wait(lambda: race.snapshots()[0][1].n > 3, "samples")
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "15")
+    next(button for button in test.button if button.label == "A hundred chains").click().run()
+    assert not test.exception
+    assert any("a visitor has 15 MB" in error.value for error in test.error)
+    assert race.panels == before
+    assert test.session_state["model"] == "bas_pcd"
+    assert race.snapshots()[0][1].run == 1
+    # Another model in the list: the same.
+    test.selectbox(key="model").set_value("mnist_fpcd").run()
+    assert not test.exception
+    assert any("The panels go on as they were." in error.value for error in test.error)
+    assert race.snapshots()[0][1].run == 1
+
+
+def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
+    test = page("train.py", t=["cd"])
+    race = test.session_state["races"]["train"][0]
+    wait(lambda: race.snapshots()[0][1].n > 3, "updates")
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "20")
+    test.number_input(key="hidden").set_value(2000)
+    test.selectbox(key="train_data").set_value("mnist5k").run()
+    assert not test.exception
+    assert any("The panels go on as they were." in error.value for error in test.error)
+    assert (race.setting.dataset.name, race.snapshots()[0][1].run) == ("bas", 1)
+
+
+def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
+    """Without Streamlit's server: what it calls is called here."""
+    test = page("sample.py", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")
+    race = test.session_state["races"]["sample"][0]
+    wait(lambda: all(s.n > 50 for _, s in race.snapshots()), "samples")
+    race.close()
+    race.rest()
+    n = [s.n for _, s in race.peek()]
+    assert {s.status for _, s in race.peek()} == {"rebuilding"}
+    test.run()
+    assert not test.exception
+    wait(lambda: all(s.n > was for (_, s), was in zip(race.snapshots(), n, strict=True)), "more samples")
+    assert {s.run for _, s in race.peek()} == {1}
+
+
+def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
+    for name in ("sample", "train", "coupling", "weights", "chain"):
+        test = page(f"{name}.py")
+        race = test.session_state["races"][name][0]
+        wait(lambda race=race: all(s.n > 3 for _, s in race.snapshots()), "steps")
+        race.close()
+        race.rest()
+        monkeypatch.setattr(race, "open", lambda: None)
+        test.run()
+        assert not test.exception, name
+
+
+def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
+    shared = state.Shared(2)
+    first = shared.get("a", lambda: pattern_model(("10", "01"), 5.0))
+    for key in "bcd":
+        shared.get(key, lambda: pattern_model(("10", "01"), 5.0))
+    assert shared.get("a", lambda: None) is first
+    assert len(shared._newest) == 2
+    del first
+    shared.get("e", lambda: pattern_model(("10", "01"), 5.0))
+    shared.get("f", lambda: pattern_model(("10", "01"), 5.0))
+    assert shared._used.get("a") is None
+
+
+# Every story has room
+
+
+def stories_of(name):
+    """Return the presets of a page without running it: it draws when it is imported."""
+    module = sys.modules.get(f"app.pages.{name}")
+    if module is None:
+        import streamlit as st
+
+        stop = pytest.MonkeyPatch()
+        stop.setattr(st, "stop", lambda: None)
+        source = (PAGES / f"{name}.py").read_text().removesuffix("main()\n")
+        spec = importlib.util.spec_from_loader(f"app.pages.{name}", loader=None)
+        module = importlib.util.module_from_spec(spec)
+        module.__file__ = str(PAGES / f"{name}.py")
+        exec(compile(source, module.__file__, "exec"), module.__dict__)
+        stop.undo()
+    return module
+
+
+def costs():
+    """Return the bytes that each story of each page takes at most, by page and label."""
+    found = {}
+    page = stories_of("sample")
+    for story in page.STORIES:
+        model = load_model(story.model)
+        dataset = load_dataset(model.meta.get("scored_on") or model.meta["dataset"])
+        plan = Setting(model, dataset).plan()
+        found["Sample", story.label] = sum(plan.bytes(s) for s in read_panels(samplers, story.panels)[0])
+    page = stories_of("train")
+    for story in page.STORIES:
+        plan = Lesson(load_dataset(story.data), story.n_hidden).plan()
+        found["Train", story.label] = sum(plan.bytes(t) for t in read_panels(trainers, story.panels)[0])
+    page = stories_of("coupling")
+    for story in page.STORIES:
+        rbm = random_rbm(*story.size, 0) if story.model == "random" else load_model(story.model).rbm
+        found["Coupling", story.label] = CouplingPlan(rbm).bytes(Coupling(scale=story.scale))
+    page = stories_of("weights")
+    for story in page.STORIES:
+        plan = Weighing(load_model(story.model))
+        found["Weights", story.label] = sum(plan.bytes(t) for t in read_panels(trainers, story.panels)[0])
+    for name in page.GROWN:
+        if name != "letters":  # by download
+            growth = Growth(load_dataset(name), page.GROWN[name])
+            found["Weights", f"models that grow, {name}"] = growth.bytes(make_trainer("cd"))
+    page = stories_of("chain")
+    for story in page.STORIES:
+        plan = Terrain(pattern_model(page.PATTERNS[story.model], story.depth)).plan()
+        found["Little chain", story.label] = sum(
+            plan.bytes(s) for s in read_panels(samplers, story.panels)[0]
+        )
+    return found
+
+
+def test_every_story_has_room():
+    """On its page; on the Weights page beside the models that grow."""
+    found, most = costs(), limits()
+    growing = [label for page, label in found if page == "Weights" and label.startswith("models that grow")]
+    largest = max(found["Weights", label] for label in growing)
+    for (page, label), needed in found.items():
+        beside = largest if page == "Weights" and label not in growing else 0
+        assert needed + beside < most.session_mb * 10**6, (page, label)
