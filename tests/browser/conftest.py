@@ -30,6 +30,7 @@ def server(tmp_path_factory):
                 *("--server.headless", "true", "--server.port", str(port)),
             ],
             cwd=ROOT,
+            env=os.environ | {"RBMVIZ_RELEASE_SECONDS": "2"},
             stdout=out,
             stderr=subprocess.STDOUT,
         )

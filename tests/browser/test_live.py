@@ -264,3 +264,26 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
     assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta\nGibbs,1,")
     with Image.open(files["Mosaic"]) as picture:
         assert picture.format == "PNG"
+
+
+def test_a_connection_lost_for_long_loses_no_work(live):
+    """The runs were put to rest meanwhile, and are made again: the same run, from the same sample on."""
+    page = live()
+    page.page.add_init_script(
+        "window.sockets = []; window.WebSocket = class extends WebSocket {"
+        " constructor(...of) { super(...of); window.sockets.push(this); } };"
+    )
+    page.open("?p=gibbs&p=rates_fpcd&speed=200")
+    page.until("panels.every(p => Number(p.dataset.n) > 200)")
+    run = "[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.run)"
+    before, runs, frames = page.counts(), page.ask(run), []
+    page.page.on("websocket", lambda socket: socket.on("framereceived", frames.append))
+    page.page.context.set_offline(True)
+    page.page.evaluate("window.sockets.forEach(socket => socket.close())")
+    page.page.wait_for_timeout(4000)  # the server of these tests gives the memory back after two seconds
+    page.page.context.set_offline(False)
+    page.until(f"panels.every((p, i) => Number(p.dataset.n) > {before}[i] + 100)")
+    page.until("panels.every(p => p.dataset.status === 'running')")
+    assert page.ask(run) == runs
+    assert any(isinstance(frame, bytes) and b'"rebuilding"' in frame for frame in frames)
+    page.errors.clear()  # the browser reports what it could not reach
