@@ -20,6 +20,7 @@ from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model, pattern_model, random_model
 from rbmviz.session import Race, random_rbm
 from rbmviz.session.race import Shared
+from rbmviz.session.slots import Group
 
 S = TypeVar("S", bound=Shared)
 
@@ -42,7 +43,8 @@ def session_race(page: str, setting: S, rate: float) -> tuple[Race[S], str, bool
     races = st.session_state.setdefault("races", {})
     fresh = page not in races
     if fresh:
-        races[page] = Race(setting, rate), secrets.token_urlsafe(24)
+        group = st.session_state.setdefault("group", Group())
+        races[page] = Race(setting, rate, group), secrets.token_urlsafe(24)
     race, token = races[page]
     hub()[token] = race
     _threads(token, race)

@@ -14,6 +14,7 @@ from rbmviz.metrics import ISL, log_likelihood
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import Race, SamplingPlan, SamplingRun, Setting, TrainingPlan, TrainingRun, Worker, replay
 from rbmviz.session import worker as worker_module
+from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
 
 
@@ -262,7 +263,7 @@ def test_closing_ends_the_thread_and_opening_takes_the_run_up(open_worker, model
 
 
 def test_only_so_many_runs_compute_at_once(open_worker, model, monkeypatch):
-    monkeypatch.setattr(worker_module, "SLOTS", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(worker_module, "SLOTS", Slots(1))
     workers = [open_worker(SamplingPlan(model, seed=seed), make_sampler("gibbs")) for seed in range(3)]
     busy, most = [0], [0]
     real = SamplingRun.advance

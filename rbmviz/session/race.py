@@ -6,6 +6,7 @@ import time
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
+from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import Plan, Worker
 
@@ -35,10 +36,13 @@ class Race(Generic[S]):
     setting : Setting or Lesson
     rate : float
         Steps a second of every panel; infinity is full speed.
+    group : Group or None
+        Whose turns at the cores the panels share: one for all races of a visitor; None: one for this race.
     """
 
-    def __init__(self, setting: S, rate: float = math.inf) -> None:
+    def __init__(self, setting: S, rate: float = math.inf, group: Group | None = None) -> None:
         self.setting, self.rate = setting, rate
+        self._group = group or Group()
         self.panels: tuple[Panel, ...] = ()
         self.running = False
         self.launching = False  # running, and waiting until every panel is prepared
@@ -48,7 +52,7 @@ class Race(Generic[S]):
 
     def add(self, algorithm: Any, plan: Any = None) -> Panel:
         """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
-        worker = Worker(plan or self.setting.plan(), algorithm, rate=self.rate)
+        worker = Worker(plan or self.setting.plan(), algorithm, rate=self.rate, group=self._group)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
         self.panels += (panel,)
