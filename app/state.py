@@ -18,7 +18,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model, pattern_model, random_model
-from rbmviz.session import Race, random_rbm
+from rbmviz.session import Allowance, Race, random_rbm
 from rbmviz.session.race import Shared
 from rbmviz.session.slots import Group
 
@@ -54,6 +54,11 @@ def session_race(page: str, setting: S, rate: float) -> tuple[Race[S], str, bool
 def race_of(page: str) -> Race[Any]:
     """Return this session's race of a page that has been drawn."""
     return st.session_state.races[page][0]
+
+
+def allowance() -> Allowance:
+    """Return this session's bytes for kept samples."""
+    return st.session_state.setdefault("allowance", Allowance())
 
 
 def trained_models() -> dict[str, Model]:

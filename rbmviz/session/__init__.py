@@ -9,7 +9,7 @@ from rbmviz.session.coupling import Coupling, CouplingPlan, CouplingRun, Couplin
 from rbmviz.session.growth import Grown, Growth, GrowthRun, GrowthSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSnapshot, Terrain
 from rbmviz.session.race import Panel, Race
-from rbmviz.session.recorder import Record, replay, write_array
+from rbmviz.session.recorder import Allowance, Record, replay, write_array
 from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSnapshot, Setting, Start
 from rbmviz.session.snapshot import Frames, Point, Snapshot
 from rbmviz.session.training import Lesson, Origin, TrainingPlan, TrainingRun, TrainingSnapshot
@@ -18,6 +18,7 @@ from rbmviz.session.weighing import Weighing, WeighingRun, WeighingSnapshot
 from rbmviz.session.worker import Worker
 
 __all__ = [
+    "Allowance",
     "Coupling",
     "CouplingPlan",
     "CouplingRun",

@@ -12,7 +12,7 @@ from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.chains import MOST_CHAINS
-from rbmviz.session.recorder import Record, Recorder
+from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
 from rbmviz.session.worker import CHUNK_SECONDS
@@ -68,7 +68,8 @@ class SamplingPlan(NamedTuple):
 
     model; seed; start, uint8 (n_visible,), the first state of every chain, or (rows, n_visible), a row each
     (at least as many rows as chains), or None, random bits of the seed;
-    dataset that the samples are scored against (None: no ISL, no classes); kernel of ISL.
+    dataset that the samples are scored against (None: no ISL, no classes); kernel of ISL; allowance of bytes
+    for kept samples (None: one for each run).
     """
 
     model: Model
@@ -76,6 +77,7 @@ class SamplingPlan(NamedTuple):
     start: np.ndarray | None = None
     dataset: Dataset | None = None
     kernel: Kernel = "binary"
+    allowance: Allowance | None = None
 
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
         """Return the ``number``-th run of a worker."""
@@ -92,7 +94,7 @@ class SamplingRun:
         if start is not None and start.ndim == 2:
             start = start[: sampler.n_chains] if sampler.n_chains > 1 else start[0]
         self._start = start
-        self.recorder = Recorder(sampler, plan.seed, start, n_visible)
+        self.recorder = Recorder(sampler, plan.seed, start, n_visible, plan.allowance or Allowance())
         self.n, self.sweeps, self.seconds = 0, 0, 0.0
         self.chunk = 1
         self.prepared = False
@@ -101,7 +103,7 @@ class SamplingRun:
 
     def prepare(self) -> None:
         """Make the chains and what scores them; compile the kernels outside the run's own clock."""
-        model, seed, _, dataset, kernel = self.plan
+        model, seed, _, dataset, kernel, _ = self.plan
         self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
         self._state = self.algorithm.init(model, seed, self._start)
         n_chains = self.algorithm.n_chains
@@ -187,7 +189,8 @@ class Setting(NamedTuple):
     """What all samplers of a race share.
 
     model; dataset to score against, or None; seed; start: a held-out "data" example for each chain (random
-    bits where there is no data set) or "random" bits; kernel of ISL.
+    bits where there is no data set) or "random" bits; kernel of ISL; allowance of bytes for kept samples
+    (None: one for each panel).
     """
 
     model: Model
@@ -195,6 +198,7 @@ class Setting(NamedTuple):
     seed: int = 0
     start: Start = "data"
     kernel: Kernel = "binary"
+    allowance: Allowance | None = None
 
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return where chains start, uint8 (n_chains, n_visible); None: at random bits of the seed.
@@ -214,4 +218,6 @@ class Setting(NamedTuple):
 
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
-        return SamplingPlan(self.model, self.seed, self.starts(MOST_CHAINS), self.dataset, self.kernel)
+        return SamplingPlan(
+            self.model, self.seed, self.starts(MOST_CHAINS), self.dataset, self.kernel, self.allowance
+        )
