@@ -103,6 +103,21 @@ def test_kept_histograms_are_those_of_all_samples_and_have_the_columns_that_are_
     np.testing.assert_array_equal(metric.histograms(), want)
 
 
+@pytest.mark.parametrize("n", [1, 500, 3000])
+def test_the_score_is_that_of_the_point_to_the_bit(n):
+    metric = ISL(bits(2, 333, 100), bits(3, 150, 100), counts=()).update(bits(1, n, 100))
+    assert metric.value() == metric._point(metric.betas).score(None)
+
+
+def test_examples_are_prepared_once_for_a_data_set(toy, monkeypatch):
+    first, module = Coverage(toy, 20), sys.modules[Coverage.__module__]
+    monkeypatch.setattr(module.hamming, "nearest", None)
+    again = Coverage(toy, 20)
+    assert (again.threshold, again.examples) == (first.threshold, 20)
+    with pytest.raises(TypeError):
+        Coverage(toy, 21)  # others
+
+
 @pytest.mark.parametrize("kernel", ["binary", "mean"])
 def test_what_is_kept_does_not_grow_with_the_samples(kernel):
     """All that the metric holds, as it would be written; the curve adds a point for each count passed."""

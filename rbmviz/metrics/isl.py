@@ -219,11 +219,15 @@ class ISL:
         if self._kernel == "mean":
             return self._sums - math.log(self.n)
         self._count()
-        out, log_odds = np.empty((len(self._packed), len(betas))), np.log(betas) - np.log1p(-betas)
-        for at in range(0, len(out), POINTS):
-            some = self._histograms[at : at + POINTS]
+        return self._log_mixtures(0, len(self._packed), betas)
+
+    def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:
+        """Return log P of the points from begin to end for the samples counted, float64 (points, betas)."""
+        out, log_odds = np.empty((end - begin, len(betas))), np.log(betas) - np.log1p(-betas)
+        for at in range(begin, end, POINTS):
+            some = self._histograms[at : min(at + POINTS, end)]
             some = some.astype(np.uint32) if some.itemsize < 4 else some
-            hamming.log_mixtures(some, log_odds, out[at : at + POINTS])
+            hamming.log_mixtures(some, log_odds, out[at - begin : at - begin + len(some)])
         return out + self._width * np.log(betas) - math.log(self.n)
 
     def _point(self, betas: np.ndarray) -> Point:
@@ -238,6 +242,17 @@ class ISL:
             validation.mean(axis=0) if len(validation) else np.full(len(betas), np.nan),
         )
 
+    def _best(self) -> Score:
+        """Return what the score of ``_point`` would be, bit for bit; test points pay for one beta alone."""
+        self._count()
+        validation = self._log_mixtures(self._n_test, len(self._packed), self.betas).mean(axis=0)
+        b = int(validation.argmax())
+        # A column among others: numpy sums a single one in another order.
+        test = np.zeros((self._n_test, len(self.betas)))
+        test[:, b : b + 1] = self._log_mixtures(0, self._n_test, self.betas[b : b + 1])
+        isl, error = float(test.mean(axis=0)[b]), float(test.std(axis=0)[b]) / math.sqrt(self._n_test)
+        return Score(isl, float(self.betas[b]), self.n, error, float(validation[b]))
+
     def value(self, beta: float | None = None) -> Score:
         """Return the ISL of all samples so far, for the beta best on the validation part, or for yours.
 
@@ -249,6 +264,8 @@ class ISL:
         """
         if self.n == 0:
             raise BadInput("ISL: there are no samples yet.")
+        if beta is None and self._kernel == "binary" and self._n_test < len(self._packed):
+            return self._best()
         if beta is None or self._kernel == "mean":
             return self._point(self.betas).score(beta)
         betas = np.array([beta], dtype=np.float64)
