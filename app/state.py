@@ -23,7 +23,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model, pattern_model, random_model
-from rbmviz.session import Race, Session, janitor, limits, random_rbm
+from rbmviz.session import Allowance, Race, Session, janitor, limits, random_rbm
 from rbmviz.session import race as races_module
 
 S = TypeVar("S", bound=races_module.Shared)
@@ -94,6 +94,11 @@ def leave_empty(page: str) -> None:
 def race_of(page: str) -> Race[Any]:
     """Return this session's race of a page that has been drawn."""
     return st.session_state.races[page][0]
+
+
+def allowance() -> Allowance:
+    """Return this session's bytes for kept samples."""
+    return st.session_state.setdefault("allowance", Allowance())
 
 
 def trained_models() -> dict[str, Model]:

@@ -18,6 +18,7 @@ from PIL import Image
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.samplers import Sampler, list_samplers
 from rbmviz.session import (
+    Allowance,
     Frames,
     LandscapeSnapshot,
     Lesson,
@@ -279,6 +280,14 @@ def samples_npz(race: Race, names: Sequence[str]) -> bytes:
         meta = np.array(json.dumps({"model": dict(model.meta), "panels": panels}))
         write_array(archive, "meta", meta.dtype, (), [meta.tobytes()])
     return content.getvalue()
+
+
+def samples_help(allowance: Allowance, n_visible: int, panels: int) -> str:
+    """Say how many samples of a page with so many panels the download holds."""
+    return (
+        f"The newest {allowance.samples(n_visible, panels):,} samples of every panel (all together keep "
+        f"{allowance.n_bytes / 1e6:g} MB), and the log that makes them again (.npz)."
+    )
 
 
 def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: str | None) -> str:

@@ -129,7 +129,7 @@ def test_pages_left_behind_sleep_or_rest_where_room_is_short(server, race_of, mo
     assert left.awake == 0
     # Memory: the page left behind gives its own back, and is rebuilt on its next visit.
     n = [s.n for _, s in left.peek()]
-    monkeypatch.setenv("RBMVIZ_SESSION_MB", str(here.bytes() // 10**6 + 5))
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", str(session.bytes(but=left) // 10**6 + 5))
     here.tune(here.panels[0].key, n_chains=10)
     assert all(panel.worker.at_rest for panel in left.panels)
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "500")
@@ -141,7 +141,7 @@ def test_pages_left_behind_sleep_or_rest_where_room_is_short(server, race_of, mo
 def test_a_full_server_says_so_and_lost_visitors_give_way(race_of, model, monkeypatch):
     first = race_of(Setting(WIDE))
     first.add(make_sampler("gibbs"))
-    monkeypatch.setenv("RBMVIZ_SERVER_MB", str(BASE_MB + first.bytes() // 10**6 + 5))
+    monkeypatch.setenv("RBMVIZ_SERVER_MB", str(BASE_MB + first._session.bytes() // 10**6 + 5))
     second = race_of(Setting(WIDE))
     with pytest.raises(BadInput, match=r"server is full: .* Close tabs .* RBMVIZ_SERVER_MB"):
         second.add(make_sampler("gibbs"))
@@ -172,8 +172,8 @@ def test_uploads_and_models_count(server, race_of, model, monkeypatch):
 
 
 COUNTED = {
-    "Gibbs": lambda rows: (Setting(WIDE, rows), make_sampler("gibbs"), 6000, 2),
-    "ten chains": lambda rows: (Setting(WIDE, rows), make_sampler("gibbs", n_chains=10), 6000, 2),
+    "Gibbs": lambda rows: (Setting(WIDE, rows), make_sampler("gibbs"), 6000, 3),
+    "ten chains": lambda rows: (Setting(WIDE, rows), make_sampler("gibbs", n_chains=10), 6000, 3),
     "trainer": lambda rows: (Lesson(rows, 200, replicates=2), make_trainer("pcd"), 20, 2.5),
     "weights": lambda rows: (Weighing(WIDE, rows), make_trainer("pop_cd", n_chains=500), 30, 2.5),
     "coupling": lambda rows: (CouplingPlan(WIDE.rbm, rows), Coupling(scale=0.01), 5, 2.5),

@@ -77,11 +77,45 @@ def test_far_samples_do_not_underflow():
 def test_long_runs_get_wider_counters(monkeypatch):
     samples, test, validation = bits(1, 300), bits(2, 9), bits(3, 7)
     want = isl(samples, test, validation, beta=0.9)
-    monkeypatch.setattr(sys.modules[ISL.__module__], "NARROW", 100)
-    metric = ISL(test, validation, counts=()).update(samples[:60])
-    assert metric._histograms.dtype == np.uint32
-    assert metric.update(samples[60:]).value(0.9) == want
-    assert metric._histograms.dtype == np.int64
+    module = sys.modules[ISL.__module__]
+    monkeypatch.setattr(module, "COUNTERS", ((100, np.uint16), (200, np.uint32), (2**63, np.int64)))
+    metric, types = ISL(test, validation, counts=()), []
+    for part in np.array_split(samples, 3):
+        types.append(metric.update(part[:-1]).histograms().dtype)
+        metric.update(part[-1:])
+    assert types == [np.uint16, np.uint32, np.int64]
+    assert metric.value(0.9) == want
+
+
+def test_kept_histograms_are_those_of_all_samples_and_have_the_columns_that_are_used():
+    near, test = bits(1, 3000, 700), bits(2, 200, 700)
+    near[:, 300:] = 0
+    test[:, 300:] = 0
+    far = np.concatenate([near, 1 - near])
+    metric = ISL(test, counts=())
+    for samples, columns in ((near, 192), (far[3000:], 640)):
+        for part in np.array_split(samples, 7):
+            metric.update(part)
+        metric.value(0.9)
+        assert metric._histograms.shape == (200, columns)
+    want = np.zeros((200, 701), np.uint32)
+    hamming.count_distances(hamming.pack(test), hamming.blocks(far), len(far), want)
+    np.testing.assert_array_equal(metric.histograms(), want)
+
+
+@pytest.mark.parametrize("n", [1, 500, 3000])
+def test_the_score_is_that_of_the_point_to_the_bit(n):
+    metric = ISL(bits(2, 333, 100), bits(3, 150, 100), counts=()).update(bits(1, n, 100))
+    assert metric.value() == metric._point(metric.betas).score(None)
+
+
+def test_examples_are_prepared_once_for_a_data_set(toy, monkeypatch):
+    first, module = Coverage(toy, 20), sys.modules[Coverage.__module__]
+    monkeypatch.setattr(module.hamming, "nearest", None)
+    again = Coverage(toy, 20)
+    assert (again.threshold, again.examples) == (first.threshold, 20)
+    with pytest.raises(TypeError):
+        Coverage(toy, 21)  # others
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])

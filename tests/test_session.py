@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,20 @@ from rbmviz import RBM, BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, log_likelihood
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session import Race, SamplingPlan, SamplingRun, Setting, TrainingPlan, TrainingRun, Worker, replay
+from rbmviz.session import (
+    Allowance,
+    Race,
+    SamplingPlan,
+    SamplingRun,
+    Setting,
+    TrainingPlan,
+    TrainingRun,
+    Worker,
+    replay,
+)
 from rbmviz.session import worker as worker_module
+from rbmviz.session.recorder import KEEP, KEEP_LEAST
+from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
 
 
@@ -99,6 +112,44 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
     # Negative control: without the log the samples are others.
     other = sample(model, make_sampler("rates_fpcd", eps=0.0), len(again), seed=2).v
     assert (other != again).any()
+
+
+def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
+    allowance = Allowance(4000)  # a byte a sample
+    plan = SamplingPlan(model, seed=2, allowance=allowance)
+    assert allowance.samples(5) == 4000
+    one = open_worker(plan, make_sampler("gibbs"))
+    one.step(5000)
+    wait(lambda: one.snapshot.n == 5000, "samples")
+    first, v = one.read(SamplingRun.kept)
+    assert (first, len(v)) == (1000, 4000)
+    other = open_worker(plan, make_sampler("gibbs"))
+    assert allowance.samples(5) == 2000
+    one.step(10)
+    wait(lambda: one.snapshot.n == 5010, "ten more")
+    wanted = sample(model, make_sampler("gibbs"), 5010, seed=2).v
+    first, v = one.read(SamplingRun.kept)
+    assert first == 3010
+    np.testing.assert_array_equal(v, wanted[first:])
+    # With the other one gone there is room again.
+    other.close()
+    other.join(PATIENCE)
+    other.begin(SamplingPlan(model))
+    one.step(3000)
+    wait(lambda: one.snapshot.n == 8010, "more")
+    first, v = one.read(SamplingRun.kept)
+    assert first == 4010
+    wanted = sample(model, make_sampler("gibbs"), 8010, seed=2).v
+    np.testing.assert_array_equal(v, wanted[first:])
+    assert Allowance(1).samples(784) == KEEP_LEAST
+    assert Allowance().samples(784, 1) == KEEP
+
+
+def test_the_readme_says_how_many_samples_are_kept():
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    one, four = (Allowance().samples(28 * 28, panels) for panels in (1, 4))
+    assert f"take at most {Allowance().n_bytes / 1e6:g} MB" in text
+    assert f"the newest {one:,} of one panel, or {four:,} of each of four" in text
 
 
 def test_reset_repeats_the_run_and_another_seed_does_not(open_worker, model):
@@ -262,7 +313,7 @@ def test_closing_ends_the_thread_and_opening_takes_the_run_up(open_worker, model
 
 
 def test_only_so_many_runs_compute_at_once(open_worker, model, monkeypatch):
-    monkeypatch.setattr(worker_module, "SLOTS", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(worker_module, "SLOTS", Slots(1))
     workers = [open_worker(SamplingPlan(model, seed=seed), make_sampler("gibbs")) for seed in range(3)]
     busy, most = [0], [0]
     real = SamplingRun.advance

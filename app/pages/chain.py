@@ -28,6 +28,7 @@ from rbmviz.metrics.landscape import MOST_VISIBLE
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import LandscapeSnapshot, Race, Terrain
+from rbmviz.session.recorder import KEEP
 
 PARTS = ("landscape", "matrix")
 DEFAULT_SPEED = 20
@@ -438,7 +439,7 @@ def exports(race: Race[Terrain]) -> None:
             file_name="samples.npz",
             icon=":material/download:",
             on_click="ignore",
-            help="The newest 100,000 samples of every panel, and the log that makes them again (.npz).",
+            help=f"The newest {KEEP:,} samples of every panel, and the log that makes them again (.npz).",
         )
         st.caption("A panel’s ⤓ saves its picture.", width="content")
 

@@ -9,7 +9,7 @@ from app import views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
-from app.state import data, pretrained, race_of, trained_models, training_reference
+from app.state import allowance, data, pretrained, race_of, trained_models, training_reference
 from app.widgets import (
     Speed,
     adders,
@@ -233,7 +233,7 @@ def choose_setting(model: Model) -> tuple[Setting, str]:
         help="How many consecutive samples a panel shows: fewer are larger.",
     )
     dataset, reason = scoring(model, choice)
-    return Setting(model, dataset, int(seed), start, kernel), reason
+    return Setting(model, dataset, int(seed), start, kernel, allowance()), reason
 
 
 def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
@@ -359,7 +359,7 @@ def exports(race: Race, model_name: str) -> None:
             file_name="samples.npz",
             icon=":material/download:",
             on_click="ignore",
-            help="The newest 100,000 samples of every panel, and the log that makes them again (.npz).",
+            help=views.samples_help(allowance(), model.rbm.n_visible, len(race.panels)),
         )
         st.download_button(
             "Curves",

@@ -1,6 +1,8 @@
 """Mode coverage: which classes a chain visits, how often it changes, and how far it strays from the data."""
 
-from typing import Protocol
+import threading
+from typing import NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,6 +26,48 @@ class Labelled(Protocol):
     def train_labels(self) -> np.ndarray | None: ...  # noqa: D102
     @property
     def classes(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+def _nearest(packed: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    index, distance = np.zeros(len(v), np.int64), np.zeros(len(v), np.int64)
+    for at, block in zip(range(0, len(v), hamming.BLOCK), hamming.blocks(v), strict=True):
+        part = slice(at, at + block.shape[1])
+        hamming.nearest(packed, block, index[part], distance[part])
+    return index, distance
+
+
+class _Examples(NamedTuple):
+    """Training examples, packed, their labels, and the distance that a spurious sample exceeds."""
+
+    packed: np.ndarray
+    labels: np.ndarray | None
+    threshold: float
+
+
+_KNOWN: WeakKeyDictionary[Labelled, dict[int | None, _Examples]] = WeakKeyDictionary()
+_LOOKING = threading.Lock()
+
+
+def _examples(dataset: Labelled, most: int | None) -> _Examples:
+    """Return at most so many examples; those of one data set are prepared once, for all who ask for them."""
+    with _LOOKING:
+        try:
+            known = _KNOWN.setdefault(dataset, {})
+        except TypeError:  # another record than Dataset, which no weak dictionary takes
+            known = {}
+        if most not in known:
+            total = len(dataset.train)
+            chosen = np.arange(total)
+            if most is not None and total > most:
+                chosen = np.arange(most) * total // most
+            packed = hamming.pack(dataset.train[chosen])
+            labels = None if dataset.train_labels is None else dataset.train_labels[chosen]
+            held_out = np.concatenate([dataset.validation, dataset.test])
+            threshold = np.nan
+            if len(held_out):
+                threshold = float(np.percentile(_nearest(packed, held_out)[1], PERCENTILE))
+            known[most] = _Examples(packed, labels, threshold)
+        return known[most]
 
 
 @metric("coverage")
@@ -60,17 +104,9 @@ class Coverage:
             raise BadInput("Coverage: the training part is empty; there is nothing to compare with.")
         if max_examples is not None and max_examples < 1:
             raise BadInput(f"Coverage: max_examples = {max_examples}; compare with at least one.")
-        chosen = np.arange(total)
-        if max_examples is not None and total > max_examples:
-            chosen = np.arange(max_examples) * total // max_examples
-        self.examples = len(chosen)
-        self._packed = hamming.pack(dataset.train[chosen])
+        self._packed, self._labels, self.threshold = _examples(dataset, max_examples)
+        self.examples = len(self._packed)
         self._width = dataset.train.shape[1]
-        self._labels = None if dataset.train_labels is None else dataset.train_labels[chosen]
-        held_out = np.concatenate([dataset.validation, dataset.test])
-        self.threshold = (
-            float(np.percentile(self.nearest(held_out)[1], PERCENTILE)) if len(held_out) else np.nan
-        )
         self.data_shares = np.zeros(0)
         if dataset.train_labels is not None:
             self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
@@ -85,11 +121,7 @@ class Coverage:
             raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
         if v.dtype != np.uint8 or (v.size and v.max() > 1):
             raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
-        index, distance = np.zeros(len(v), np.int64), np.zeros(len(v), np.int64)
-        for at, block in zip(range(0, len(v), hamming.BLOCK), hamming.blocks(v), strict=True):
-            part = slice(at, at + block.shape[1])
-            hamming.nearest(self._packed, block, index[part], distance[part])
-        return index, distance
+        return _nearest(self._packed, v)
 
     def update(self, v: np.ndarray) -> np.ndarray:
         """Take further consecutive samples, uint8 (n, n_visible); return their classes, int64 (n,)."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from rbmviz.errors import BadInput
 from rbmviz.kernels import hamming
@@ -18,14 +19,21 @@ Kernel = Literal["binary", "mean"]
 COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
 """Numbers of samples at which a curve has a point."""
 
-NARROW = 2**32
-"""Up to so many samples a bin fits into 32 bits, which halves what each live panel holds."""
+COUNTERS: tuple[tuple[int, DTypeLike], ...] = ((2**16, np.uint16), (2**32, np.uint32), (2**63, np.int64))
+"""Below so many samples a bin fits into this type: the histograms are most of what a live panel holds."""
+
+COLUMNS = 64
+"""Distances are kept in so many columns at a time, up to the largest there has been: in trained models far
+below the number of units."""
 
 ROWS = 256
 """Samples scored at once by the mean kernel."""
 
-PACKED = 4096
-"""Samples compared at once by the binary kernel: packed, they fit the second cache."""
+PENDING = 1024
+"""Samples that wait to be compared at once by the binary kernel: packed, they fit the second cache."""
+
+POINTS = 128
+"""Points whose histograms are counted at once, in full width, before they are added to what is kept."""
 
 
 class Score(NamedTuple):
@@ -121,14 +129,16 @@ class ISL:
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = np.array(default if betas is None else betas, dtype=np.float64)
         _check_betas(self.betas)
-        self.n = 0
+        self.n = self._counted = 0
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counts = COUNTS if counts is None else np.unique(np.array(counts, dtype=np.int64))
         self._points: list[Point] = []
         points = np.concatenate([test, validation])
         if kernel == "binary":
             self._packed = hamming.pack(points)
-            self._histograms = np.zeros((len(points), self._width + 1), np.uint32)
+            self._histograms = np.zeros((len(points), 0), np.uint16)  # without the columns that are all 0
+            self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
+            self._n_pending = 0
         else:
             self._rows = points.astype(np.float32)
             self._sums = np.full((len(points), len(self.betas)), -np.inf)
@@ -155,11 +165,15 @@ class ISL:
 
     def _add(self, samples: np.ndarray) -> None:
         if self._kernel == "binary":
-            if self.n + len(samples) >= NARROW and self._histograms.dtype == np.uint32:
-                self._histograms = self._histograms.astype(np.int64)
-            for at in range(0, len(samples), PACKED):
-                some = samples[at : at + PACKED]
-                hamming.count_distances(self._packed, hamming.blocks(some), len(some), self._histograms)
+            packed = np.packbits(samples, axis=1)
+            at = 0
+            while at < len(packed):
+                some = packed[at : at + PENDING - self._n_pending]
+                self._pending[self._n_pending : self._n_pending + len(some)] = some
+                self._n_pending += len(some)
+                at += len(some)
+                if self._n_pending == PENDING:
+                    self._count()
             return
         for at in range(0, len(samples), ROWS):
             p = samples[at : at + ROWS].astype(np.float32)
@@ -171,12 +185,49 @@ class ISL:
                 total = np.exp(logs - most[:, None]).sum(axis=1) + np.exp(self._sums[:, b] - most)
                 self._sums[:, b] = most + np.log(total)
 
+    def _count(self) -> None:
+        """Add the samples that wait to the histograms."""
+        samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
+        blocks, n = hamming.blocks(samples), self._n_pending
+        self._n_pending = 0
+        self._counted += n
+        counter = next(dtype for most, dtype in COUNTERS if self._counted < most)
+        self._histograms = self._histograms.astype(counter, copy=False)
+        found = np.empty((POINTS, self._width + 1), np.uint32)
+        for at in range(0, len(self._packed), POINTS):
+            points = self._packed[at : at + POINTS]
+            here = found[: len(points)]
+            here[:] = 0
+            hamming.count_distances(points, blocks, n, here)
+            columns = self._histograms.shape[1]
+            if here[:, columns:].any():
+                largest = int(np.flatnonzero(here.any(axis=0))[-1])
+                more = min(-(-(largest + 1) // COLUMNS) * COLUMNS, self._width + 1) - columns
+                self._histograms = np.pad(self._histograms, ((0, 0), (0, more)))
+                columns += more
+            kept = self._histograms[at : at + POINTS]
+            np.add(kept, here[:, :columns], out=kept, casting="same_kind")
+
+    def histograms(self) -> np.ndarray:
+        """Return how many samples are at each distance of each point (binary kernel), (points, width + 1)."""
+        self._count()
+        missing = self._width + 1 - self._histograms.shape[1]
+        return np.pad(self._histograms, ((0, 0), (0, missing)))
+
     def _log_densities(self, betas: np.ndarray) -> np.ndarray:
         """Return log P of every test and validation point, float64 (points, betas); mean kernel: the grid."""
         if self._kernel == "mean":
             return self._sums - math.log(self.n)
-        out = np.empty((len(self._packed), len(betas)))
-        hamming.log_mixtures(self._histograms, np.log(betas) - np.log1p(-betas), out)
+        self._count()
+        return self._log_mixtures(0, len(self._packed), betas)
+
+    def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:
+        """Return log P of the points from begin to end for the samples counted, float64 (points, betas)."""
+        out, log_odds = np.empty((end - begin, len(betas))), np.log(betas) - np.log1p(-betas)
+        for at in range(begin, end, POINTS):
+            some = self._histograms[at : min(at + POINTS, end)]
+            some = some.astype(np.uint32) if some.itemsize < 4 else some
+            hamming.log_mixtures(some, log_odds, out[at - begin : at - begin + len(some)])
         return out + self._width * np.log(betas) - math.log(self.n)
 
     def _point(self, betas: np.ndarray) -> Point:
@@ -191,6 +242,17 @@ class ISL:
             validation.mean(axis=0) if len(validation) else np.full(len(betas), np.nan),
         )
 
+    def _best(self) -> Score:
+        """Return what the score of ``_point`` would be, bit for bit; test points pay for one beta alone."""
+        self._count()
+        validation = self._log_mixtures(self._n_test, len(self._packed), self.betas).mean(axis=0)
+        b = int(validation.argmax())
+        # A column among others: numpy sums a single one in another order.
+        test = np.zeros((self._n_test, len(self.betas)))
+        test[:, b : b + 1] = self._log_mixtures(0, self._n_test, self.betas[b : b + 1])
+        isl, error = float(test.mean(axis=0)[b]), float(test.std(axis=0)[b]) / math.sqrt(self._n_test)
+        return Score(isl, float(self.betas[b]), self.n, error, float(validation[b]))
+
     def value(self, beta: float | None = None) -> Score:
         """Return the ISL of all samples so far, for the beta best on the validation part, or for yours.
 
@@ -202,6 +264,8 @@ class ISL:
         """
         if self.n == 0:
             raise BadInput("ISL: there are no samples yet.")
+        if beta is None and self._kernel == "binary" and self._n_test < len(self._packed):
+            return self._best()
         if beta is None or self._kernel == "mean":
             return self._point(self.betas).score(beta)
         betas = np.array([beta], dtype=np.float64)

@@ -10,7 +10,7 @@ from rbmviz.session.growth import Grown, Growth, GrowthRun, GrowthSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSnapshot, Terrain
 from rbmviz.session.limits import Limits, Session, limits
 from rbmviz.session.race import Panel, Race
-from rbmviz.session.recorder import Record, replay, write_array
+from rbmviz.session.recorder import Allowance, Record, replay, write_array
 from rbmviz.session.release import janitor
 from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSnapshot, Setting, Start
 from rbmviz.session.snapshot import Frames, Point, Snapshot
@@ -20,6 +20,7 @@ from rbmviz.session.weighing import Weighing, WeighingRun, WeighingSnapshot
 from rbmviz.session.worker import Worker
 
 __all__ = [
+    "Allowance",
     "Coupling",
     "CouplingPlan",
     "CouplingRun",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rbmviz.errors import BadInput
+from rbmviz.session.recorder import KEEP_BYTES
+from rbmviz.session.slots import Group
 
 if TYPE_CHECKING:
     from rbmviz.session.race import Race
@@ -81,6 +83,7 @@ class Session:
         self._kept: dict[str, int] = {}
         self._here = ""
         self._server = server
+        self.group = Group()  # whose turns at the cores its runs share
         server.add(self)
 
     def visit(self, page: str, name: str, race: "Race[Any]") -> None:
@@ -101,9 +104,10 @@ class Session:
         self._races.pop(name, None)
 
     def bytes(self, but: "Race[Any] | None" = None) -> int:
-        """Return the bytes that are taken at most, those of the race ``but`` left out."""
+        """Return the bytes that are taken at most, those of the race ``but`` alone left out."""
         races = (race for _, race in list(self._races.values()) if race is not but)
-        return sum(self._kept.values()) + sum(race.bytes() for race in races)
+        runs = sum(race.bytes() for race in races)
+        return sum(self._kept.values()) + runs + (KEEP_BYTES if runs or but is not None else 0)
 
     def keep(self, name: str, needed: int) -> None:
         """Count something that is kept besides runs, an upload or a model; 0 bytes: no longer.

@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
 from rbmviz.session.limits import Session, Wanted
+from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import Plan, Worker
 
@@ -38,12 +39,13 @@ class Race(Generic[S]):
     rate : float
         Steps a second of every panel; infinity is full speed.
     session : Session or None
-        The visitor whose limits every command keeps that could take more memory: it raises BadInput before
-        anything is changed. None: no limits.
+        The visitor whose turns at the cores the panels share, and whose limits every command keeps that could
+        take more memory: it raises BadInput before anything is changed. None: no limits, turns of its own.
     """
 
     def __init__(self, setting: S, rate: float = math.inf, session: Session | None = None) -> None:
         self.setting, self.rate, self._session = setting, rate, session
+        self._group = Group() if session is None else session.group
         self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
@@ -56,7 +58,7 @@ class Race(Generic[S]):
         """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
         plan = plan or self.setting.plan()
         self._check([*self.wanted, (plan, algorithm)])
-        worker = Worker(plan, algorithm, rate=self.rate)
+        worker = Worker(plan, algorithm, rate=self.rate, group=self._group)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
         self.panels += (panel,)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import weakref
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,35 @@ from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples, make_sampler
 
 KEEP = 100_000
-"""Newest samples kept for download, bit-packed: 10 MB a run at 784 units."""
+"""Newest samples of a run that are kept for download at the most, bit-packed: 98 bytes each at 784 units."""
+
+KEEP_BYTES = 12_000_000
+"""Bytes of kept samples that the runs of one visitor share."""
+
+KEEP_LEAST = 1000
+"""Newest samples that are kept in any case: what a page shows is among them."""
+
+
+class Allowance:
+    """Bytes for kept samples, in equal parts for all runs that live.
+
+    Parameters
+    ----------
+    n_bytes : int
+    """
+
+    def __init__(self, n_bytes: int = KEEP_BYTES) -> None:
+        self.n_bytes = n_bytes
+        self._sharing: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+    def join(self, recorder: "Recorder") -> None:
+        """Count one more run; it is forgotten with its recorder."""
+        self._sharing.add(recorder)
+
+    def samples(self, n_visible: int, runs: int | None = None) -> int:
+        """Return how many samples each of so many runs may keep; None: of those that live now."""
+        share = self.n_bytes // max(len(self._sharing) if runs is None else runs, 1)
+        return min(max(share // -(-n_visible // 8), KEEP_LEAST), KEEP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,20 +79,28 @@ class Record:
 
 
 class Recorder:
-    """Keeps the log and the newest ``KEEP`` samples of one run; its owner serialises the calls."""
+    """Keeps the log and the newest samples of one run, as many as its allowance lets it.
 
-    def __init__(self, sampler: Sampler, seed: int, start: np.ndarray | None, n_visible: int) -> None:
+    Its owner serialises the calls.
+    """
+
+    def __init__(
+        self, sampler: Sampler, seed: int, start: np.ndarray | None, n_visible: int, allowance: Allowance
+    ) -> None:
         self.n = 0
+        self._n_visible, self._allowance = n_visible, allowance
+        allowance.join(self)
         self._sampler_name, self._seed, self._start = sampler.name, seed, start
         self._changes: list[tuple[int, dict[str, Value]]] = []
         # Zeros cost no memory before they are written.
-        self._ring = np.zeros((KEEP, -(-n_visible // 8)), np.uint8)
+        self._ring = np.zeros((allowance.samples(n_visible), -(-n_visible // 8)), np.uint8)
         self.note(sampler)
 
     @staticmethod
-    def bytes(n_visible: int) -> int:
-        """Return the bytes of the samples kept, once all of them are there."""
-        return KEEP * -(-n_visible // 8)
+    def bytes(n_visible: int, shared: bool) -> int:
+        """Return the bytes of kept samples at most, beyond an allowance that is shared."""
+        packed = -(-n_visible // 8)
+        return KEEP_LEAST * packed if shared else min(KEEP_BYTES, KEEP * packed)
 
     def note(self, sampler: Sampler) -> None:
         """Log the knobs that hold from the next sample on."""
@@ -75,9 +112,16 @@ class Recorder:
 
     def keep(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (m, n_visible)."""
-        newest = np.packbits(v[-KEEP:], axis=1)
+        allowed = self._allowance.samples(self._n_visible)
+        if allowed != len(self._ring):
+            kept = self.packed(allowed)
+            self._ring = np.zeros((allowed, kept.shape[1]), np.uint8)
+            self._put(kept)
         self.n += len(v)
-        self._ring[np.arange(self.n - len(newest), self.n) % KEEP] = newest
+        self._put(np.packbits(v[-allowed:], axis=1))
+
+    def _put(self, newest: np.ndarray) -> None:
+        self._ring[np.arange(self.n - len(newest), self.n) % len(self._ring)] = newest
 
     def record(self) -> Record:
         """Return the log so far."""
@@ -85,11 +129,12 @@ class Recorder:
 
     def packed(self, m: int) -> np.ndarray:
         """Return the newest m samples (fewer where fewer are kept), bits packed along the rows."""
-        return self._ring[np.arange(max(self.n - min(m, KEEP), 0), self.n) % KEEP]
+        m = min(m, len(self._ring), self.n)
+        return self._ring[np.arange(self.n - m, self.n) % len(self._ring)]
 
     def kept(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample kept, and all samples kept, packed."""
-        packed = self.packed(KEEP)
+        packed = self.packed(len(self._ring))
         return self.n - len(packed), packed
 
 

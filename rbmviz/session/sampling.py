@@ -12,7 +12,7 @@ from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.chains import MOST_CHAINS
-from rbmviz.session.recorder import Record, Recorder
+from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
 from rbmviz.session.worker import CHUNK_SECONDS
@@ -74,7 +74,8 @@ class SamplingPlan(NamedTuple):
 
     model; seed; start, uint8 (n_visible,), the first state of every chain, or (rows, n_visible), a row each
     (at least as many rows as chains), or None, random bits of the seed;
-    dataset that the samples are scored against (None: no ISL, no classes); kernel of ISL.
+    dataset that the samples are scored against (None: no ISL, no classes); kernel of ISL; allowance of bytes
+    for kept samples (None: one for each run).
     """
 
     model: Model
@@ -82,20 +83,22 @@ class SamplingPlan(NamedTuple):
     start: np.ndarray | None = None
     dataset: Dataset | None = None
     kernel: Kernel = "binary"
+    allowance: Allowance | None = None
 
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
         """Return the ``number``-th run of a worker."""
         return SamplingRun(number, self, algorithm)
 
     def bytes(self, sampler: Sampler) -> int:
-        """Return the bytes that a run takes at most, beyond the model and the data."""
+        """Return the bytes that a run takes at most, beyond model, data and the shared allowance."""
         rbm = self.model.rbm
         state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
         start = 0 if self.start is None else self.start.nbytes
         # Means: those of the run, of the newest snapshot, and of a chunk while it is made.
         shown = (3 + 4) * FRAMES * rbm.n_visible
         scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
-        return state + start + shown + scores + Recorder.bytes(rbm.n_visible)
+        kept = Recorder.bytes(rbm.n_visible, self.allowance is not None)
+        return state + start + shown + scores + kept
 
 
 class SamplingRun:
@@ -108,7 +111,7 @@ class SamplingRun:
         if start is not None and start.ndim == 2:
             start = start[: sampler.n_chains] if sampler.n_chains > 1 else start[0]
         self._start = start
-        self.recorder = Recorder(sampler, plan.seed, start, n_visible)
+        self.recorder = Recorder(sampler, plan.seed, start, n_visible, plan.allowance or Allowance())
         self.n, self.sweeps, self.seconds = 0, 0, 0.0
         self.chunk = 1
         self.prepared = False
@@ -117,7 +120,7 @@ class SamplingRun:
 
     def prepare(self) -> None:
         """Make the chains and what scores them; compile the kernels outside the run's own clock."""
-        model, seed, _, dataset, kernel = self.plan
+        model, seed, _, dataset, kernel, _ = self.plan
         self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
         self._state = self.algorithm.init(model, seed, self._start)
         n_chains = self.algorithm.n_chains
@@ -203,7 +206,8 @@ class Setting(NamedTuple):
     """What all samplers of a race share.
 
     model; dataset to score against, or None; seed; start: a held-out "data" example for each chain (random
-    bits where there is no data set) or "random" bits; kernel of ISL.
+    bits where there is no data set) or "random" bits; kernel of ISL; allowance of bytes for kept samples
+    (None: one for each panel).
     """
 
     model: Model
@@ -211,6 +215,7 @@ class Setting(NamedTuple):
     seed: int = 0
     start: Start = "data"
     kernel: Kernel = "binary"
+    allowance: Allowance | None = None
 
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return where chains start, uint8 (n_chains, n_visible); None: at random bits of the seed.
@@ -230,4 +235,6 @@ class Setting(NamedTuple):
 
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
-        return SamplingPlan(self.model, self.seed, self.starts(MOST_CHAINS), self.dataset, self.kernel)
+        return SamplingPlan(
+            self.model, self.seed, self.starts(MOST_CHAINS), self.dataset, self.kernel, self.allowance
+        )

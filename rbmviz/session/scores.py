@@ -99,8 +99,9 @@ class Scores:
         """Return the bytes that the scores of a run take at most."""
         points, width = len(dataset.test) + len(dataset.validation), dataset.n_visible
         packed = -(-width // 64) * 8
-        # Of the means: the rows, and for each beta of the grid a sum.
-        isl = points * (packed + 4 * (width + 1) if kernel == "binary" else 4 * width + 8 * 32)
+        # Histograms have columns up to the largest distance, hardly ever more than half of the width. Of the
+        # means: the rows, and for each beta of the grid a sum.
+        isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
         coverage = min(len(dataset.train), EXAMPLES) * (packed + 8)
         return isl + coverage + 8 * min(ROUNDS * n_chains, DRAWS) * (n_chains > 1)
 

@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import logging
 import math
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.rebuild import Log, Rebuild
+from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
@@ -28,9 +28,6 @@ IDLE_SECONDS = 60.0
 
 BACKLOG_SECONDS = 0.25
 """A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
-
-SLOTS = threading.BoundedSemaphore(os.cpu_count() or 1)
-"""Runs of the whole process that compute at the same moment: one a core, however many are open."""
 
 log = logging.getLogger(__name__)
 
@@ -113,15 +110,24 @@ class Worker(Generic[R]):
         Steps a second at most; infinity (the default) is full speed.
     n_max : int or None
         The run is finished at this many steps; None: endless.
+    group : Group or None
+        Whose turns at the cores the run takes; None: a group of its own.
 
     Commands return at once and take effect between two chunks, within about 30 ms. Runs that shall go
     in step get the same ``at`` (a time.monotonic() reading) with a command.
     """
 
     def __init__(
-        self, plan: Plan[R], algorithm: Any, *, rate: float = math.inf, n_max: int | None = None
+        self,
+        plan: Plan[R],
+        algorithm: Any,
+        *,
+        rate: float = math.inf,
+        n_max: int | None = None,
+        group: Group | None = None,
     ) -> None:
         _one_blas_thread()
+        self._group = group or Group()
         # Guards what commands write; held for moments only, never while a chunk is made.
         self._wake = threading.Condition()
         # Held while a chunk is made: who wants the state itself waits for its end.
@@ -357,7 +363,7 @@ class Worker(Generic[R]):
             self._rebuild(run)
             return
         if not run.prepared and self._snapshot.status != "failed":
-            with SLOTS:
+            with SLOTS.turn(self._group, Kind.START):
                 run.prepare()
             self._publish(run)
         with self._wake:
@@ -372,7 +378,9 @@ class Worker(Generic[R]):
         if n == 0:
             self._rest(run)
             return
-        with SLOTS, self._chunk:
+        # Single steps are somebody's click: they do not wait behind full speed either.
+        kind = Kind.FULL if self._running and math.isinf(self._rate) else Kind.PACED
+        with SLOTS.turn(self._group, kind), self._chunk:
             if run is not self._run:  # put to rest meanwhile
                 return
             made = run.advance(n)
@@ -387,7 +395,7 @@ class Worker(Generic[R]):
         if self._asleep() or self._snapshot.status == "failed":
             self._wait(rest)
             return
-        with SLOTS, self._chunk:
+        with SLOTS.turn(self._group, Kind.FULL), self._chunk:
             if rest is not self._run or self._leave.is_set():
                 return
             again = rest.work()
@@ -407,7 +415,7 @@ class Worker(Generic[R]):
     def _rest(self, run: Run) -> None:
         """Do what the run owes besides steps, or wait for a command."""
         if run is self._run and self._snapshot.status != "failed" and not self._asleep():
-            with SLOTS, self._chunk:
+            with SLOTS.turn(self._group, Kind.FULL), self._chunk:
                 worked = run is self._run and run.idle(paused=not self._running)
             if worked:
                 self._publish(run)

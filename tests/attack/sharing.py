@@ -1,0 +1,117 @@
+"""What a visitor costs beyond the first, and whether one at full speed keeps another waiting.
+
+From the root of the repository, with warm kernels::
+
+    python -m tests.attack.sharing memory               # megabytes a visitor and threads, for each page
+    python -m tests.attack.sharing fairness             # first picture alone, and beside twelve panels
+    python -m tests.attack.sharing growth --seconds 300 # slope of memory under one visitor at full speed
+
+``--root`` serves another checkout, to compare with.
+"""
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from tests.attack.server import ROOT, Server, serving
+from tests.attack.visitor import PAGES, Visitor
+
+FULL = "speed=full"
+TWELVE = "&".join([FULL, *["p=gibbs&p=rates_fpcd&p=rates_herding&p=sample_penalization"] * 3])
+
+
+async def warm(server: Server) -> None:
+    """Return when the server has nothing to do any more."""
+    busy = True
+    while busy:
+        before = server.cpu_seconds
+        await asyncio.sleep(2)
+        busy = server.cpu_seconds - before > 0.2
+
+
+async def memory(server: Server, page: str, query: str, visitors: int, settle: float) -> str:
+    """Return a row of the table: what one more visitor takes, settled for so many seconds."""
+    opened: list[Visitor] = []
+    sizes = [server.rss]
+    for _ in range(visitors):
+        opened.append(await Visitor(server.address, page, query).open())
+        await opened[-1].first_picture()
+        await asyncio.sleep(settle)
+        sizes.append(server.rss)
+    threads = server.threads
+    for visitor in opened:
+        await visitor.close()
+    await asyncio.sleep(15)
+    each = (sizes[-1] - sizes[1]) / (visitors - 1)
+    return (
+        f"| {page or 'sample'} | {query[:20]} | {sizes[0]:.0f} | {sizes[1] - sizes[0]:.0f} | {each:.0f} "
+        f"| {threads} | {server.rss:.0f} |"
+    )
+
+
+async def fairness(server: Server, times: int) -> str:
+    """Return the medians of the first picture alone and beside twelve panels at full speed, in turns."""
+    alone, beside = [], []
+    async with Visitor(server.address) as visitor:
+        await visitor.first_picture()
+    for _ in range(times):
+        async with Visitor(server.address) as visitor:
+            alone.append(await visitor.first_picture())
+        async with Visitor(server.address, query=TWELVE) as greedy:
+            await greedy.first_picture()
+            await asyncio.sleep(2)
+            async with Visitor(server.address) as visitor:
+                beside.append(await visitor.first_picture())
+        await asyncio.sleep(1)
+    a, b = statistics.median(alone), statistics.median(beside)
+    shown = (
+        f"{name} {[round(t, 2) for t in found]}" for name, found in (("alone", alone), ("beside", beside))
+    )
+    return f"first picture alone {a:.2f} s, beside {b:.2f} s, {b / a:.2f} times as long; {'; '.join(shown)}"
+
+
+async def growth(server: Server, seconds: float) -> str:
+    """Return memory under one visitor at full speed, and its slope over the last two thirds of the time."""
+    async with Visitor(server.address, query=FULL) as visitor:
+        await visitor.first_picture()
+        at, sizes = [], []
+        for i in range(int(seconds)):
+            await asyncio.sleep(1)
+            at.append(i / 60)
+            sizes.append(server.rss)
+        late = len(at) // 3
+        slope = np.polyfit(at[late:], sizes[late:], 1)[0]
+        return f"samples {visitor.n}: {sizes[-1]:.0f} MB, {slope:+.2f} MB a minute"
+
+
+async def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=["memory", "fairness", "growth"])
+    parser.add_argument("--root", type=Path, default=ROOT)
+    parser.add_argument("--page", action="append", help=f"one of {PAGES}; default: all")
+    parser.add_argument("--query", default="", help="query string of the link")
+    parser.add_argument("--visitors", type=int, default=4)
+    parser.add_argument("--times", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--settle", type=float, default=6.0, help="seconds that each visitor stays alone")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for page in options.page or PAGES if options.what == "memory" else [""]:
+            # A server for each page: what one has left behind is not counted for the next.
+            with serving(Path(folder) / "log.txt", options.root) as server:
+                await warm(server)
+                if options.what == "memory":
+                    given = server, page, options.query, options.visitors, options.settle
+                    text = await memory(*given)
+                elif options.what == "fairness":
+                    text = await fairness(server, options.times)
+                else:
+                    text = await growth(server, options.seconds)
+            print(text, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())

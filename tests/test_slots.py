@@ -1,0 +1,178 @@
+"""Turns at the cores: whose turn it is, by a clock that stands still until it is moved."""
+
+import threading
+
+import pytest
+from waiting import wait
+
+from rbmviz.samplers import make_sampler
+from rbmviz.session import SamplingPlan, SamplingRun, Worker
+from rbmviz.session import worker as worker_module
+from rbmviz.session.slots import SAVED, Group, Kind, Slots
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def serve(slots, clock, wanted, seconds):
+    """Let time pass; each turn takes 30 ms and is asked for again at once. Return the turns of each group.
+
+    At the end nobody wants one any more.
+
+    wanted : (group, kind) of every run
+    """
+    turns = [slots.ask(*want) for want in wanted]
+    counts = {group: 0 for group, _ in wanted}
+    for _ in range(round(seconds / 0.03)):
+        clock.now += 0.03
+        for i in [i for i, turn in enumerate(turns) if turn.granted.is_set()]:
+            counts[turns[i].group] += 1
+            slots.end(turns[i])
+            turns[i] = slots.ask(turns[i].group, turns[i].kind)
+    while turns:
+        for turn in [turn for turn in turns if turn.granted.is_set()]:
+            slots.end(turn)
+            turns.remove(turn)
+    return counts
+
+
+def test_no_more_than_n_turns_at_once_in_the_order_of_arrival(clock):
+    slots, group = Slots(2, clock), Group()
+    turns = [slots.ask(group, Kind.FULL) for _ in range(4)]
+    assert [turn.granted.is_set() for turn in turns] == [True, True, False, False]
+    slots.end(turns[1])
+    assert [turn.granted.is_set() for turn in turns] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_twelve_panels_have_no_more_than_two(clock, n):
+    slots, many, few = Slots(n, clock), Group(), Group()
+    counts = serve(slots, clock, [(many, Kind.FULL)] * 12 + [(few, Kind.FULL)] * 2, 30)
+    assert sum(counts.values()) == n * 1000
+    assert counts[few] == pytest.approx(counts[many], rel=0.01)
+
+
+def test_within_a_group_everybody_has_turns(clock):
+    slots, group = Slots(1, clock), Group()
+    turns = [slots.ask(group, Kind.FULL) for _ in range(3)]
+    for _ in range(2):
+        for i in range(3):
+            assert [turn.granted.is_set() for turn in turns] == [j == i for j in range(3)]
+            clock.now += 0.03
+            slots.end(turns[i])
+            turns[i] = slots.ask(group, Kind.FULL)
+
+
+def test_being_away_saves_little_up(clock):
+    slots, one, other = Slots(1, clock), Group(), Group()
+    serve(slots, clock, [(one, Kind.FULL)], 60)
+    both = [(one, Kind.FULL)] * 2 + [(other, Kind.FULL)] * 2
+    counts = serve(slots, clock, both, 6)
+    assert counts[other] == pytest.approx(counts[one], abs=2)
+    # The first to leave comes back a minute later, and has a second of it.
+    serve(slots, clock, [(one, Kind.FULL)], 60)
+    counts = serve(slots, clock, both, 6)
+    assert counts[other] == pytest.approx(counts[one] + SAVED / 0.03, abs=3)
+
+
+def test_little_work_that_shall_come_in_time_goes_first(clock):
+    slots, full, paced = Slots(1, clock), Group(), Group()
+    running = slots.ask(full, Kind.FULL)
+    waiting = slots.ask(full, Kind.FULL)
+    for _ in range(100):  # 10 ms each time, of every 40: less than its share
+        turn = slots.ask(paced, Kind.PACED)
+        assert not turn.granted.is_set()
+        clock.now += 0.03
+        slots.end(running)
+        assert turn.granted.is_set()
+        clock.now += 0.01
+        slots.end(turn)
+        assert waiting.granted.is_set()
+        running, waiting = waiting, slots.ask(full, Kind.FULL)
+
+
+def test_a_pace_that_cannot_be_kept_starves_nobody(clock):
+    slots, full, paced = Slots(1, clock), Group(), Group()
+    counts = serve(slots, clock, [(paced, Kind.PACED)] * 12 + [(full, Kind.FULL)], 60)
+    assert counts[full] == pytest.approx(counts[paced], abs=Kind.PACED.value / 0.03 + 2)
+
+
+def test_a_newcomer_is_not_stuck_behind_long_turns(clock):
+    slots, old, new = Slots(2, clock), Group(), Group()
+    long = [slots.ask(old, Kind.START) for _ in range(3)]
+    queued = slots.ask(old, Kind.FULL)
+    assert [turn.granted.is_set() for turn in long] == [True, True, False]
+    turns = [slots.ask(new, Kind.START) for _ in range(2)]
+    clock.now += 0.03
+    # One beyond the number; its second waits as everybody does, but goes before all that the others want.
+    assert [turn.granted.is_set() for turn in turns] == [True, False]
+    slots.end(long[0])
+    assert not turns[1].granted.is_set()  # there are still as many turns as slots
+    slots.end(long[1])
+    assert turns[1].granted.is_set()
+    assert not queued.granted.is_set()
+
+
+def test_newcomers_together_have_twice_the_slots_at_most(clock):
+    slots = Slots(2, clock)
+    turns = [slots.ask(Group(), Kind.START) for _ in range(10)]
+    assert sum(turn.granted.is_set() for turn in turns) == 4
+
+
+def test_beginning_anew_all_the_time_starves_nobody(clock):
+    slots, full, restless = Slots(1, clock), Group(), Group()
+    counts = serve(slots, clock, [(restless, Kind.START)] * 4 + [(full, Kind.FULL)], 60)
+    assert counts[full] > 800
+
+
+def test_a_turn_that_fails_is_given_back(clock):
+    slots, group = Slots(1, clock), Group()
+    with pytest.raises(ValueError, match="no"), slots.turn(group, Kind.FULL):
+        raise ValueError("no")
+    assert slots.ask(group, Kind.FULL).granted.is_set()
+
+
+def test_one_panel_beside_six_of_somebody_else_makes_as_many_chunks(model, monkeypatch):
+    slots, many, few = Slots(1), Group(), Group()
+    monkeypatch.setattr(worker_module, "SLOTS", slots)
+    chunks, counting, enough, real = {0: 0, 1: 0}, threading.Event(), threading.Event(), SamplingRun.advance
+
+    def counted(run, n):
+        alone = run.plan.seed  # 1: the one panel of a visitor
+        if alone:
+            counting.set()
+        elif counting.is_set() and not enough.is_set():
+            wait(lambda: few.waiting, "the one panel wants its next turn")  # else nobody is kept waiting
+        chunks[alone] += counting.is_set()
+        if sum(chunks.values()) >= 200:
+            enough.set()
+        return real(run, min(n, 10))  # no chunk of theirs is longer than another
+
+    monkeypatch.setattr(SamplingRun, "advance", counted)
+    seeds = (0, 0, 0, 0, 0, 0, 1)
+    workers = [
+        Worker(SamplingPlan(model, seed=seed), make_sampler("gibbs"), group=few if seed else many)
+        for seed in seeds
+    ]
+    try:
+        for worker in workers:
+            worker.open()
+            worker.resume()
+        wait(enough.is_set, "200 chunks")
+    finally:
+        for worker in workers:
+            worker.close()
+        for worker in workers:
+            worker.join()
+    # By threads it would have a seventh of them.
+    assert chunks[1] > 200 / 3
