@@ -14,8 +14,19 @@ from rbmviz import make_trainer
 from rbmviz.datasets import load_dataset
 from rbmviz.models import load_model, pattern_model
 from rbmviz.registry import samplers, trainers
-from rbmviz.session import Coupling, CouplingPlan, Growth, Lesson, Setting, Terrain, Weighing, limits
+from rbmviz.session import (
+    Allowance,
+    Coupling,
+    CouplingPlan,
+    Growth,
+    Lesson,
+    Setting,
+    Terrain,
+    Weighing,
+    limits,
+)
 from rbmviz.session.coupling import random_rbm
+from rbmviz.session.recorder import KEEP_BYTES
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
 
@@ -169,8 +180,9 @@ def costs():
     for story in page.STORIES:
         model = load_model(story.model)
         dataset = load_dataset(model.meta.get("scored_on") or model.meta["dataset"])
-        plan = Setting(model, dataset).plan()
-        found["Sample", story.label] = sum(plan.bytes(s) for s in read_panels(samplers, story.panels)[0])
+        plan = Setting(model, dataset, allowance=Allowance()).plan()
+        needed = sum(plan.bytes(s) for s in read_panels(samplers, story.panels)[0])
+        found["Sample", story.label] = needed + KEEP_BYTES
     page = stories_of("train")
     for story in page.STORIES:
         plan = Lesson(load_dataset(story.data), story.n_hidden).plan()
