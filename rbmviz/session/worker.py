@@ -1,9 +1,12 @@
 """One run, one thread: commands in, the newest immutable snapshot out."""
 
+import contextlib
 import dataclasses
 import functools
 import logging
 import math
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +28,9 @@ LEASE_SECONDS = 30.0
 BACKLOG_SECONDS = 0.25
 """A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
 
+NICE = 10
+"""How far the threads of runs stand back behind those that draw pages, where each has a priority (Linux)."""
+
 log = logging.getLogger(__name__)
 
 
@@ -44,6 +50,13 @@ class Pace(NamedTuple):
 def _one_blas_thread() -> None:
     # BLAS threads of several runs fight for the cores; a run is one thread by contract.
     threadpool_limits(limits=1, user_api="blas")
+
+
+def _stand_back() -> None:
+    """Lower the priority of this thread."""
+    if sys.platform == "linux":  # elsewhere the number of a thread is none that the system would take
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
 class Run(Protocol):
@@ -265,6 +278,7 @@ class Worker(Generic[R]):
         return max(int(min(self._run.most(), min(allowed, self._end) - self._run.n)), 0)
 
     def _work(self, leave: threading.Event) -> None:
+        _stand_back()
         with self._owner:
             while not leave.is_set():
                 run = self._run
