@@ -68,6 +68,7 @@ class Run(Protocol):
     n: int
     prepared: bool
     algorithm: Any
+    has_background_work: bool  # whether idle may ever do anything: where not, nobody waits for a turn for it
 
     def prepare(self) -> None:
         """Make the state and what judges it; compile the kernels outside the run's own clock."""
@@ -318,7 +319,8 @@ class Worker(Generic[R]):
 
     def _rest(self, run: Run) -> None:
         """Do what the run owes besides steps, or wait for a command."""
-        if run is self._run and self._snapshot.status != "failed" and not self._asleep():
+        awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
+        if awake and run.has_background_work:
             with SLOTS.turn(self._group, Kind.FULL), self._chunk:
                 worked = run.idle(paused=not self._running)
             if worked:
