@@ -176,3 +176,23 @@ def test_one_panel_beside_six_of_somebody_else_makes_as_many_chunks(model, monke
             worker.join()
     # By threads it would have a seventh of them.
     assert chunks[1] > 200 / 3
+
+
+def test_a_paced_sampler_waits_for_no_turn_in_which_it_has_nothing_to_do(model, monkeypatch):
+    asked = set()
+
+    class Seen(Slots):
+        def ask(self, group, kind):
+            asked.add(kind)
+            return super().ask(group, kind)
+
+    monkeypatch.setattr(worker_module, "SLOTS", Seen(1))
+    worker = Worker(SamplingPlan(model), make_sampler("gibbs"), rate=200)
+    try:
+        worker.open()
+        worker.resume()
+        wait(lambda: worker.snapshot.n > 20, "samples")
+    finally:
+        worker.close()
+        worker.join()
+    assert asked == {Kind.START, Kind.PACED}

@@ -187,6 +187,8 @@ class ISL:
 
     def _count(self) -> None:
         """Add the samples that wait to the histograms."""
+        if not self._n_pending:
+            return
         samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
         blocks, n = hamming.blocks(samples), self._n_pending
         self._n_pending = 0

@@ -343,6 +343,8 @@ Key = tuple[Algorithm, int, int]
 class CouplingRun:
     """A pair of each algorithm on show, in step, and streams of pairs that are counted behind them."""
 
+    has_background_work = True
+
     def __init__(self, number: int, plan: CouplingPlan, coupling: Coupling) -> None:
         self.number, self.plan, self.algorithm = number, plan, coupling
         self.n, self.seconds, self.chunk, self.prepared = 0, 0.0, 1, False

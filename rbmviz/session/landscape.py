@@ -87,6 +87,8 @@ class LandscapePlan(NamedTuple):
 class LandscapeRun:
     """One chain from its first sample on; a step is a sample."""
 
+    has_background_work = False
+
     def __init__(self, number: int, plan: LandscapePlan, sampler: Sampler) -> None:
         self.plan = plan
         rbm = plan.model.rbm

@@ -269,6 +269,8 @@ class Kept(NamedTuple):
 class TrainingRun:
     """Replicates of one training, in step; a step is one update of each."""
 
+    has_background_work = True
+
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer
         origin = plan.origin

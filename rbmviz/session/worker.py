@@ -1,9 +1,12 @@
 """One run, one thread: commands in, the newest immutable snapshot out."""
 
+import contextlib
 import dataclasses
 import functools
 import logging
 import math
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +32,9 @@ IDLE_SECONDS = 60.0
 BACKLOG_SECONDS = 0.25
 """A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
 
+NICE = 10
+"""How far the threads of runs stand back behind those that draw pages, where each has a priority (Linux)."""
+
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +56,13 @@ def _one_blas_thread() -> None:
     threadpool_limits(limits=1, user_api="blas")
 
 
+def _stand_back() -> None:
+    """Lower the priority of this thread."""
+    if sys.platform == "linux":  # elsewhere the number of a thread is none that the system would take
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
 class Run(Protocol):
     """One run from its first step on; only the worker's thread prepares and advances it.
 
@@ -60,6 +73,7 @@ class Run(Protocol):
     n: int
     prepared: bool
     algorithm: Any
+    has_background_work: bool  # whether idle may ever do anything: where not, nobody waits for a turn for it
 
     def prepare(self) -> None:
         """Make the state and what judges it; compile the kernels outside the run's own clock."""
@@ -345,6 +359,7 @@ class Worker(Generic[R]):
         return max(int(min(self._run.most(), min(allowed, self._end) - self._run.n)), 0)
 
     def _work(self, leave: threading.Event) -> None:
+        _stand_back()
         with self._owner:
             self._busy_at = time.monotonic()
             while not leave.is_set():
@@ -414,7 +429,8 @@ class Worker(Generic[R]):
 
     def _rest(self, run: Run) -> None:
         """Do what the run owes besides steps, or wait for a command."""
-        if run is self._run and self._snapshot.status != "failed" and not self._asleep():
+        awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
+        if awake and run.has_background_work:
             with SLOTS.turn(self._group, Kind.FULL), self._chunk:
                 worked = run is self._run and run.idle(paused=not self._running)
             if worked:
