@@ -117,7 +117,8 @@ TYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 
 def array(rng: Rng, a: np.ndarray) -> np.ndarray:
     """Return an array with another dtype, shape, order or values; sometimes all that a dtype can hold."""
     a = np.array(a)
-    match int(rng.integers(11)):
+    words = a.dtype.kind not in "biufc"
+    match int(rng.integers(1, 7) if words else rng.integers(11)):
         case 0:
             with np.errstate(all="ignore"):
                 return a.astype(pick(rng, TYPES))
@@ -134,7 +135,7 @@ def array(rng: Rng, a: np.ndarray) -> np.ndarray:
         case 6 if a.ndim:
             return np.concatenate([a, a], axis=-1)
         case 7:
-            return np.frombuffer(rng.bytes(a.nbytes), a.dtype).reshape(a.shape) if a.dtype != object else a
+            return np.frombuffer(rng.bytes(a.nbytes), a.dtype).reshape(a.shape)
         case 8:
             fill = 0 if a.dtype.kind in "biu" else pick(rng, (0.0, np.nan, np.inf, 1e38, -1e38))
             return np.full_like(a, fill)

@@ -94,7 +94,7 @@ def make_link(rng: Rng, folder: Path) -> dict[str, Any]:
 
 def make_upload(rng: Rng, folder: Path) -> dict[str, Any]:
     """Choose a page with an upload, and write a damaged file for it."""
-    page = str(pick(rng, ("sample", "coupling", "train", "weights")))
+    page = str(pick(rng, ("sample", "train", "weights")))
     path = make_data(rng, folder)[0] if page == "train" else make_model(rng, folder)
     made = {"page": page, "query": {}, "upload": str(path)}
     (folder / "upload.json").write_text(json.dumps(made, indent=1))
