@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from rbmviz.bench.machine import machine
+from tests.attack import mutate
 from tests.attack.server import ROOT, Server, serving
 from tests.attack.visitor import PAGES, Refused, Visitor
 
@@ -178,7 +179,10 @@ def _floods(data: dict[str, object]) -> dict[str, Callable[[int], str | bytes]]:
         "n_visible": data["n_visible"],
         "panels": keys,
     }
+    damage = np.random.default_rng(0)
+    tune = {"tune": keys[0], "knobs": {"temperature": 1.0, "eps": 0.1}}
     return {
+        "damaged": lambda i: json.dumps(mutate.json_value(damage, tune if i % 2 else wish)),
         "knobs that are not live": lambda i: json.dumps({"tune": keys[0], "knobs": {"n_chains": 1 + i % 50}}),
         "live knobs": lambda i: json.dumps(
             {"tune": keys[i % len(keys)], "knobs": {"temperature": 1 + i % 7 / 10}}
