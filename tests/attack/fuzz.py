@@ -74,18 +74,18 @@ def kinds(outcomes: Sequence[Outcome]) -> str:
 def main() -> None:
     """Fuzz from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--minutes", type=float, help="how long (default 1)")
     parser.add_argument(
         "--family", action="append", choices=list(FAMILIES), default=[], help="only these doors"
     )
     parser.add_argument("--seed", type=int, help="one case again; with --minutes the first of many")
     parser.add_argument("--keep", type=Path, default=KEEP, help="folder of the inputs that showed a defect")
     options = parser.parse_args()
-    if options.seed is not None and len(options.family) == 1:
+    if options.seed is not None and options.minutes is None and len(options.family) == 1:
         with pool(options.keep) as cases:
             print(cases.run(options.family[0], options.seed))  # noqa: T201
             return
-    outcomes = fuzz(options.minutes, options.seed or 0, options.family, options.keep)
+    outcomes = fuzz(options.minutes or 1, options.seed or 0, options.family, options.keep)
     print(kinds(outcomes), table(outcomes), sep="\n\n")  # noqa: T201
 
 
