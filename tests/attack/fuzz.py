@@ -6,6 +6,7 @@ Prints a table: cases, accepted, refused, defects, the slowest and the largest. 
 """
 
 import argparse
+import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -59,8 +60,9 @@ def kinds(outcomes: Sequence[Outcome]) -> str:
     seen: dict[tuple[str, str], list[Outcome]] = {}
     for row in outcomes:
         if row.end == "defect":
-            # Numbers and names of one case apart, one mistake is one line.
-            text = row.text.split(":")[0] + row.text[row.text.rfind("(") :] if "(" in row.text else row.text
+            # What differs from case to case aside, one mistake is one line.
+            text = re.sub(r"0x[0-9a-f]+|rbmviz-attack-\w+|'[^']*'|\d+", "#", row.text)
+            text = text.split(":")[0] + text[text.rfind("(") :]
             seen.setdefault((row.family, text[:100]), []).append(row)
     lines = []
     for rows in sorted(seen.values(), key=len, reverse=True):
