@@ -14,7 +14,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,8 @@ MIXED = ("", "", "", "", *PAGES[1:])
 
 FULL_SPEED = "speed=full"
 """Query of a link to the first page that runs as fast as it can."""
+
+DIED = "the server died"
 
 Rows = list[tuple[str, str]]
 
@@ -315,21 +317,18 @@ PHASES: dict[str, Callable[[Server, float], Awaitable[Rows]]] = {
 }
 
 
-def soak(minutes: float, phases: list[str], root: Path = ROOT) -> str:
-    """Run phases, each on a fresh server, and return their figures as a Markdown table."""
-    rows: Rows = []
+def soak(minutes: float, phases: list[str], root: Path = ROOT) -> Iterator[str]:
+    """Run phases, each on a fresh server, and yield their figures as the lines of a Markdown table."""
+    seen, today = machine(), datetime.datetime.now(datetime.UTC).date()
+    yield f"{seen['processor']}, {seen['cores']} cores, load before {seen['load']:.1f}; {today}\n"
+    yield "| what | measured |\n|---|---|"
     for phase in phases:
         with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt", root) as server:
-            rows += asyncio.run(PHASES[phase](server, minutes))
+            rows = asyncio.run(PHASES[phase](server, minutes))
             alive, tracebacks = server.process.poll() is None, server.tracebacks
         said = f"{len(tracebacks)}" + "".join(f"; {text[:100]}" for text in sorted(set(tracebacks))[:3])
-        rows.append(
-            (f"{phase}: tracebacks in the server's log", said if alive else f"{said}; THE SERVER DIED")
-        )
-    lines = [f"| {what} | {value} |" for what, value in rows]
-    seen, today = machine(), datetime.datetime.now(datetime.UTC).date()
-    here = f"{seen['processor']}, {seen['cores']} cores, load at the end {seen['load']:.1f}; {today}"
-    return "\n".join([here, "", "| what | measured |", "|---|---|", *lines])
+        rows.append((f"{phase}: tracebacks in the server's log", said if alive else f"{said}; {DIED}"))
+        yield "\n".join(f"| {what} | {value} |" for what, value in rows)
 
 
 def main() -> None:
@@ -339,7 +338,8 @@ def main() -> None:
     parser.add_argument("--phase", action="append", choices=list(PHASES), default=[], help="default: all")
     parser.add_argument("--root", type=Path, default=ROOT, help="serve another checkout")
     options = parser.parse_args()
-    print(soak(options.minutes, options.phase or list(PHASES), options.root))  # noqa: T201
+    for line in soak(options.minutes, options.phase or list(PHASES), options.root):
+        print(line, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

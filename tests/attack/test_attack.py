@@ -27,18 +27,17 @@ def test_a_server_stands_visitors_watchers_and_floods(minutes, report, tmp_path)
     from tests.attack.server import serving
 
     if minutes >= LONG:
-        table = soak.soak(minutes, list(soak.PHASES))
+        table = "\n".join(soak.soak(minutes, list(soak.PHASES)))
         report(table)
-        assert "THE SERVER DIED" not in table
+        assert soak.DIED not in table
         return
     with serving(tmp_path / "log.txt") as server:
         rows = asyncio.run(short_soak(server))
         assert server.process.poll() is None, server.log.read_text()
         report("\n".join(f"{what}: {value}" for what, value in rows))
-        ours = [Path(name).name for name in ("app", "rbmviz")]
-        text = server.log.read_text()
-        root = Path(__file__).parents[2]
-        assert not [part for part in ours if f'File "{root / part}' in text], text[-3000:]
+        # Streamlit itself leaves a traceback where a browser goes while it connects: that is not ours.
+        text, root = server.log.read_text(), Path(__file__).parents[2]
+        assert not [part for part in ("app", "rbmviz") if f'File "{root / part}' in text], text[-3000:]
 
 
 async def short_soak(server):
