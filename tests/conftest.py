@@ -9,6 +9,11 @@ from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 
 
+def pytest_addoption(parser):
+    text = "how long each attack lasts (pytest -m attack), default 1"
+    parser.addoption("--attack-minutes", type=float, default=1.0, metavar="M", help=text)
+
+
 @pytest.fixture
 def rbm() -> RBM:
     """A small model; 5 visible and 3 hidden, so that a swapped side is seen."""

@@ -1,0 +1,202 @@
+"""Every command line with random options and values; outputs stay in the case's own folder."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbmviz.cli import main, parser
+from rbmviz.models import load_model
+from rbmviz.rbm import model_bytes
+from rbmviz.registry import samplers, trainers
+from tests.attack import mutate
+from tests.attack.families import Family, bits, make_data, make_model, small_model
+from tests.attack.mutate import Rng, pick
+
+NUMBERS = [*"0 1 2 3 5 7 10 20 -1 -5 1e3 nan inf x 0.5 -0 007 1_0 2147483648 4294967296".split(), "9" * 23]
+HOSTILE = [
+    "",
+    " ",
+    "-",
+    "--",
+    "é",
+    "a\nb",
+    "x" * 300,
+    "../x",
+    "\x01",
+    "%s",
+    "~",
+    "*",
+    "no/such/folder/file",
+    ".",
+]
+KNOBS = sorted(
+    {name for table in (samplers, trainers) for cls in map(table.__getitem__, table) for name in vars(cls)}
+)
+KNOBS = [name for name in KNOBS if not name.startswith("_")]
+
+
+def _subcommands() -> dict[str, argparse.ArgumentParser]:
+    for action in parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    raise AssertionError("no commands")
+
+
+def _value(rng: Rng, action: argparse.Action, inputs: dict[str, list[str]]) -> str:
+    if rng.random() < 0.03:
+        return str(pick(rng, HOSTILE + NUMBERS))
+    if action.choices:
+        return str(pick(rng, list(action.choices)))
+    if action.type in (int, float):
+        return str(pick(rng, NUMBERS if rng.random() < 0.12 else ("1", "2", "3", "8", "20")))
+    name = action.dest
+    if name == "out":
+        likely = (
+            "out.npz",
+            "out.safetensors",
+            "out.npz",
+            "out.safetensors",
+            "sub/out.npz",
+            "link.safetensors",
+        )
+        return str(
+            pick(
+                rng,
+                (*likely, "./sub/../out.safetensors", "out", "out.txt", "y" * 260 + ".npz", "file/out.npz"),
+            )
+        )
+    if name == "history":
+        return str(
+            pick(
+                rng, ("history.csv", "out.safetensors", "./out.safetensors", "sub/h.csv", "link.safetensors")
+            )
+        )
+    table = {
+        "sampler": list(samplers),
+        "trainer": list(trainers),
+        "random": ["5x4:1", "3x2:0.5", "0x3:1", "5x:1"],
+    }
+    table |= {"warm_start": inputs["model"], "file": inputs["samples"], "rows": ["gibbs*", "x", "*", ","]}
+    return str(pick(rng, table.get(name) or inputs.get(name) or [*NUMBERS, *HOSTILE]))
+
+
+def make_command(rng: Rng, folder: Path) -> tuple[list[str], Path]:
+    """Write honest and damaged files, and choose a command line over them."""
+    (folder / "sub").mkdir()
+    (folder / "file").write_text("x")
+    (folder / "empty.npz").write_bytes(b"")
+    (folder / "model.safetensors").write_bytes(model_bytes(small_model()))
+    (folder / "model.npz").write_bytes(model_bytes(small_model(), ".npz"))
+    (folder / "link.safetensors").symlink_to("out.safetensors")
+    np.savez(folder / "data.npz", x=bits(1, 30, 20))
+    (folder / "data.csv").write_text("\n".join("0,1,1,0,1" if i % 3 else "1,0,1,1,0" for i in range(20)))
+    meta: Any = {
+        "model_meta": {"dataset": "data.npz"},
+        "model": "model.npz",
+        "knobs": {"n_chains": 1},
+        "n": 30,
+    }
+    if rng.random() < 0.4:
+        meta = mutate.json_value(rng, meta)
+    arrays = {"v": bits(2, 60, 20), "p": np.random.default_rng(0).random((60, 20)).astype(np.float32)}
+    if rng.random() < 0.4:
+        name = pick(rng, list(arrays))
+        arrays[name] = mutate.array(rng, arrays[name])
+    lies = {name: mutate.npy(rng if rng.random() < 0.2 else None, a) for name, a in arrays.items()}
+    members = {f"{name}.npy": content for name, content in lies.items()}
+    members["meta.npy"] = mutate.npy(None, np.array(json.dumps(meta).replace("\x00", " ")))
+    (folder / "samples.npz").write_bytes(mutate.zipped(rng if rng.random() < 0.1 else None, members))
+    (folder / "bad").mkdir()
+    inputs = {
+        "model": [
+            "model.safetensors",
+            "model.npz",
+            "bas_pcd",
+            "modes_cd1",
+            "no_model",
+            "empty.npz",
+            "file",
+            "sub",
+        ],
+        "dataset": [
+            "data.npz",
+            "data.csv",
+            "bas",
+            "modes",
+            "digits",
+            "empty.npz",
+            "sub",
+            "mnist",
+            "x",
+            "data.npz@0.3",
+        ],
+        "samples": ["samples.npz"] * 12 + ["data.npz", "empty.npz", "file", "sub", "none.npz"],
+        "name": ["mnist", "bas", "letters", "x", "reviews"],
+    }
+    if rng.random() < 0.3:
+        damaged = make_model(rng, folder / "bad")
+        inputs["model"] += [str(damaged.relative_to(folder))] * 8
+    if rng.random() < 0.3:
+        damaged = make_data(rng, folder / "bad")[0]
+        inputs["dataset"] += [str(damaged.relative_to(folder))] * 8
+    commands = _subcommands()
+    weights = {"bench": 1, "warmup": 1, "data": 2}
+    among = [name for name in commands for _ in range(weights.get(name, 6))]
+    command = str(pick(rng, among))
+    words = [command]
+    for action in commands[command]._actions:
+        if isinstance(action, argparse._HelpAction) or rng.random() > (0.95 if action.required else 0.35):
+            continue
+        if not action.option_strings:
+            words.append(_value(rng, action, inputs))
+        elif action.nargs == 0:
+            words.append(action.option_strings[-1])
+        else:
+            words += [action.option_strings[-1], _value(rng, action, inputs)]
+    while rng.random() < 0.3 and command in ("sample", "train", "gradient", "weights"):
+        knob = str(pick(rng, KNOBS)).replace("_", "-")
+        words += [
+            f"--{knob}",
+            str(pick(rng, [*NUMBERS, "1", "2", "0.1", "mean", "sampled", "linear", "visible"])),
+        ]
+    if rng.random() < 0.03:
+        words.insert(
+            int(rng.integers(len(words) + 1)), str(pick(rng, ("--help", "--nothing", "", "-n", "--json")))
+        )
+    words = [word.replace("\x00", " ") for word in words]
+    (folder / "command.json").write_text(json.dumps(words))
+    return words, folder
+
+
+def use_command(made: tuple[list[str], Path]) -> int:
+    """Run it in its folder and return its status, having looked at what it left."""
+    words, folder = made
+    os.chdir(folder)
+    before = {
+        path: path.read_bytes()
+        for path in Path().rglob("*")
+        if path.is_file() and path.stat().st_size < 10**6
+    }
+    try:
+        status = main(words)
+    except SystemExit as end:  # --help
+        status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    hidden = [path.name for path in Path().rglob(".*") if path.name != "."]
+    assert not hidden, f"left half a file: {hidden}"
+    outputs = {
+        Path(words[i + 1]).resolve() for i, word in enumerate(words[:-1]) if word in ("--out", "--history")
+    }
+    for path, content in before.items():
+        if path.resolve() not in outputs and path.suffix != ".checkpoint":
+            assert path.read_bytes() == content, f"changed its input {path}"
+    made_model = "train" in words and status == 0 and "--out" in words
+    if made_model and "--help" not in words:
+        load_model(words[words.index("--out") + 1])
+    return status
+
+
+COMMANDS = [Family("command line", make_command, use_command, 6, command=True)]

@@ -1,0 +1,23 @@
+"""The process that forks a child for each case (``python -m tests.attack.loaded``; see pool)."""
+
+import os
+import tempfile
+
+import altair  # noqa: F401
+import pandas  # noqa: F401
+
+from rbmviz.cli import parser
+from tests.attack.commands import COMMANDS
+from tests.attack.families import READERS, prepare
+from tests.attack.pages import PAGE_FAMILIES
+from tests.attack.pool import serve_cases
+
+FAMILIES = {family.name: family for family in (*READERS, *COMMANDS, *PAGE_FAMILIES)}
+
+if __name__ == "__main__":
+    parser()
+    prepare()
+    # Kernels are loaded from the cache of this machine; what cases fetch goes elsewhere.
+    with tempfile.TemporaryDirectory(prefix="rbmviz-attack-cache-") as cache:
+        os.environ["RBMVIZ_CACHE_DIR"] = cache
+        serve_cases(FAMILIES)

@@ -1,0 +1,90 @@
+"""A server of one's own on a free port, and what the machine says of its process."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Server:
+    """A running server: address, process, and the file that its words go to."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def __post_init__(self) -> None:
+        self._seen = psutil.Process(self.process.pid)
+
+    @property
+    def rss(self) -> float:
+        """Resident memory, in megabytes of 10^6 bytes."""
+        return self._seen.memory_info().rss / 1e6
+
+    @property
+    def threads(self) -> int:
+        """Threads of the process."""
+        return self._seen.num_threads()
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time used so far."""
+        return sum(self._seen.cpu_times()[:2])
+
+    @property
+    def tracebacks(self) -> list[str]:
+        """Lines of the log at which a traceback begins, with the exception that ends it."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        found = []
+        for i, line in enumerate(lines):
+            if line.lstrip().startswith("Traceback (most recent call last)"):
+                ends = (text.strip() for text in lines[i + 1 :] if text and not text.startswith((" ", "\t")))
+                found.append(next(ends, "?"))
+        return found
+
+
+@contextlib.contextmanager
+def serving(log: Path, root: Path = ROOT, **environment: str) -> Iterator[Server]:
+    """Serve the app of a checkout as the README says, until the block ends."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = ["--server.headless", "true", "--server.port", str(port), "--server.address", "127.0.0.1"]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app/main.py", *options],
+            cwd=root,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=os.environ | environment,
+        )
+    server = Server(f"http://127.0.0.1:{port}", process, log)
+    try:
+        end = time.monotonic() + 120
+        while True:
+            try:
+                urllib.request.urlopen(f"{server.address}/_stcore/health", timeout=5).read()
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > end:
+                    raise RuntimeError(f"the server does not answer: {log.read_text()}") from None
+                time.sleep(0.2)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,59 @@
+"""The attacks as tests: ``pytest -m attack``, a minute each; ``--attack-minutes 30`` for the long ones.
+
+What they use is imported when they run: the other tests collect this file, too.
+"""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.attack
+LONG = 5
+"""Minutes from which on everything is tried that takes long."""
+
+
+def test_damaged_inputs_are_refused_in_a_sentence_or_work(minutes, report):
+    from tests.attack import fuzz
+
+    outcomes = fuzz.fuzz(minutes)
+    report(fuzz.table(outcomes))
+    defects = fuzz.kinds(outcomes)
+    assert not defects, f"inputs in {fuzz.KEEP.resolve()}:\n{defects}"
+
+
+def test_a_server_stands_visitors_watchers_and_floods(minutes, report, tmp_path):
+    from tests.attack import soak
+    from tests.attack.server import serving
+
+    if minutes >= LONG:
+        table = "\n".join(soak.soak(minutes, list(soak.PHASES)))
+        report(table)
+        assert soak.DIED not in table
+        return
+    with serving(tmp_path / "log.txt") as server:
+        rows = asyncio.run(short_soak(server))
+        assert server.process.poll() is None, server.log.read_text()
+        report("\n".join(f"{what}: {value}" for what, value in rows))
+        # Streamlit itself leaves a traceback where a browser goes while it connects: that is not ours.
+        text, root = server.log.read_text(), Path(__file__).parents[2]
+        assert not [part for part in ("app", "rbmviz") if f'File "{root / part}' in text], text[-3000:]
+
+
+async def short_soak(server):
+    from tests.attack import soak
+
+    rows = await soak.mixed(server, 0.15)
+    rows += await soak.crowd(server, 50, 4)
+    rows += await soak.sessions(server, 10)
+    rows += await soak.hostile(server, 1)
+    return rows
+
+
+def test_what_is_killed_leaves_whole_files(minutes, report):
+    from tests.attack.kills import kill
+
+    rounds = max(round(minutes / 2), 1)
+    table, *wrong = kill(rounds, all_kernels=minutes >= LONG)
+    report(table)
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,364 @@
+"""A visitor without a browser: speaks the protocol of the page and of the live pictures.
+
+``Visitor`` opens a page over Streamlit's own WebSocket, repeats the fragments that ask for it, finds the
+live component in what it is sent, and asks for pictures as ``app/live_grid/base.js`` does. It decodes the
+header of a frame, not its pictures, so that dozens of visitors cost little beside the server that they
+are to judge. From the command line::
+
+    python -m tests.attack.visitor --address http://127.0.0.1:8501 --seconds 10
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import struct
+import time
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+PAGES = ("", "train", "coupling", "weights", "chain")
+"""Paths of the five pages."""
+
+UNKNOWN = 4403
+"""Close code of a live socket whose token or origin the server does not know."""
+
+
+class Refused(Exception):
+    """The server does not let this visitor in, or sent no live pictures in time."""
+
+
+def frame_header(frame: bytes) -> dict[str, Any]:
+    """Return the JSON header of a frame: its length (uint32, little endian) stands before it."""
+    (length,) = struct.unpack_from("<I", frame)
+    return json.loads(frame[4 : 4 + length])
+
+
+def wish_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return the message with which the browser asks for a frame, from the data of the live component."""
+    wish = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
+    wish |= {"cells": data["cells"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
+    order = ("fps", "view", "pixels", "cells", "n_visible", "panels")
+    return {name: wish[name] for name in order} | changes
+
+
+class Visitor:
+    """One open page.
+
+    Parameters
+    ----------
+    address : ``http://127.0.0.1:8501``
+    page : path of the page, ``""`` for the first
+    query : query string of the link, without ``?``
+    fps : pictures a second to ask for; None: what the page asks for; 0: no live socket
+    host, origin : headers other than a browser of this address would send
+
+    Attributes
+    ----------
+    frames : frames received so far; ``octets`` their bytes, ``times`` when each arrived (monotonic seconds)
+    states : newest header of each panel, by its key
+    exceptions : what the page showed as an exception box, ``errors``: as an error message
+    """
+
+    def __init__(
+        self,
+        address: str,
+        page: str = "",
+        query: str = "",
+        fps: float | None = None,
+        host: str | None = None,
+        origin: str | None = None,
+    ) -> None:
+        self.address, self.page, self.query, self.fps = address.rstrip("/"), page, query, fps
+        self.origin, self._host = origin or self.address, host
+        self.session = ""
+        self.data: dict[str, Any] = {}
+        self.buttons: dict[str, tuple[str, str]] = {}  # label -> (widget id, fragment id)
+        self.exceptions: list[str] = []
+        self.errors: list[str] = []
+        self.frames = self.octets = self.runs = 0
+        self.times: list[float] = []
+        self.states: dict[int, dict[str, Any]] = {}
+        self.opened_at = 0.0
+        self.live_closed: tuple[int, str] | None = None
+        self._page_hash = ""
+        self._cached: dict[str, ForwardMsg] = {}
+        self._timers: dict[str, asyncio.Task[None]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._arrived = asyncio.Event()
+        self._script_done = asyncio.Event()
+        self._stream: ClientConnection | None = None
+        self._live: ClientConnection | None = None
+
+    # Opening and closing
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def open(self, patience: float = 120.0, live: bool = True) -> Self:
+        """Open the page and, unless told otherwise, its live pictures; the first may be yet to come.
+
+        Raises
+        ------
+        Refused
+            Where the server refuses the connection, or the page has no live pictures after ``patience`` s.
+        """
+        self.opened_at = time.monotonic()
+        protocols = ["streamlit", "PLACEHOLDER_AUTH_TOKEN", *([self.session] if self.session else [])]
+        path = "".join(f"/{part}" for part in ("_stcore", "stream"))
+        self._stream = await self._connect(path, protocols, patience)
+        self._tasks = [asyncio.create_task(self._read_stream())]
+        self._script_done.clear()
+        await self.rerun()
+        if not live:
+            return self
+        try:
+            async with asyncio.timeout(patience):
+                while not self.data and not self._tasks[0].done():
+                    await self._moment(self._script_done)
+                    if self._script_done.is_set() and not self.data:
+                        break
+        except TimeoutError:
+            pass
+        if not self.data:
+            told = (self.exceptions + self.errors or ["nothing"])[-1]
+            raise Refused(f"the page has no live pictures; it shows: {told[:300]}")
+        if self.fps != 0:
+            await self.watch_live(patience)
+        return self
+
+    async def watch_live(self, patience: float = 120.0) -> None:
+        """Open the socket of the live pictures."""
+        self.live_closed = None
+        self._live = await self._connect(self.data["url"], None, patience)
+        self._tasks.append(asyncio.create_task(self._read_live(self._live)))
+
+    async def close(self, abrupt: bool = False) -> None:
+        """Leave; abruptly: as when the network is gone, with no word of farewell."""
+        for task in (*self._tasks, *self._timers.values()):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._timers.values(), return_exceptions=True)
+        self._tasks, self._timers = [], {}
+        for socket in (self._live, self._stream):
+            if socket is not None and abrupt:
+                socket.transport.abort()
+            elif socket is not None:
+                await socket.close()
+        self._live = self._stream = None
+
+    async def reconnect(self) -> None:
+        """Leave abruptly and come back as the same session, as a browser does after a lost connection."""
+        await self.close(abrupt=True)
+        self.data = {}
+        await self.open()
+
+    async def _connect(self, path: str, protocols: list[str] | None, patience: float) -> ClientConnection:
+        target = urlsplit(self.address)
+        # A browser behind a rebound name connects to this machine, but calls it by that name.
+        where = {"host": target.hostname, "port": target.port} if self._host else {}
+        uri = f"ws://{self._host or target.netloc}{path}"
+        try:
+            return await connect(
+                uri,
+                origin=self.origin,  # type: ignore[arg-type]
+                subprotocols=protocols,  # type: ignore[arg-type]
+                max_size=None,
+                open_timeout=patience,
+                close_timeout=2,
+                ping_interval=None,
+                proxy=None,
+                **where,
+            )
+        except (InvalidStatus, ConnectionClosed) as error:
+            raise Refused(f"{path.split('?')[0]}: {error}") from None
+
+    @staticmethod
+    async def _moment(event: asyncio.Event, seconds: float = 0.1) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), seconds)
+
+    # The page
+
+    async def rerun(self, fragment: str = "", auto: bool = False, **trigger: str) -> None:
+        """Run the page's script, or one fragment of it; trigger: ``widget`` (its id) and ``value`` (JSON)."""
+        assert self._stream is not None
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string, state.page_name, state.page_script_hash = self.query, self.page, self._page_hash
+        state.fragment_id, state.is_auto_rerun = fragment, auto
+        state.cached_message_hashes.extend(self._cached)
+        state.context_info.timezone, state.context_info.locale = "UTC", "en-GB"
+        state.context_info.url = f"{self.address}/{self.page}"
+        if trigger:
+            widget = state.widget_states.widgets.add(id=trigger["widget"])
+            if "value" in trigger:
+                widget.json_trigger_value = trigger["value"]
+            else:
+                widget.trigger_value = True
+        await self._stream.send(message.SerializeToString())
+
+    async def press(self, label: str) -> None:
+        """Press the button with this label."""
+        widget, fragment = self.buttons[label]
+        await self.rerun(fragment, widget=widget)
+
+    async def _read_stream(self) -> None:
+        assert self._stream is not None
+        try:
+            async for packed in self._stream:
+                assert isinstance(packed, bytes)
+                message = ForwardMsg.FromString(packed)
+                if message.WhichOneof("type") == "ref_hash":
+                    kept = ForwardMsg()
+                    kept.CopyFrom(self._cached[message.ref_hash])
+                    kept.metadata.CopyFrom(message.metadata)
+                    message = kept
+                elif message.metadata.cacheable:
+                    self._cached[message.hash] = message
+                self._take(message)
+        except ConnectionClosed:
+            pass
+        self._script_done.set()
+
+    def _take(self, message: ForwardMsg) -> None:
+        match message.WhichOneof("type"):
+            case "new_session":
+                new = message.new_session
+                self.session = new.initialize.session_id or self.session
+                self._page_hash = new.page_script_hash
+                if not message.metadata.run.fragment_ids:
+                    self._stop_timers(list(self._timers))
+            case "auto_rerun":
+                rerun = message.auto_rerun
+                self._stop_timers([rerun.fragment_id])
+                timer = self._repeat(rerun.fragment_id, rerun.interval)
+                self._timers[rerun.fragment_id] = asyncio.create_task(timer)
+            case "stop_auto_rerun":
+                self._stop_timers(message.stop_auto_rerun.fragment_ids)
+            case "script_finished":
+                self.runs += 1
+                self._script_done.set()
+            case "delta" if message.delta.WhichOneof("type") == "new_element":
+                self._take_element(message)
+
+    def _take_element(self, message: ForwardMsg) -> None:
+        element = message.delta.new_element
+        match element.WhichOneof("type"):
+            case "bidi_component":
+                component = element.bidi_component
+                text = component.json or component.mixed.json
+                if '"url"' in text:
+                    self.data = json.loads(text) | {"widget": component.id}
+            case "exception":
+                self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
+            case "alert":
+                self.errors.append(element.alert.body)
+            case "button":
+                self.buttons[element.button.label] = element.button.id, message.delta.fragment_id
+
+    def _stop_timers(self, fragments: Any) -> None:
+        for fragment in fragments:
+            if fragment in self._timers:
+                self._timers.pop(fragment).cancel()
+
+    async def _repeat(self, fragment: str, interval: float) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await asyncio.sleep(interval)
+                await self.rerun(fragment, auto=True)
+
+    # The live pictures
+
+    @property
+    def n(self) -> dict[int, int]:
+        """Steps of each panel, by its key, as of its newest picture."""
+        return {key: state["n"] for key, state in self.states.items()}
+
+    @property
+    def statuses(self) -> dict[int, str]:
+        """Status of each panel, by its key, as of its newest picture."""
+        return {key: state["status"] for key, state in self.states.items()}
+
+    async def send_live(self, message: Any) -> None:
+        """Send a message of one's own over the live socket, as JSON unless it is text or bytes."""
+        assert self._live is not None
+        await self._live.send(message if isinstance(message, str | bytes) else json.dumps(message))
+
+    async def _ask(self, socket: ClientConnection) -> None:
+        changes = {} if self.fps is None else {"fps": self.fps}
+        await socket.send(json.dumps(wish_of(self.data, **changes)))
+
+    async def _read_live(self, socket: ClientConnection) -> None:
+        try:
+            await self._ask(socket)
+            async for frame in socket:
+                assert isinstance(frame, bytes)
+                for panel in frame_header(frame)["panels"]:
+                    self.states[panel["key"]] = panel
+                self.frames += 1
+                self.octets += len(frame)
+                self.times.append(time.monotonic())
+                self._arrived.set()
+                await self._ask(socket)
+        except ConnectionClosed:
+            pass
+        self.live_closed = (socket.close_code or 1006, socket.close_reason or "")
+        self._arrived.set()
+
+    async def until(self, condition: Any, patience: float = 120.0) -> None:
+        """Return when the condition (of no argument) holds after a frame; else raise Refused."""
+        end = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > end or (self.live_closed and not self._arrived.is_set()):
+                raise Refused(f"never came: closed {self.live_closed}, states {self.states}")
+            self._arrived.clear()
+            await self._moment(self._arrived)
+
+    async def first_picture(self, patience: float = 120.0) -> float:
+        """Return the seconds from opening until every panel has made a step."""
+        await self.until(lambda: self.states and all(n > 0 for n in self.n.values()), patience)
+        return self.times[-1] - self.opened_at
+
+    def fps_over(self, seconds: float) -> float:
+        """Return the frames a second that arrived in the last seconds."""
+        since = time.monotonic() - seconds
+        return sum(t > since for t in reversed(self.times)) / seconds
+
+
+async def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--address", default="http://127.0.0.1:8501")
+    parser.add_argument("--page", default="", help=f"one of {PAGES}")
+    parser.add_argument("--query", default="", help="query string of the link")
+    parser.add_argument("--fps", type=float, help="pictures a second to ask for; default: what the page asks")
+    parser.add_argument("--visitors", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    options = parser.parse_args()
+    made = (options.address, options.page, options.query, options.fps)
+    visitors = [Visitor(*made) for _ in range(options.visitors)]
+    await asyncio.gather(*(visitor.open() for visitor in visitors))
+    firsts = await asyncio.gather(*(visitor.first_picture() for visitor in visitors))
+    before, cpu = [visitor.frames for visitor in visitors], sum(os.times()[:2])
+    await asyncio.sleep(options.seconds)
+    cpu = sum(os.times()[:2]) - cpu
+    for visitor, first, frames in zip(visitors, firsts, before, strict=True):
+        rate = (visitor.frames - frames) / options.seconds
+        print(  # noqa: T201
+            f"{visitor.session[:8]} first picture {first:.2f} s, {rate:.1f} frames/s, n {visitor.n}, "
+            f"{visitor.statuses}, script runs {visitor.runs}, shown {visitor.exceptions + visitor.errors}"
+        )
+    print(f"own CPU: {100 * cpu / options.seconds:.1f} % of a core")  # noqa: T201
+    await asyncio.gather(*(visitor.close() for visitor in visitors))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())
