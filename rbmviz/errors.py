@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class BadInput(ValueError):
@@ -11,9 +12,18 @@ class BadInput(ValueError):
     """
 
 
+def shown(value: Any, most: int = 60) -> str:
+    """Return a value as a message shows it, short, whatever it is: ``'abc'``, ``nan``, ``a list``."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except Exception:  # of a whole number with thousands of digits, say
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """Return the error for a name that is not there, with the nearest name that is."""
-    names = sorted(known)
+    names, name = sorted(known), shown(name)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."
     return BadInput(f"Unknown {kind} '{name}': {hint}")

@@ -1,6 +1,6 @@
 """Population contrastive divergence: the samples of CD, importance-weighted towards the model's law."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -28,8 +28,8 @@ class Population:
         Unnormalised; the mean of the weights estimates Z without bias, for any k and proposal.
     """
 
-    v: np.ndarray
-    log_weights: np.ndarray
+    v: np.ndarray = field(metadata=parts.rows("samples"))
+    log_weights: np.ndarray = field(metadata=parts.stored(shape=("samples",), dtypes=("float64",)))
 
     @property
     def weights(self) -> np.ndarray:
