@@ -22,7 +22,7 @@ from safetensors.numpy import load, save
 
 from rbmviz import rng
 from rbmviz.budget import check_memory
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import MOST, BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
@@ -107,7 +107,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
 
 def _wrong(name: str, problem: str) -> BadInput:
     return BadInput(
-        f"The checkpoint is not one that rbmviz wrote ({shown(name)} {problem}): start anew, or take another."
+        f"The checkpoint is not one that rbmviz wrote ({name[:MOST]} {problem}): start anew, or take another."
     )
 
 
@@ -262,8 +262,9 @@ def _generator(written: Any, fresh: np.random.Generator, name: str) -> np.random
     found = np.random.Generator(type(fresh.bit_generator)())
     try:
         found.bit_generator.state = state
-        # As it was read, for numpy leaves out what it does not know; the increment of a PCG64 is odd.
-        if found.bit_generator.state == state and state["state"]["inc"] % 2:
+        # numpy leaves out what it does not know, and takes True for 1. The increment of a PCG64 is odd.
+        kept, given = (json.dumps(x, sort_keys=True) for x in (found.bit_generator.state, state))
+        if kept == given and state["state"]["inc"] % 2 and state["has_uint32"] in (0, 1):
             return found
     except (ValueError, TypeError, KeyError, OverflowError):
         pass
