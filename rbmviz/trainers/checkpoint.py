@@ -26,7 +26,7 @@ from rbmviz.errors import MOST, BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
-from rbmviz.trainers import Trainer, make_trainer, parts
+from rbmviz.trainers import Trainer, check_data, make_trainer, parts
 
 MAGIC = b"rbmviz checkpoint 2\n"
 START = len(MAGIC) + hashlib.sha256().digest_size
@@ -79,6 +79,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
         Where the bytes are no checkpoint or damaged, the data are others, what is in it is not what the
         trainer writes, or the state would not fit into ``budget.memory_budget()``.
     """
+    data = check_data(data)
     if not isinstance(content, bytes) or not content.startswith(MAGIC):
         raise BadInput(
             "This is not a checkpoint of this version of rbmviz: give the file that training wrote."

@@ -214,7 +214,7 @@ class State:
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> State:
     """Return the state of a training that begins at ``rbm``."""
-    check_data(data)
+    data = check_data(data)
     if trainer.batch_size > len(data):
         raise too_large(trainer.batch_size, len(data))
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
