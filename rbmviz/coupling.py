@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from rbmviz import rng
-from rbmviz.errors import BadInput
+from rbmviz import checks, rng
+from rbmviz.errors import BadInput, shown
 from rbmviz.kernels import coupling as kernels
 from rbmviz.kernels.random import FEW
 from rbmviz.rbm import RBM
@@ -95,6 +95,10 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
         std_error is that of the mean. Where no pair met later than t + lag both are 0: nothing was seen in
         so many pairs, not more.
     """
+    lag = checks.whole("tv_bound: lag", lag, 1)
+    tau, t = checks.numbers("tv_bound: tau", tau), checks.numbers("tv_bound: t", t)
+    if tau.ndim != 1 or not len(tau) or t.ndim > 1:
+        raise BadInput(f"tv_bound: tau has shape {tau.shape}, t {t.shape}; both must be one-dimensional.")
     times, counts = np.unique(tau, return_counts=True)
     later = np.maximum(np.ceil((times - lag - np.atleast_1d(t)[:, None]) / lag), 0)
     mean = later @ counts / len(tau)
@@ -186,11 +190,12 @@ def couple(
     BadInput
         Where a shape or number does not fit.
     """
-    v0 = np.asarray(v0)
-    if v0.ndim != 2 or v0.shape[1] != rbm.n_visible or not len(v0) or not np.isin(v0, (0, 1)).all():
-        raise BadInput(f"couple: v0 has shape {v0.shape}; it must be (n, {rbm.n_visible}) of 0 and 1, n > 0.")
+    v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
-        raise BadInput(f"couple: algorithm = '{algorithm}' is not one of {', '.join(ALGORITHMS)}.")
+        raise BadInput(f"couple: algorithm = {shown(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
+    lag, k, max_sweeps = (
+        checks.whole(f"couple: {name}", x) for name, x in (("lag", lag), ("k", k), ("max_sweeps", max_sweeps))
+    )
     if lag < 1 or k < 1 or max_sweeps <= lag:
         raise BadInput(
             f"couple: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."

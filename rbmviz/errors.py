@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class BadInput(ValueError):
@@ -11,9 +12,22 @@ class BadInput(ValueError):
     """
 
 
+MOST = 60
+"""Characters of a value that a message shows."""
+
+
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, cut where it is long, whatever it is."""
+    try:
+        text = repr(value)
+    except Exception:  # of a whole number with thousands of digits, say
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= MOST else f"{text[:MOST]}..."
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """Return the error for a name that is not there, with the nearest name that is."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name[:MOST], names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."
-    return BadInput(f"Unknown {kind} '{name}': {hint}")
+    return BadInput(f"Unknown {kind} {shown(name)}: {hint}")

@@ -9,9 +9,10 @@ import difflib
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass
+from numbers import Real
 from typing import Any, Literal
 
-from rbmviz.errors import BadInput
+from rbmviz.errors import MOST, BadInput, shown
 
 Value = int | float | bool | str
 
@@ -62,15 +63,19 @@ class Knob:
 
     def check(self, value: Any, owner: str) -> Value:
         """Return ``value`` as this knob's kind (so that 1 and 1.0 compile one kernel), or raise BadInput."""
-        wrong = BadInput(f"{owner}: {self.name} = {value!r} is outside {self.range_text}.")
+        wrong = BadInput(f"{owner}: {self.name} = {shown(value)} is outside {self.range_text}.")
         if self.kind is bool or self.kind is str:
             if not isinstance(value, self.kind) or (self.choices and value not in self.choices):
                 raise wrong
-            return value
-        if isinstance(value, bool) or (self.kind is int and value != value // 1):
+            return self.kind(value)
+        if not isinstance(value, Real) or isinstance(value, bool):
             raise wrong
-        number = self.kind(value)
-        if not (self.lo <= number <= self.hi or (self.zero and number == 0)):
+        try:
+            number = self.kind(value)
+        except (ValueError, OverflowError):  # NaN or infinity as an int, an int that no float holds
+            raise wrong from None
+        within = self.lo <= number <= self.hi or (self.zero and number == 0)
+        if not within or not math.isfinite(number) or (self.kind is int and number != value):
             raise wrong
         return number
 
@@ -83,7 +88,7 @@ class Knob:
         except ValueError:
             value = text
         if self.kind is not str and not isinstance(value, float):
-            raise BadInput(f"{owner}: {self.name} = {text!r} is outside {self.range_text}.")
+            raise BadInput(f"{owner}: {self.name} = {shown(text)} is outside {self.range_text}.")
         return self.check(value, owner)
 
     def text(self, value: Value) -> str:
@@ -131,9 +136,9 @@ def check_names(cls: Any, given: Mapping[str, Any]) -> None:
     known = knobs_of(cls)
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(name[:MOST], known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
-            raise BadInput(f"{cls.name} has no knob '{name}': {hint}")
+            raise BadInput(f"{cls.name} has no knob {shown(name)}: {hint}")
 
 
 def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:

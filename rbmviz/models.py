@@ -59,7 +59,7 @@ def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
             f"This {type(estimator).__name__} is not a fitted BernoulliRBM: call its fit(data) first."
         ) from None
     knobs = {name: getattr(estimator, name, None) for name in ("learning_rate", "batch_size", "n_iter")}
-    rates = None if data is None else rbm.rates(np.asarray(data))
+    rates = None if data is None else rbm.rates(data)
     return Model(rbm, rates, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
 
 

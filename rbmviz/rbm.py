@@ -30,6 +30,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from rbmviz import checks
 from rbmviz.errors import BadInput
 
 SCHEMA = 1
@@ -46,7 +47,8 @@ def softplus(x: np.ndarray) -> np.ndarray:
 
 
 def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    array = np.array(value, dtype=np.float32, order="C")
+    with np.errstate(over="ignore"):  # infinite, and refused as that
+        array = np.array(checks.numbers(name, value), dtype=np.float32, order="C")
     if array.ndim != (2 if name.endswith("W") else 1) or 0 in array.shape:
         want = "(n_visible, n_hidden)" if name.endswith("W") else "one-dimensional"
         raise BadInput(f"{name} has shape {array.shape}; it must be {want} and not empty.")
@@ -127,8 +129,7 @@ class RBM:
         Mean-field hidden units, summed in float64 blocks (ALGORITHMS: the positive statistics of the
         whole training set; paper rates-FPCD, section 4).
         """
-        if v.ndim != 2 or v.shape[1] != self.n_visible or len(v) == 0:
-            raise BadInput(f"The data have shape {v.shape}; the model asks for (n, {self.n_visible}), n > 0.")
+        v = checks.bits("The data", v, self.n_visible)
         W, b, c = (np.zeros(a.shape) for a in (self.W, self.b, self.c))
         for rows in np.array_split(v, -(-len(v) // 4096)):
             x = rows.astype(np.float32)

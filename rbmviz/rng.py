@@ -5,8 +5,11 @@ purpose (one more metric, say) never shifts the numbers of an existing one.
 """
 
 import zlib
+from numbers import Integral
 
 import numpy as np
+
+from rbmviz.errors import BadInput, shown
 
 Seed = int | np.random.SeedSequence | np.random.Generator
 
@@ -22,12 +25,19 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     """Turn what a user may give as a seed into a SeedSequence, once, at the door.
 
     A Generator gives 128 bits of entropy and is advanced by that.
+
+    Raises
+    ------
+    BadInput
+        Where the seed is neither of these nor a whole number from 0 up, of at most 128 bits.
     """
     if isinstance(seed, np.random.SeedSequence):
         return seed
     if isinstance(seed, np.random.Generator):
         return np.random.SeedSequence(seed.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
-    return np.random.SeedSequence(seed)
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**128:
+        raise BadInput(f"The seed {shown(seed)} is no seed: give a whole number from 0 up.")
+    return np.random.SeedSequence(int(seed))
 
 
 def child(seed: Seed, name: str, index: int = 0) -> np.random.SeedSequence:

@@ -361,7 +361,7 @@ def test_more_units_than_the_inner_table_holds(monkeypatch):
 
 def test_the_likelihood_refuses_rows_that_do_not_fit(small):
     for shape in ((0, small.n_visible), (2, small.n_visible + 1), (small.n_visible,)):
-        with pytest.raises(BadInput, match="asks for"):
+        with pytest.raises(BadInput, match="it must be"):
             log_likelihood(small, np.zeros(shape, np.uint8))
 
 

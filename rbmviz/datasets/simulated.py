@@ -33,8 +33,7 @@ def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     v = rng.generator(seed, "start").integers(0, 2, rbm.n_visible, dtype=np.uint8)
     up, down = kernels.make_affine(rbm.W, rbm.c), kernels.make_affine(rbm.W.T, rbm.b)
     v_flips, h_flips = kernels.make_flips(rbm.n_visible), kernels.make_flips(rbm.n_hidden)
-    kernels.find_flips(v_flips, v)
-    kernels.rebuild(up, v_flips)
+    kernels.place(v_flips, v, up)
     first = BURN_IN // APART - 1
     out_v = np.empty((first + n, rbm.n_visible), np.uint8)
     out_p = np.empty(out_v.shape, np.float32)

@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 from numba import from_dtype, types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 BIT, BYTE, INT, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
@@ -27,7 +28,7 @@ def in_llvm(function: Callable[..., Any]) -> Any:
     """Make an intrinsic of ``function``, which builds its instructions and returns the value they compute.
 
     Annotations say, in types of numpy, what kernels hand over and get back. A parameter without one is an
-    array, contiguous and never checked; a function without one returns nothing.
+    array, contiguous, which is checked once, when it is typed; a function without one returns nothing.
     """
     hints = inspect.signature(function)
     parameters = list(hints.parameters.values())[1:]
@@ -36,6 +37,9 @@ def in_llvm(function: Callable[..., Any]) -> Any:
 
     @wraps(function)
     def declare(typing_context: Any, *given: Any) -> Any:
+        # Addresses count values from the first on: those of a view with gaps, or reversed, lie elsewhere.
+        if any(isinstance(kind, types.Array) and kind.layout != "C" for kind in given):
+            raise TypingError(f"{function.__name__}: an array is not contiguous")
         kinds = [
             kind if parameter.annotation is parameter.empty else from_dtype(parameter.annotation)
             for kind, parameter in zip(given, parameters, strict=True)

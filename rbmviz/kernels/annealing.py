@@ -19,6 +19,8 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     max(a, 0) - log sigmoid(|a|): the first part in float64, the second as one logarithm of a product.
     """
     n = x.shape[1]
+    if bias_cold.shape[0] != n or bias_warm.shape[0] != n or out.shape[0] != x.shape[0]:
+        raise ValueError("add_log_ratio: the arrays do not fit each other")
     cold_mean, warm_mean = np.empty(n, np.float32), np.empty(n, np.float32)
     for r in range(x.shape[0]):
         total = 0.0

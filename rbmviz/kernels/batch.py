@@ -148,6 +148,11 @@ def pays(n_active: int, rows: int, n_in: int, n_out: int) -> bool:
     return 0 <= n_active and ours < size * n_out
 
 
+def _check(one: int, other: int) -> None:
+    if one != other:
+        raise ValueError(f"a product of matrices that share no side: {one} against {other}")
+
+
 def _bits(x: np.ndarray, rows: int, n_in: int, n_out: int) -> tuple[np.ndarray, int] | None:
     """Return x as uint8, and how many are 1; None where the product of these sizes is for BLAS."""
     if not pays(0, rows, n_in, n_out):
@@ -179,6 +184,7 @@ def _sums(
 def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return x M, float32 (rows, n_out), for x (rows, n_in), M (n_in, n_out); quick where few bits are 1."""
     (rows, n_in), n_out = x.shape, matrix.shape[1]
+    _check(n_in, len(matrix))
     found = _bits(x, rows, n_in, n_out)
     return x @ matrix if found is None else _sums(*_list_rows(*found), matrix)
 
@@ -186,6 +192,7 @@ def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return x M', float32 (rows, n_out), for x (rows, n_in), M (n_out, n_in); quick where few bits are 1."""
     (rows, n_in), n_out = x.shape, matrix.shape[0]
+    _check(n_in, matrix.shape[1])
     found = _bits(x, rows, n_in, n_out)
     return x @ matrix.T if found is None else _sums(*_list_rows(*found), matrix, transposed=True)
 
@@ -193,6 +200,7 @@ def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
     """Return x' y / n, float32 (n_in, n_out), for x (rows, n_in), y (rows, n_out), as ``times``."""
     rows, n_in = x.shape
+    _check(rows, len(y))
     found = _bits(x, n_in, rows, y.shape[1])
     if found is None:
         out = x.T @ y

@@ -13,7 +13,7 @@ import numpy as np
 from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels.bits import first_one, list_ones, popcount, word
 from rbmviz.kernels.gibbs import REFRESH
-from rbmviz.kernels.random import sigmoid, uniforms
+from rbmviz.kernels.random import FEW, sigmoid, uniforms
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros, ones_below, product, sum_rows, total
 
 f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
@@ -332,6 +332,36 @@ def add_difference(pair, sums, W, B, C):
         give(sums, v & v2, 64 * w, t + 2, 0.0, B)
 
 
+@inline
+def fit_layers(layer, own, others, width):
+    """Say whether a layer has so many units, the other layer so many."""
+    words = layer.bits.shape == (2, (own + 63) // 64) and layer.at.shape == (2, (others + 63) // 64)
+    return words and layer.a.shape == (2, width) and layer.p.shape == (2, width)
+
+
+@inline
+def fit_pair(up, down, pair, room, v0, states):
+    """Say whether maps, chains, work space, starts and random states fit each other."""
+    m, n = up.rows.shape[0], down.rows.shape[0]
+    right, left, longest = up.bias.shape[0], down.bias.shape[0], max(m, n)
+    maps = up.rows.shape[1] == right and down.rows.shape[1] == left and right >= n and left >= m
+    whole = right % WIDTH == 0 and left % WIDTH == 0
+    layers = fit_layers(pair.v, m, n, left) and fit_layers(pair.h, n, m, right)
+    slopes = room.slope.shape[0] == left and room.part.shape[0] == left and room.factor.shape[0] == left
+    lists = room.on.shape[0] >= longest and room.off.shape[0] >= longest
+    rest = room.z.shape[0] >= longest + 2 * WIDTH and room.zeros.shape[0] >= (longest + 63) // 64
+    starts = v0.shape[1] == m and states.shape[0] >= v0.shape[0]
+    lanes = states.shape[1] == 4 and states.shape[2] == FEW
+    return maps and whole and layers and slopes and lists and rest and starts and lanes
+
+
+@inline
+def fit_sums(sums, m, width):
+    """Say whether there is room for the means of m visible units and of the padded hidden ones."""
+    rows = sums.rows.shape == (TERMS, width) and sums.row.shape[0] == width and sums.zeros.shape[0] == width
+    return rows and sums.lists.shape == (m, TERMS) and sums.n.shape[0] == m and sums.used.shape[0] == 1
+
+
 @kernel
 def couple(
     up, down, pair, room, sums, v0, states, lag, k, t_max, common, most, estimate, tau, counts, W, B, C
@@ -343,6 +373,13 @@ def couple(
     loops stopped. Where ``estimate`` (lag 1): the sums over chains of
     f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] go into W, B, C, one slot a chain, or one for all.
     """
+    m, n, pairs, slots = up.rows.shape[0], down.rows.shape[0], v0.shape[0], W.shape[0]
+    fit = fit_pair(up, down, pair, room, v0, states) and fit_sums(sums, m, up.bias.shape[0])
+    fit = fit and tau.shape[0] >= pairs and counts.shape[0] >= pairs and counts.shape[1] == 3
+    some = slots == 1 or slots >= pairs
+    totals = W.shape == (slots, m, n) and B.shape == (slots, m) and C.shape == (slots, n) and some
+    if not (fit and (totals or not estimate)):
+        raise ValueError("couple: the arrays do not fit each other")
     for i in range(v0.shape[0]):
         slot = min(i, W.shape[0] - 1)
         placed(up, down, pair, v0[i])
@@ -399,6 +436,14 @@ def follow(up, down, pair, room, v0, states, lag, k, t_max, common, most, unit, 
     unbiased float64 (5,): f(xi_k), and f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})].
     """
     m, n = up.rows.shape[0], down.rows.shape[0]
+    pairs, started = v0.shape[0], cursor.shape[0] == 3 and cursor[0] >= 0
+    fit = fit_pair(up, down, pair, room, v0, states) and started
+    fit = fit and unit.shape[0] == 2 and 0 <= unit[0] < m and 0 <= unit[1] < n
+    fit = fit and tau.shape[0] >= pairs and counts.shape[0] >= pairs and counts.shape[1] == 4
+    fit = fit and plain.shape[0] >= pairs and plain.shape[1] == 5
+    fit = fit and unbiased.shape[0] >= pairs and unbiased.shape[1] == 5
+    if not (fit and distances.shape[0] >= pairs and distances.shape[1] == times.shape[0]):
+        raise ValueError("follow: the arrays do not fit each other")
     used, estimate = 0, lag == 1
     while used < sweeps and cursor[0] < v0.shape[0]:
         i, t = cursor[0], cursor[1]

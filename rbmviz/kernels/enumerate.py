@@ -13,6 +13,8 @@ def log_weights(bias_sum, high, low, group, out):
     high bits and one for the low bits, so that no exponential is left in the loop, and one logarithm
     serves ``group`` units: their product must not overflow. States lie side by side in vector registers.
     """
+    if group < 1 or low.shape != (high.shape[0], out.shape[0]) or bias_sum.shape != out.shape:
+        raise ValueError("log_weights: the arrays do not fit each other")
     product = np.empty(out.shape[0])
     out[:] = bias_sum
     for first in range(0, high.shape[0], group):

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels import window as samples
-from rbmviz.kernels._jit import inner, kernel, reduction
+from rbmviz.kernels._jit import inline, inner, kernel, reduction
 from rbmviz.kernels.gibbs import (
     REFRESH,
     Affine,
@@ -43,6 +43,8 @@ from rbmviz.kernels.gibbs import (
     affine_bytes,
     copy_bits,
     find_flips,
+    fit_flips,
+    fit_map,
     flips_bytes,
     follow,
     list_active,
@@ -51,7 +53,7 @@ from rbmviz.kernels.gibbs import (
     same_map,
     zero_map,
 )
-from rbmviz.kernels.random import bernoulli, sigmoid
+from rbmviz.kernels.random import LANES, bernoulli, sigmoid
 from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros, sum_rows
 
 f32 = np.float32
@@ -123,6 +125,34 @@ def make_clock(rates: tuple[np.ndarray, ...]) -> Clock:
     """Return the clock of a chain that has not moved: theta_F = 0."""
     R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in rates)
     return Clock(np.zeros(4, np.int64), np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, R_R]))
+
+
+@inline
+def fit_direction(direction, n_in, n_out):
+    """Say whether a direction is one of n_in inputs and n_out outputs."""
+    width = direction.total.shape[0]
+    maps = fit_map(direction.theta, n_in, n_out) and fit_map(direction.rates, n_in, n_out)
+    alike = direction.theta.value.shape[0] == width and direction.rates.value.shape[0] == width
+    fast = fit_map(direction.fast, n_in, n_out) and direction.fast.value.shape[0] == width
+    owed = direction.owed.shape[0] == width and direction.tally.shape[0] == width
+    rest = direction.units.shape[0] == n_out and direction.follows.shape[0] == 3
+    return maps and alike and fast and owed and rest and fit_flips(direction.flips, n_in)
+
+
+@inline
+def fit_clock(clock):
+    """Say whether a clock has all its hands, and the window a length that it can have."""
+    hands = clock.counts.shape[0] == 4 and clock.scale.shape[0] == 4 and clock.moment.shape[0] == 3
+    return hands and 0 <= clock.counts[SPAN] <= samples.CAPACITY and clock.counts[SPAN] % 8 == 0
+
+
+@inline
+def fit_chain(up, down, window, v, h, clock, out_v, out_drift):
+    """Say whether what belongs to a chain fits, and the room for its samples."""
+    m, n = v.shape[0], h.shape[0]
+    directions = fit_direction(up, m, n) and fit_direction(down, n, m)
+    out = out_v.shape[1] == m and out_drift.shape[0] == out_v.shape[0]
+    return directions and samples.fit_window(window, m, n) and fit_clock(clock) and out
 
 
 # Following the chain
@@ -232,6 +262,9 @@ def write_piece(push, fast, pull, rates, gain, theta, piece):
 @kernel
 def write_out(direction, scale, own):
     """M <- push M + pull R + (own before - own now) theta, in one direction."""
+    n_in, n_out = direction.flips.seen.shape[0], direction.units.shape[0]
+    if not (scale.shape[0] == 4 and fit_direction(direction, n_in, n_out)):
+        raise ValueError("write_out: the arrays do not fit each other")
     pull, push, gain = f32(scale[PULL]), f32(scale[PUSH]), f32(scale[OWN] - own)
     theta, rates, fast = direction.theta, direction.rates, direction.fast
     piece = direction.total
@@ -253,6 +286,9 @@ def add_moments(fast, rates, theta, own, piece, clock):
 @kernel
 def take_moments(up, down, clock):
     """Take the moments of theta_F where it is all in M."""
+    m, n = up.flips.seen.shape[0], down.flips.seen.shape[0]
+    if not (fit_direction(up, m, n) and fit_direction(down, n, m) and fit_clock(clock)):
+        raise ValueError("take_moments: the arrays do not fit each other")
     own = clock.scale[OWN]
     clock.moment[0] = 0.0
     clock.moment[1] = 0.0
@@ -266,6 +302,10 @@ def take_moments(up, down, clock):
 @kernel
 def take_in(direction, window, seen, other, span):
     """M <- M - P in one direction; seen, other: as in ``activation``."""
+    n_in, n_out = direction.flips.seen.shape[0], direction.units.shape[0]
+    layers = samples.fit_layer(seen, n_in) and samples.fit_layer(other, n_out)
+    if not (layers and 0 <= span <= samples.CAPACITY and fit_direction(direction, n_in, n_out)):
+        raise ValueError("take_in: the arrays do not fit each other")
     fast = direction.fast
     samples.subtract_rows(window, seen, other, span, fast.rows)
     samples.subtract_bias(window, other, span, fast.bias)
@@ -395,6 +435,9 @@ def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, 
     Within a regime. Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the
     last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
     """
+    fit = fit_chain(up, down, window, v, h, clock, out_v, out_drift)
+    if not (fit and out_p.shape == out_v.shape and rng.shape == (4, LANES)):
+        raise ValueError("driven_gibbs: the arrays do not fit each other")
     hidden, visible = up.units, down.units
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
@@ -436,6 +479,9 @@ def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sw
     Within a regime. Per sample: alternate maximisation of h and v under theta + theta_F until v stays, or
     max_sweeps; then the update of theta_F with (v, h). Deterministic.
     """
+    fit = fit_chain(up, down, window, v, h, clock, out_v, out_drift)
+    if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
+        raise ValueError("herding: the arrays do not fit each other")
     hidden, visible = up.units, down.units
     mean_field = eps < 0.0  # false, and not a literal: it would compile all once more
     for t in range(out_v.shape[0]):

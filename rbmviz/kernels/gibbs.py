@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
-from rbmviz.kernels.random import bernoulli, sigmoid
-from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros, sum_rows
+from rbmviz.kernels.random import LANES, bernoulli, sigmoid
+from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
 
 i64, u64 = np.int64, np.uint64
 
@@ -138,6 +138,37 @@ def follow(affine, flips, afresh):
         sum_rows(affine.value, affine.value, affine.rows, flips.on, n_on, flips.off, n_off)
 
 
+@inline
+def fit_map(affine, n_in, n_out):
+    """Say whether a map is one of n_in inputs and n_out outputs, in whole vectors."""
+    padded = affine.value.shape[0]
+    whole = padded >= n_out and padded % WIDTH == 0 and affine.bias.shape[0] == padded
+    return whole and affine.rows.shape[0] == n_in and affine.rows.shape[1] == padded
+
+
+@inline
+def fit_flips(flips, n):
+    """Say whether the lists are those of an input of n units."""
+    lists = flips.on.shape[0] >= n + 4 and flips.off.shape[0] >= n + 4 and flips.active.shape[0] >= n
+    return lists and flips.counts.shape[0] >= 4 and flips.seen.shape[0] == n
+
+
+def place(flips, x, *affines: Affine) -> None:
+    """Begin at the input x, uint8: list its units, and bring the maps to it.
+
+    Raises
+    ------
+    ValueError
+        Where the arrays do not fit each other.
+    """
+    maps = all(fit_map.py_func(affine, len(x), len(affine.value)) for affine in affines)
+    if not (maps and fit_flips.py_func(flips, len(x))):
+        raise ValueError("place: the arrays do not fit each other")
+    find_flips(flips, x)
+    for affine in affines:
+        rebuild(affine, flips)
+
+
 @kernel
 def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, out_v, out_p):
     """Emit out_v.shape[0] samples, k sweeps each; v, h, the maps, the clock and the RNG advance in place.
@@ -147,6 +178,10 @@ def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, 
     inverse_temperature float32; out_v uint8, out_p float32 (samples, n_visible): v, and the means it was
     drawn from.
     """
+    m, n, same = v.shape[0], h.shape[0], out_p.shape == out_v.shape and out_v.shape[1] == v.shape[0]
+    fit = fit_map(up, m, n) and fit_map(down, n, m) and fit_flips(v_flips, m) and fit_flips(h_flips, n)
+    if not (fit and same and rng.shape == (4, LANES) and clock.shape[0]):
+        raise ValueError("gibbs: the arrays do not fit each other")
     mean_h = np.empty(h.shape[0], np.float32)
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]

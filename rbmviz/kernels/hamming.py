@@ -79,6 +79,10 @@ def count_all(points, blocks, n, histograms, out):
 @kernel
 def count_distances(points, blocks, n, histograms):
     """Add n samples, in blocks, to the distance histograms, uint32 or int64 (points, width + 1)."""
+    words = points.shape[1]
+    packed = blocks.shape[1] == words and blocks.shape[2] == BLOCK and 0 <= n <= blocks.shape[0] * BLOCK
+    if not (packed and histograms.shape[0] == points.shape[0] and (histograms.shape[1] + 62) // 64 == words):
+        raise ValueError("count_distances: the arrays do not fit each other")
     count_all(points, blocks, n, histograms, np.empty(BLOCK, np.uint32))
 
 
@@ -86,6 +90,8 @@ def count_distances(points, blocks, n, histograms):
 def nearest(points, block, index, distance):
     """Find for each sample of a block the nearest point: its index (the first of equals) and distance."""
     n = index.shape[0]
+    if block.shape != (points.shape[1], BLOCK) or n > BLOCK or distance.shape[0] != n:
+        raise ValueError("nearest: the arrays do not fit each other")
     out = np.empty(BLOCK, np.uint32)
     for i in range(n):
         distance[i] = i64(1) << i64(62)
@@ -105,6 +111,8 @@ def log_mixtures(histograms, log_odds, out):
     Summed from the smallest distance on, relative to its term, so that nothing underflows to log 0.
     """
     width, betas = histograms.shape[1], log_odds.shape[0]
+    if out.shape != (histograms.shape[0], betas):
+        raise ValueError("log_mixtures: the arrays do not fit each other")
     ratio = np.exp(-log_odds)
     power, total = np.empty(betas), np.empty(betas)
     for t in range(histograms.shape[0]):

@@ -8,7 +8,7 @@ a new block; what a call draws therefore depends on how many values it asks for,
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels._llvm import FLOAT, Register, constant, in_llvm, loop, vector, word_of
 from rbmviz.kernels.bits import write_word
 
@@ -155,12 +155,21 @@ def draw_row(state, x, bias, row, bits, mean, out):
         out[i] = f32(bits[i])
 
 
+@inline
+def fit_rows(state, x, bias, mean, out):
+    """Say whether the arrays of a batch of draws fit each other; state as a single stream."""
+    lanes = state.shape[0] == 4 and state.shape[1] == LANES
+    return lanes and bias.shape[0] == x.shape[1] and mean.shape == x.shape and out.shape == x.shape
+
+
 @kernel
 def bernoulli_rows(state, x, bias, mean, out):
     """Draw a batch: mean = sigmoid(x + bias) row by row, out = 1.0 with that probability.
 
     x, mean, out float32 (rows, n), bias float32 (n,); all three may be the same array.
     """
+    if not fit_rows(state, x, bias, mean, out):
+        raise ValueError("bernoulli_rows: the arrays do not fit each other")
     row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):
         draw_row(state, x[r], bias, row, bits, mean[r], out[r])
@@ -169,6 +178,8 @@ def bernoulli_rows(state, x, bias, mean, out):
 @kernel
 def bernoulli_chains(states, x, bias, mean, out):
     """Draw a batch as ``bernoulli_rows``, each row from its own stream: states uint32 (rows, 4, lanes)."""
+    if states.shape[0] != x.shape[0] or (len(states) and not fit_rows(states[0], x, bias, mean, out)):
+        raise ValueError("bernoulli_chains: the arrays do not fit each other")
     row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):
         draw_row(states[r], x[r], bias, row, bits, mean[r], out[r])
@@ -178,6 +189,8 @@ def bernoulli_chains(states, x, bias, mean, out):
 def mean_rows(x, bias, mean):
     """Write mean = sigmoid(x + bias), float32 (rows, n); ``mean`` may be ``x`` itself."""
     n = x.shape[1]
+    if bias.shape[0] != n or mean.shape != x.shape:
+        raise ValueError("mean_rows: the arrays do not fit each other")
     row = np.empty(n, np.float32)
     for r in range(x.shape[0]):
         mean_row(x[r], bias, row)

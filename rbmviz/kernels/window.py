@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, reduction
+from rbmviz.kernels._jit import inline, inner, reduction
 from rbmviz.kernels._llvm import FLOAT, INT, constant, in_llvm, loop, spread, undefined, vector
 from rbmviz.kernels.bits import popcount, word
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
@@ -93,6 +93,22 @@ def span_of(alpha: float) -> int:
     if alpha <= 0.0:
         return 8
     return 8 * max(1, math.ceil(math.log(NEGLIGIBLE) / math.log(alpha) / 8))
+
+
+@inline
+def fit_layer(layer, n):
+    """Say whether a layer is one of n units."""
+    octets, words, count = layer.octets, layer.words, (n + 63) // 64
+    whole = octets.shape[0] == CAPACITY // 8 and octets.shape[1] >= n and octets.shape[1] % LANES == 0
+    packed = words.shape == (count, CAPACITY) and layer.now.shape[0] == count
+    return whole and packed and layer.overlap.shape[0] == CAPACITY
+
+
+@inline
+def fit_window(window, m, n):
+    """Say whether a window is one of m visible and n hidden units."""
+    weights = window.weight.shape[0] == CAPACITY and window.factor.shape[0] == CAPACITY
+    return weights and fit_layer(window.visible, m) and fit_layer(window.hidden, n)
 
 
 @inner

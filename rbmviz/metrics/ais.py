@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rbmviz import rng
+from rbmviz import checks, rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels.annealing import add_log_ratio
 from rbmviz.kernels.random import bernoulli_rows
@@ -19,6 +19,7 @@ from rbmviz.registry import metric
 
 CHAINS = 128
 TEMPERATURES = 1000
+MOST_CHAINS, MOST_TEMPERATURES = 1_000_000, 100_000_000
 
 BLOCK = 32
 """Chains of one matrix product and one random stream: a result does not depend on the number of threads."""
@@ -78,13 +79,14 @@ class Annealed:
 
 
 def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
-    if np.ndim(betas) == 0:
+    betas = checks.numbers("AIS: betas", betas)
+    if betas.ndim == 0:
         if betas < 2:
             raise BadInput(
                 f"AIS needs at least 2 temperatures, the base's and the model's; betas is {betas}."
             )
-        return np.linspace(0, 1, int(betas))
-    betas = np.asarray(betas, dtype=np.float64)
+        return np.linspace(0, 1, checks.whole("AIS: betas", betas[()], 2, MOST_TEMPERATURES))
+    betas = betas.astype(np.float64)
     if (
         betas.ndim != 1
         or len(betas) < 2
@@ -100,10 +102,7 @@ def _base(model: RBM | Model, data: np.ndarray | None) -> tuple[RBM, np.ndarray]
     """Return the RBM and the visible biases of the base, float64 (n_visible,)."""
     rbm, rates = (model.rbm, model.rates) if isinstance(model, Model) else (model, None)
     if data is not None:
-        if data.ndim != 2 or data.shape[1] != rbm.n_visible or not len(data):
-            raise BadInput(
-                f"The data have shape {data.shape}; the model asks for (n, {rbm.n_visible}), n > 0."
-            )
+        data = checks.bits("The data", data, rbm.n_visible)
         mean = data.mean(axis=0, dtype=np.float64)
     elif rates is not None:
         mean = rates.b.astype(np.float64)
@@ -152,8 +151,11 @@ def _blocks(
     """Return the blocks still to be annealed, and the base's log Z."""
     rbm, base = _base(model, data)
     betas, seed = _inverse_temperatures(betas), rng.seed_sequence(seed)
+    n_chains = checks.whole("AIS: n_chains", n_chains)
     if n_chains < 2:
         raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
+    if n_chains > MOST_CHAINS:
+        raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MOST_CHAINS:,}: give fewer.")
     sizes = [min(BLOCK, n_chains - at) for at in range(0, n_chains, BLOCK)]
     blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]
     return blocks, float(softplus(base).sum() + rbm.n_hidden * np.log(2))

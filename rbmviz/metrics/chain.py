@@ -4,8 +4,9 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
+from rbmviz import checks
 from rbmviz.errors import BadInput
-from rbmviz.metrics.exact import probabilities
+from rbmviz.metrics.exact import MOST_PROBABILITIES, probabilities
 from rbmviz.rbm import RBM, sigmoid
 from rbmviz.registry import metric
 
@@ -109,7 +110,7 @@ def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarr
             f"The law of a chain of {m} visible and {n} hidden units is too large to follow: at most "
             f"{MOST_LAW} units in all; coupled chains bound its distance ('rbmviz couple')."
         )
-    law = np.asarray(law, dtype=np.float64)
+    law = checks.numbers("The law", law).astype(np.float64)
     if law.shape != (2**m,):
         raise BadInput(f"The law has shape {law.shape}; {m} visible units ask for ({2**m},).")
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
@@ -118,7 +119,9 @@ def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarr
 
 def start_law(v0: np.ndarray) -> np.ndarray:
     """Return the law of a row of v0 (n, n_visible) picked at random, float64 (2^n_visible,)."""
-    v0 = np.asarray(v0)
+    v0 = checks.bits("start_law: v0", v0)
+    if v0.shape[1] > MOST_PROBABILITIES:
+        raise BadInput(f"start_law: {v0.shape[1]} visible units are more than {MOST_PROBABILITIES}.")
     code = v0.astype(np.int64) @ (1 << np.arange(v0.shape[1] - 1, -1, -1))
     return np.bincount(code, minlength=2 ** v0.shape[1]) / len(v0)
 
@@ -167,8 +170,10 @@ def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     -------
     float64 (sweeps + 1,)
     """
-    model, law, found = probabilities(rbm), np.asarray(start, dtype=np.float64), []
-    for t in range(sweeps + 1):
+    model, law, found = probabilities(rbm), checks.numbers("The law", start).astype(np.float64), []
+    if law.shape != model.shape:
+        raise BadInput(f"The law has shape {law.shape}; {rbm.n_visible} visible units ask for {model.shape}.")
+    for t in range(checks.whole("sweep_distances: sweeps", sweeps) + 1):
         law = sweep_law(rbm, law) if t else law
         found.append(total_variation(law, model))
     return np.array(found)

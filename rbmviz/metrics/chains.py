@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbmviz import checks
 from rbmviz.errors import BadInput
 from rbmviz.registry import metric
 
@@ -60,7 +61,7 @@ def chain_diagnostics(values: np.ndarray) -> Diagnostics:
     """
     from arviz_stats.base import array_stats  # half a second that only this metric needs
 
-    values = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    values = np.atleast_2d(checks.numbers("chain_diagnostics: values", values).astype(np.float64))
     if values.ndim != 2 or not len(values) or values.shape[1] < LEAST_DRAWS:
         raise BadInput(
             f"The values have shape {values.shape}; they must be (chains, {LEAST_DRAWS} or more draws)."

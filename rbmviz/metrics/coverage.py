@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rbmviz import checks
 from rbmviz.errors import BadInput
 from rbmviz.kernels import hamming
 from rbmviz.registry import metric
@@ -117,6 +118,7 @@ class Coverage:
 
     def nearest(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest example (its place among those compared with) and its distance, int64 (n,)."""
+        v = checks.numbers("Coverage: the samples", v)
         if v.ndim != 2 or v.shape[1] != self._width:
             raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
         if v.dtype != np.uint8 or (v.size and v.max() > 1):

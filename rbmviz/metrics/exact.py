@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rbmviz import checks
 from rbmviz.errors import BadInput
 from rbmviz.kernels.enumerate import log_weights
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
@@ -91,14 +92,13 @@ def log_z(rbm: RBM) -> float:
 @metric("log_likelihood")
 def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
     """Return the exact mean log-likelihood of rows v (n, n_visible), in nats a row."""
-    if v.ndim != 2 or v.shape[1] != rbm.n_visible or len(v) == 0:
-        raise BadInput(f"The data have shape {v.shape}; the model asks for (n, {rbm.n_visible}), n > 0.")
+    v = checks.bits("The data", v, rbm.n_visible)
     return float(-rbm.free_energy(v).mean()) - log_z(rbm)
 
 
 def highest_log_likelihood(v: np.ndarray) -> float:
     """Return the mean log-likelihood of rows v that no model can pass, in nats: minus their entropy."""
-    counts = np.unique(v, axis=0, return_counts=True)[1]
+    counts = np.unique(checks.bits("The data", v), axis=0, return_counts=True)[1]
     shares = counts / counts.sum()
     return float((shares * np.log(shares)).sum())
 

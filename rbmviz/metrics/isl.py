@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rbmviz.errors import BadInput
+from rbmviz import checks
+from rbmviz.errors import BadInput, shown
 from rbmviz.kernels import hamming
 from rbmviz.registry import metric
 
@@ -61,7 +62,7 @@ class Point(NamedTuple):
     def score(self, beta: float | None) -> Score:
         """Return the score for beta, or for the beta that is best on the validation part."""
         if beta is not None:
-            found = np.flatnonzero(np.isclose(self.betas, beta))
+            found = np.flatnonzero(np.isclose(self.betas, checks.numbers("ISL: beta", beta)))
             if not len(found):
                 raise BadInput(f"ISL: beta = {beta} is not on the grid; name it in betas.")
             b = int(found[0])
@@ -74,12 +75,16 @@ class Point(NamedTuple):
 
 
 def _check_betas(betas: np.ndarray) -> None:
-    if not (len(betas) and ((betas > 0.5) & (betas < 1)).all()):
+    if betas.ndim != 1 or not (len(betas) and ((betas > 0.5) & (betas < 1)).all()):
         raise BadInput("ISL: every beta must lie between 1/2 and 1, and there must be one.")
 
 
+def _whole_counts(counts: Sequence[int]) -> np.ndarray:
+    return np.unique(np.array([checks.whole("ISL: a count", n, 1) for n in counts], dtype=np.int64))
+
+
 def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
-    rows = np.asarray(rows)
+    rows = checks.numbers(f"ISL: {name}", rows)
     if rows.ndim != 2 or (width is not None and rows.shape[1] != width):
         raise BadInput(f"ISL: {name} has shape {rows.shape}; it must be (n, {width or 'n_visible'}).")
     if rows.size and not (rows.dtype == np.uint8 and rows.max() <= 1):
@@ -125,13 +130,13 @@ class ISL:
             validation = np.zeros((0, test.shape[1]), np.uint8)
         validation = _bits("validation", validation, test.shape[1])
         if kernel not in ("binary", "mean"):
-            raise BadInput(f"ISL: kernel = '{kernel}' is not one of binary, mean.")
+            raise BadInput(f"ISL: kernel = {shown(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
-        self.betas = np.array(default if betas is None else betas, dtype=np.float64)
+        self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)
         self.n = self._counted = 0
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
-        self._counts = COUNTS if counts is None else np.unique(np.array(counts, dtype=np.int64))
+        self._counts = COUNTS if counts is None else _whole_counts(counts)
         self._points: list[Point] = []
         points = np.concatenate([test, validation])
         if kernel == "binary":
@@ -145,7 +150,7 @@ class ISL:
 
     def update(self, samples: np.ndarray) -> Self:
         """Take further samples: v uint8 (m, n_visible), for the mean kernel p float (m, n_visible)."""
-        samples = np.asarray(samples)
+        samples = checks.numbers("ISL: samples", samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
             raise BadInput(f"ISL: the samples have shape {samples.shape}; it must be (m, {self._width}).")
         if self._kernel == "binary":
@@ -270,7 +275,7 @@ class ISL:
             return self._best()
         if beta is None or self._kernel == "mean":
             return self._point(self.betas).score(beta)
-        betas = np.array([beta], dtype=np.float64)
+        betas = np.atleast_1d(checks.numbers("ISL: beta", beta)).astype(np.float64)
         _check_betas(betas)
         return self._point(betas).score(beta)
 

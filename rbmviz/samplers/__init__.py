@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import checks, rng
 from rbmviz.errors import BadInput
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import samplers
@@ -77,18 +77,24 @@ class Sampler(Protocol):
         """Return the model that the next sweep samples from: theta + theta_F, theta / T, ... of its chain."""
 
 
-def check_count(n: int) -> None:
-    """Refuse a number of samples that is not a whole number from 0 up."""
-    if n != int(n) or n < 0:
-        raise BadInput(f"n = {n!r} samples cannot be drawn; give a whole number from 0 up.")
-
-
 def machine_memory() -> float:
     """Return the machine's memory in bytes; infinity where the system does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError):
         return math.inf
+
+
+def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
+    """Return a number of samples that is one, and that fits into the memory."""
+    n = checks.whole("The number of samples", n, least)
+    needed, memory = 5 * n * n_visible, machine_memory()  # a byte for v, four for p
+    if needed > memory:
+        raise BadInput(
+            f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "
+            f"take them from stream chunk by chunk, or let 'rbmviz sample' write them to a file."
+        )
+    return n
 
 
 def make_sampler(name: str, **knobs: Any) -> Sampler:
@@ -105,6 +111,7 @@ def stream(
     model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
 ) -> Iterator[Samples]:
     """Yield endless chunks of consecutive samples; v0 as in ``Sampler.init``."""
+    _check_samples(chunk, model.rbm.n_visible, least=1)
     state = sampler.init(model, seed, v0)
     while True:
         yield sampler.step(state, chunk)
@@ -120,11 +127,5 @@ def sample(
     BadInput
         Where n is not a whole number from 0 up, or so many samples would not fit into the memory.
     """
-    check_count(n)
-    needed, memory = 5 * n * model.rbm.n_visible, machine_memory()  # a byte for v, four for p
-    if needed > memory:
-        raise BadInput(
-            f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "
-            f"take them from stream chunk by chunk, or let 'rbmviz sample' write them to a file."
-        )
+    n = _check_samples(n, model.rbm.n_visible)
     return sampler.step(sampler.init(model, seed, v0), n)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import checks, rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels.gibbs import Affine, affine_bytes, make_affine
 from rbmviz.knobs import knob
@@ -84,7 +84,7 @@ def starts(
     """
     n = model.rbm.n_visible
     if v0 is not None:
-        v = np.asarray(v0)
+        v = checks.numbers("The start", v0)
         if v.shape not in ((n,), (n_chains, n)) or not np.isin(v, (0, 1)).all():
             raise BadInput(
                 f"The start has shape {v.shape}; the model asks for {n} values 0 or 1"

@@ -22,7 +22,7 @@ from rbmviz.kernels.fast_weights import (
     STILL,
     THETA,
 )
-from rbmviz.kernels.gibbs import find_flips, rebuild, zero_map
+from rbmviz.kernels.gibbs import place, rebuild, zero_map
 from rbmviz.kernels.window import Window, make_window, span_of, sum_of, window_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
@@ -92,9 +92,7 @@ def start(
     def chain(v: np.ndarray, stream: np.ndarray) -> Chain:
         up = kernels.make_direction(up_theta, up_rates, n)
         down = kernels.make_direction(down_theta, down_rates, m)
-        find_flips(up.flips, v)
-        for affine in (up.theta, up.rates, up.fast):
-            rebuild(affine, up.flips)
+        place(up.flips, v, up.theta, up.rates, up.fast)
         h, window = np.zeros(n, np.uint8), make_window(m, n)
         return Chain(v, h, up, down, window, kernels.make_clock(R), stream)
 

@@ -71,8 +71,7 @@ class Gibbs:
                 rng=stream,
                 clock=np.zeros(1, np.int64),
             )
-            kernels.find_flips(chain.v_flips, v)
-            kernels.rebuild(chain.up, chain.v_flips)
+            kernels.place(chain.v_flips, v, chain.up)
             return chain
 
         return chains.gather([start(*of) for of in chains.starts(self.n_chains, model, seed, v0)])

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rbmviz import rng
-from rbmviz.knobs import Value, values_of
+from rbmviz import checks, rng
+from rbmviz.budget import check_memory
+from rbmviz.errors import BadInput, shown
+from rbmviz.knobs import Value, check_names, knobs_of, values_of
 from rbmviz.rbm import Model
-from rbmviz.samplers import Sampler, Samples, make_sampler
+from rbmviz.registry import samplers
+from rbmviz.samplers import Sampler, Samples
 
 KEEP = 100_000
 """Newest samples of a run that are kept for download at the most, bit-packed: 98 bytes each at 784 units."""
@@ -67,6 +70,38 @@ class Record:
     seed: int
     start: np.ndarray | None
     changes: tuple[tuple[int, dict[str, Value]], ...]
+
+    def check(self) -> Sampler:
+        """Return the sampler as it began, or refuse a record that no run has left.
+
+        Raises
+        ------
+        BadInput
+            Where the sampler or a knob is unknown or out of range, numbers of samples do not rise from 0,
+            or a knob changes that is not live.
+        """
+        if not isinstance(self.sampler, str):
+            raise BadInput(f"The record names no sampler, but {shown(self.sampler)}.")
+        cls = samplers[self.sampler]
+        if not self.changes:
+            raise BadInput("The record has no knobs: it must begin with those of sample 0.")
+        begun, last = None, -1
+        for change in self.changes:
+            match change:
+                case (n, dict(knobs)) if all(isinstance(name, str) for name in knobs):
+                    check_names(cls, knobs)
+                    made = cls(**knobs)
+                case _:
+                    raise BadInput(f"The record holds {shown(change)}: each change is a pair (n, knobs).")
+            begun = begun or made
+            fixed = [name for name, knob in knobs_of(cls).items() if not knob.live]
+            if any(getattr(made, name) != getattr(begun, name) for name in fixed):
+                raise BadInput(f"The record changes {' or '.join(fixed)} at sample {n}: no run can do so.")
+            if checks.whole("The record: a change at n", n, last + 1) and last < 0:
+                raise BadInput(f"The record begins at sample {n}: it must begin at 0.")
+            last = n
+        assert begun is not None
+        return begun
 
     def as_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""
@@ -150,9 +185,17 @@ def write_array(
 
 
 def replay(record: Record, model: Model, n: int, chunk: int = 1000) -> Iterator[Samples]:
-    """Make the first n samples of a recorded run again, bit for bit, in chunks of at most ``chunk``."""
+    """Make the first n samples of a recorded run again, bit for bit, in chunks of at most ``chunk``.
+
+    Raises
+    ------
+    BadInput
+        Where no run can have left the record, see ``Record.check``, or it is of another model.
+    """
+    n, chunk = checks.whole("replay: n", n), checks.whole("replay: chunk", chunk, 1)
     changes = [*record.changes, (n, {})]
-    sampler = make_sampler(record.sampler, **changes[0][1])
+    sampler = record.check()
+    check_memory("The recorded run", sampler.state_bytes(*model.rbm.W.shape), "replay one of fewer chains")
     state = sampler.init(model, rng.seed_sequence(record.seed), record.start)
     for (begin, knobs), (end, _) in itertools.pairwise(changes):
         sampler = dataclasses.replace(sampler, **knobs)  # type: ignore[type-var]

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import checks, rng
+from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
@@ -108,14 +109,12 @@ def list_trainers() -> list[str]:
     return list(trainers)
 
 
-def check_data(data: np.ndarray) -> None:
-    """Refuse training data that are not rows of 0 and 1, or of which there is nothing to learn."""
-    if data.ndim != 2 or not data.size:
-        raise BadInput(f"The training data have shape {data.shape}; they must be (n, n_visible), n > 0.")
-    if not ((data == 0) | (data == 1)).all():
-        raise BadInput("The training data hold other values than 0 and 1: binarise them, by a threshold say.")
-    if (data == data[0]).all():
-        raise BadInput(f"All {len(data)} training rows are the same: there is nothing to learn from them.")
+def check_data(data: np.ndarray) -> np.ndarray:
+    """Return training data, uint8 (n, n_visible); refuse other values than 0 and 1, and rows all alike."""
+    rows = checks.bits("The training data", data)
+    if (rows == rows[0]).all():
+        raise BadInput(f"All {len(rows)} training rows are the same: there is nothing to learn from them.")
+    return rows
 
 
 def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
@@ -179,14 +178,16 @@ def train(
         Where sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
         no longer finite: the last progress is the last model that was.
     """
-    data = dataset.train if isinstance(dataset, Dataset) else dataset
-    check_data(data)
+    data = check_data(dataset.train if isinstance(dataset, Dataset) else dataset)
+    iterations, n_hidden = checks.whole("iterations", iterations, 1), checks.whole("n_hidden", n_hidden, 1)
+    if warm_start is not None and not isinstance(warm_start, RBM):
+        raise BadInput(f"The warm start is a {type(warm_start).__name__}: give an RBM, of a model its rbm.")
     if warm_start is not None and warm_start.n_visible != data.shape[1]:
         raise BadInput(f"The warm start has {warm_start.n_visible} visible units, the data {data.shape[1]}.")
-    every = max(iterations // 100, 1) if every is None else every
-    if iterations < 1 or n_hidden < 1 or every < 1:
-        raise BadInput("Training needs at least one hidden unit and one update, and one update at a time.")
+    every = max(iterations // 100, 1) if every is None else checks.whole("every", every, 1)
     trainer = dataclasses.replace(trainer, iterations=iterations)  # type: ignore[type-var]
+    needed = trainer.state_bytes(data.shape[1], n_hidden) + 16 * data.shape[1] * n_hidden  # the first weights
+    check_memory("This training", needed, "give fewer hidden units or chains")
     if resume is None:
         state = trainer.init(warm_start or initial_rbm(data, n_hidden, seed), data, seed)
     else:

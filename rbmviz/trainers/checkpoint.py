@@ -3,25 +3,38 @@
 A line that says what it is, the SHA-256 of the rest, then safetensors: the arrays of the state, and
 ``json``, everything else. The state is walked as it is, so that a new trainer needs nothing here: its source
 may be made of dataclasses, arrays, Parameters, numpy Generators and plain numbers.
+
+The checksum is made by whoever writes the file: it finds damage, not malice. So what is read is held against
+the state that the trainer's own ``init`` makes, field by field, see ``parts.Stored``: what gets through has
+the shapes, types and ranges that kernels, which check no index, rely on.
 """
 
 import dataclasses
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from rbmviz import rng
-from rbmviz.errors import BadInput
-from rbmviz.knobs import values_of
+from rbmviz.budget import check_memory
+from rbmviz.errors import MOST, BadInput
+from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM
-from rbmviz.trainers import Trainer, make_trainer, parts
+from rbmviz.registry import trainers
+from rbmviz.trainers import Trainer, check_data, make_trainer, parts
 
 MAGIC = b"rbmviz checkpoint 2\n"
 START = len(MAGIC) + hashlib.sha256().digest_size
+
+MOST_TEXT = 100_000
+"""Characters of the JSON at most; real ones have a few thousand."""
+LARGEST = 2**53
+"""Largest number of a state: beyond it float64 does not count by ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,24 +76,200 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
     Raises
     ------
     BadInput
-        Where the bytes are no checkpoint or damaged, or the data are others.
+        Where the bytes are no checkpoint or damaged, the data are others, what is in it is not what the
+        trainer writes, or the state would not fit into ``budget.memory_budget()``.
     """
-    if not content.startswith(MAGIC):
+    data = check_data(data)
+    if not isinstance(content, bytes) or not content.startswith(MAGIC):
         raise BadInput(
             "This is not a checkpoint of this version of rbmviz: give the file that training wrote."
         )
     if content[len(MAGIC) : START] != hashlib.sha256(content[START:]).digest():
         raise BadInput("The checkpoint is damaged (its checksum is wrong): start anew, or take an older one.")
-    arrays = load(content[START:])
-    written = json.loads(arrays.pop("json").tobytes())
+    check_memory("The checkpoint", 3 * len(content), "train with fewer chains")
+    arrays, written = _read(content[START:])
     if written["data"] != parts.Batches(data, np.random.default_rng(0)).fingerprint:
         raise BadInput(
             "The checkpoint was made with other training data: give the data set it was made with."
         )
-    trainer = make_trainer(written["trainer"], **written["knobs"])
-    theta = (arrays[f"state.theta.{name}"] for name in parts.Parameters._fields)
-    state = _unpack(written["state"], arrays, trainer.init(RBM(*theta), data, 0))
+    trainer = _trainer(written["trainer"], written["knobs"])
+    _check_seed(written["seed"])
+    begin = _theta(arrays, data.shape[1])
+    needed = trainer.state_bytes(begin.n_visible, begin.n_hidden) + 3 * len(content)
+    check_memory("The training in the checkpoint", needed, "train with fewer chains")
+    reader = _Reader(arrays, {"n_visible": begin.n_visible, "n_hidden": begin.n_hidden, "data": len(data)})
+    state = reader.value(written["state"], trainer.init(begin, data, 0), "state", parts.Stored(), {})
+    if arrays:
+        raise _wrong(min(arrays), "belongs to no such training")
+    if state.averaged > state.update or (state.mean is None) != (state.averaged == 0):
+        raise _wrong("state.averaged", f"does not fit {state.update} updates")
     return Checkpoint(trainer, state, written["seed"])
+
+
+def _wrong(name: str, problem: str) -> BadInput:
+    return BadInput(
+        f"The checkpoint is not one that rbmviz wrote ({name[:MOST]} {problem}): start anew, or take another."
+    )
+
+
+def _read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the arrays by name, and the entries of the JSON, which are those that are written."""
+    try:
+        arrays = load(content)
+        text = arrays.pop("json")
+    except (SafetensorError, KeyError, TypeError, ValueError, OverflowError):
+        raise _wrong("its content", "cannot be read") from None
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MOST_TEXT:
+        raise _wrong("json", "is no text of the usual length")
+    try:
+        written = json.loads(text.tobytes())
+    except (ValueError, RecursionError):
+        raise _wrong("json", "cannot be read") from None
+    return arrays, _entries(written, ("trainer", "knobs", "data", "seed", "state"), "json")
+
+
+def _entries(written: Any, names: Any, where: str) -> dict[str, Any]:
+    """Return a dictionary that has these entries, no fewer and no more."""
+    if not isinstance(written, dict) or set(written) != set(names):
+        raise _wrong(where, f"does not hold just {', '.join(names)}")
+    return written
+
+
+def _trainer(name: Any, knobs: Any) -> Trainer:
+    if not isinstance(name, str):
+        raise _wrong("trainer", "is no name")
+    return make_trainer(name, **_entries(knobs, knobs_of(trainers[name]), "knobs"))
+
+
+def _check_seed(seed: Any) -> None:
+    match seed:
+        case None:
+            return
+        case [entropy, list(spawn_key)]:
+            numbers = [*(entropy if isinstance(entropy, list) else [entropy]), *spawn_key]
+            if all(type(x) is int and x >= 0 for x in numbers):
+                return
+    raise _wrong("seed", "is no seed")
+
+
+def _theta(arrays: dict[str, np.ndarray], n_visible: int) -> RBM:
+    """Return the parameters that the state begins with, as big as the data and the other ones say."""
+    try:
+        W, b, c = (arrays[f"state.theta.{name}"] for name in parts.Parameters._fields)
+    except KeyError as missing:
+        raise _wrong(str(missing.args[0]), "is missing") from None
+    if W.ndim != 2 or len(W) != n_visible or any(x.dtype != np.float32 for x in (W, b, c)):
+        raise _wrong("state.theta", f"holds no float32 parameters of {n_visible} visible units")
+    return RBM(W, b, c)
+
+
+@dataclass
+class _Reader:
+    """Reads a state against a fresh one; ``arrays`` are those not read yet, ``sizes`` numbers by name."""
+
+    arrays: dict[str, np.ndarray]
+    sizes: dict[str, int]
+
+    def value(self, written: Any, fresh: Any, name: str, legal: parts.Stored, of: dict[str, int]) -> Any:
+        """Return what was written in place of ``fresh``; ``of``: sizes that the record has in common."""
+        if written is None and (fresh is None or legal.like):
+            return None
+        if isinstance(fresh, parts.Parameters):
+            return self._parameters(written, fresh, name, legal)
+        if isinstance(fresh, np.ndarray) or (fresh is None and legal.shape):
+            return self._array(written, fresh, name, legal, of)
+        if isinstance(fresh, np.random.Generator):
+            return _generator(written, fresh, name)
+        if dataclasses.is_dataclass(fresh):
+            return self._record(written, fresh, name)
+        return _number(written, fresh, name)
+
+    def _record(self, written: Any, fresh: Any, name: str) -> Any:
+        fields = {field.name: field for field in _saved(fresh)}
+        found: dict[str, Any] = {}
+        of: dict[str, int] = {}
+        for key, value in _entries(written, fields, name).items():
+            legal = fields[key].metadata.get("stored", parts.Stored())
+            like = getattr(fresh, legal.like) if legal.like else getattr(fresh, key)
+            found[key] = self.value(value, like, f"{name}.{key}", legal, of)
+        return dataclasses.replace(fresh, **found)
+
+    def _parameters(
+        self, written: Any, fresh: parts.Parameters, name: str, legal: parts.Stored
+    ) -> parts.Parameters:
+        each = _entries(written, ["$parameters"], name)["$parameters"]
+        if not isinstance(each, list) or len(each) != len(fresh):
+            raise _wrong(name, "holds no parameters")
+        legal = dataclasses.replace(legal, like="")
+        names = zip(each, fresh, fresh._fields, strict=True)
+        return parts.Parameters(*(self._array(x, like, f"{name}.{key}", legal, {}) for x, like, key in names))
+
+    def _array(
+        self, written: Any, fresh: np.ndarray | None, name: str, legal: parts.Stored, of: dict[str, int]
+    ) -> np.ndarray:
+        if written != {"$array": name} or name not in self.arrays:
+            raise _wrong(name, "is missing")
+        x = self.arrays.pop(name)
+        shape = self._shape(x, legal, of) if legal.shape or fresh is None else fresh.shape
+        dtypes = legal.dtypes or (() if fresh is None else (fresh.dtype.name,))
+        if x.shape != shape or x.dtype.name not in dtypes:
+            raise _wrong(name, f"is {x.dtype} {x.shape}, not {' or '.join(dtypes)} {shape}")
+        if not self._legal(x, fresh, legal):
+            raise _wrong(name, "holds values that cannot be")
+        return x.copy()
+
+    def _shape(self, x: np.ndarray, legal: parts.Stored, of: dict[str, int]) -> tuple[int, ...]:
+        """Return the shape that x must have; a size that is free is that of the first array that has it."""
+        found = []
+        for at, size in enumerate(legal.shape):
+            if isinstance(size, str) and size not in self.sizes:
+                own = x.shape[at] if at < x.ndim else 0
+                size = of.setdefault(size, own if legal.rows else max(own, 1))
+            found.append(self.sizes[size] if isinstance(size, str) else size)
+        return tuple(found)
+
+    def _legal(self, x: np.ndarray, fresh: np.ndarray | None, legal: parts.Stored) -> bool:
+        """Whether the values of an array of the right shape and type are such as a training makes."""
+        if legal.bits:
+            return bool(((x == 0) | (x == 1)).all())
+        if legal.lanes:
+            return bool(x.any(axis=-2).all())
+        if legal.rows:
+            return bool(((0 <= x) & (x < self.sizes["data"])).all()) and len(np.unique(x)) == len(x)
+        if x.dtype.kind != "f":
+            return bool((x >= 0).all() and (x <= LARGEST).all())
+        blank = fresh is not None and fresh.dtype.kind == "f" and bool(np.isnan(fresh).all())
+        if blank and np.isnan(x).all():  # nothing seen yet
+            return True
+        return bool(np.isfinite(x).all()) and not (legal.share and (np.abs(x - 0.5) > 0.501).any())
+
+
+def _saved(record: Any) -> list[dataclasses.Field[Any]]:
+    return [field for field in dataclasses.fields(record) if field.metadata.get("saved", True)]
+
+
+def _number(written: Any, fresh: Any, name: str) -> Any:
+    if type(written) is not type(fresh) or not isinstance(fresh, int | float):
+        raise _wrong(name, f"is no {type(fresh).__name__}")
+    unknown = isinstance(fresh, float) and math.isnan(fresh) and math.isnan(written)
+    if not (0 <= written <= LARGEST or unknown):
+        raise _wrong(name, "is out of range")
+    return written
+
+
+def _generator(written: Any, fresh: np.random.Generator, name: str) -> np.random.Generator:
+    """Return a Generator of the fresh one's kind (PCG64), in the state that was written."""
+    state = _entries(written, ["$generator"], name)["$generator"]
+    found = np.random.Generator(type(fresh.bit_generator)())
+    try:
+        found.bit_generator.state = state
+        # numpy leaves out what it does not know, and takes True for 1. The increment of a PCG64 is odd.
+        kept, given = (json.dumps(x, sort_keys=True) for x in (found.bit_generator.state, state))
+        if kept == given and state["state"]["inc"] % 2 and state["has_uint32"] in (0, 1):
+            return found
+    except (ValueError, TypeError, KeyError, OverflowError):
+        pass
+    raise _wrong(name, "is no state of a random stream")
 
 
 def seed_name(seed: rng.Seed) -> Any:
@@ -100,22 +289,7 @@ def _pack(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(x, parts.Parameters):
         return {"$parameters": [_pack(part, f"{name}.{key}", arrays) for key, part in x._asdict().items()]}
     if dataclasses.is_dataclass(x):
-        saved = [field.name for field in dataclasses.fields(x) if field.metadata.get("saved", True)]
-        return {key: _pack(getattr(x, key), f"{name}.{key}", arrays) for key in saved}
+        return {
+            field.name: _pack(getattr(x, field.name), f"{name}.{field.name}", arrays) for field in _saved(x)
+        }
     return x
-
-
-def _unpack(written: Any, arrays: dict[str, np.ndarray], fresh: Any) -> Any:
-    match written:
-        case {"$array": name}:
-            return arrays[name].copy()
-        case {"$generator": state}:
-            generator = np.random.default_rng()
-            generator.bit_generator.state = state
-            return generator
-        case {"$parameters": each}:
-            return parts.Parameters(*(_unpack(part, arrays, None) for part in each))
-        case dict():
-            found = {key: _unpack(value, arrays, getattr(fresh, key)) for key, value in written.items()}
-            return dataclasses.replace(fresh, **found)
-    return written

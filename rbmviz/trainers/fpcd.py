@@ -1,6 +1,6 @@
 """Fast persistent contrastive divergence: the chains see fast weights that push them on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from rbmviz.trainers import Progress, parts
 class Source:
     """Persistent chains, and the fast parameters theta_F under which they move."""
 
-    chains: np.ndarray
+    chains: np.ndarray = field(metadata=parts.stored(bits=True))
     fast: parts.Parameters
 
 

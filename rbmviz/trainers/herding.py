@@ -1,6 +1,6 @@
 """Herding as a trainer: chains climb to modes, each mode is pushed down, and nothing converges."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -16,9 +16,9 @@ from rbmviz.trainers import Progress, parts
 class Source:
     """Persistent chains, the time average of their statistics, <v> of the data, and what the climbs took."""
 
-    chains: np.ndarray
-    mean: parts.Parameters
-    target: np.ndarray
+    chains: np.ndarray = field(metadata=parts.stored(bits=True))
+    mean: parts.Parameters = field(metadata=parts.stored(share=True))
+    target: np.ndarray = field(metadata=parts.stored(share=True))
     climbs: int = 0
     sweeps: int = 0
 

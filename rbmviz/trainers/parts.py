@@ -34,6 +34,46 @@ NOT_SAVED = {"saved": False}
 """Metadata of a field of a state that is not the training's own: no checkpoint holds it."""
 
 
+@dataclass(frozen=True)
+class Stored:
+    """What a checkpoint may hold in a field of a state, where the state that ``init`` makes does not tell.
+
+    Without it an array has the fresh one's shape and type, and no NaN or negative count unless that has; a
+    number lies between 0 and 2^53; None stays None.
+
+    Parameters
+    ----------
+    shape : tuple
+        Sizes of an array that may change its shape, or None at first: numbers, "n_visible", "n_hidden", or
+        another word for any number from 1 up, the same wherever the word stands in one record.
+    dtypes : tuple of str
+        Types of an array, if it may have another one than the fresh array, or be None at first.
+    bits : bool
+        Every value is 0 or 1.
+    lanes : bool
+        Random states of kernels, (..., 4, lanes): no lane is 0 throughout, for it would stay so.
+    share : bool
+        Every value lies between 0 and 1.
+    rows : bool
+        Numbers of rows of the data, no two alike, as many or as few as there are.
+    like : str
+        A field of the same record: this one is None, or parameters of those shapes.
+    """
+
+    shape: tuple[int | str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    bits: bool = False
+    lanes: bool = False
+    share: bool = False
+    rows: bool = False
+    like: str = ""
+
+
+def stored(**more: Any) -> dict[str, Stored]:
+    """Return the metadata of a field with a ``Stored``."""
+    return {"stored": Stored(**more)}
+
+
 class Parameters(NamedTuple):
     """Writable parameters, or a direction among them: float32 W (n_visible, n_hidden), b, c."""
 
@@ -83,7 +123,9 @@ class Batches:
 
     data: np.ndarray = field(metadata=NOT_SAVED)
     generator: np.random.Generator
-    order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    order: np.ndarray = field(
+        default_factory=lambda: np.zeros(0, np.int64), metadata=stored(shape=("left",), rows=True)
+    )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -139,6 +181,11 @@ def norm(theta: Parameters) -> float:
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
 
 
+def rows(n: str) -> dict[str, Stored]:
+    """Return the metadata of rows of 0 and 1, n of them, see ``Stored.shape``; or none yet."""
+    return stored(shape=(n, "n_visible"), dtypes=("float32",), bits=True)
+
+
 @dataclass
 class State:
     """One training: parameters, mini-batches, random stream, and the trainer's own ``source``.
@@ -146,26 +193,28 @@ class State:
     mean, averaged : mean of the last so many iterates (float64), while the knob ``average`` is on.
     batch, samples : what the statistics of the last update came from, float32 rows of 0 and 1, or None
         (before the first update; samples also where a trainer draws none from the model).
+
+    A source that is an array is persistent chains; another one says of its fields what they are, see Stored.
     """
 
     theta: Parameters
     batches: Batches
-    rng: np.ndarray
+    rng: np.ndarray = field(metadata=stored(lanes=True))
     starts: np.random.Generator
-    source: Any
-    velocity: Parameters | None = None
-    mean: Parameters | None = None
+    source: Any = field(metadata=stored(bits=True))
+    velocity: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float32",)))
+    mean: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float64",)))
     averaged: int = 0
     update: int = 0
     seconds: float = 0.0
     gradient_norm: float = float("nan")
-    batch: np.ndarray | None = None
-    samples: np.ndarray | None = None
+    batch: np.ndarray | None = field(default=None, metadata=rows("batch"))
+    samples: np.ndarray | None = field(default=None, metadata=rows("samples"))
 
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> State:
     """Return the state of a training that begins at ``rbm``."""
-    check_data(data)
+    data = check_data(data)
     if trainer.batch_size > len(data):
         raise too_large(trainer.batch_size, len(data))
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
@@ -190,7 +239,10 @@ def chain_bytes(n_chains: int, n_visible: int) -> int:
 
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
     """Return persistent chains begun at fair random bits, float32 (n, n_visible)."""
-    return rng.generator(seed, "chains").integers(0, 2, (n, n_visible)).astype(np.float32)
+    generator, chains = rng.generator(seed, "chains"), np.empty((n, n_visible), np.float32)
+    for block in np.array_split(chains, -(-chains.size // 2**20)):  # drawn as int64, twice as large
+        block[:] = generator.integers(0, 2, block.shape)
+    return chains
 
 
 def random_starts(state: State, n: int) -> np.ndarray:

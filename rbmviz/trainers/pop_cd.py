@@ -1,12 +1,11 @@
 """Population contrastive divergence: the samples of CD, importance-weighted towards the model's law."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import rng
-from rbmviz.errors import BadInput
+from rbmviz import checks, rng
 from rbmviz.kernels.batch import correlate
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
@@ -28,8 +27,8 @@ class Population:
         Unnormalised; the mean of the weights estimates Z without bias, for any k and proposal.
     """
 
-    v: np.ndarray
-    log_weights: np.ndarray
+    v: np.ndarray = field(metadata=parts.rows("samples"))
+    log_weights: np.ndarray = field(metadata=parts.stored(shape=("samples",), dtypes=("float64",)))
 
     @property
     def weights(self) -> np.ndarray:
@@ -106,8 +105,7 @@ def pop_weights(
     rbm: RBM, v0: np.ndarray, k: int = 1, seed: rng.Seed = 0, *, proposal: str = "visible", mixture: int = 10
 ) -> Population:
     """Return the weighted samples of pop-CD-k from the rows of v0, uint8 (n, n_visible); see ``populate``."""
-    if v0.ndim != 2 or v0.shape[1] != rbm.n_visible or not len(v0):
-        raise BadInput(f"The starts have shape {v0.shape}; the model asks for (n, {rbm.n_visible}), n > 0.")
+    v0 = checks.bits("pop_weights: v0", v0, rbm.n_visible)
     make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
     theta = parts.Fixed(rbm.W, rbm.b, rbm.c)
     state = rng.kernel_state(seed, "chain")

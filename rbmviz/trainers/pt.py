@@ -1,6 +1,6 @@
 """Parallel tempering: persistent chains on a ladder of temperatures that swap states."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from rbmviz.trainers import Progress, parts
 class Source:
     """States v, float32 (temperatures, chains, n_visible), beta = 1 first; swaps and their stream."""
 
-    v: np.ndarray
+    v: np.ndarray = field(metadata=parts.stored(bits=True))
     generator: np.random.Generator
     swaps: int = 0
     tried: int = 0

@@ -1,6 +1,6 @@
 """Unbiased contrastive divergence: coupled chains run until they meet, and the bias of CD cancels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -21,9 +21,9 @@ TOLERATED = 0.1
 class Source:
     """Random states of the pairs, and what the last update saw."""
 
-    states: np.ndarray
-    tau: np.ndarray
-    counts: np.ndarray
+    states: np.ndarray = field(metadata=parts.stored(lanes=True))
+    tau: np.ndarray = field(metadata=parts.stored(dtypes=("float64", "int64")))
+    counts: np.ndarray = field(metadata=parts.stored(dtypes=("float64", "int64")))
 
 
 @trainer("ucd", label="UCD", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
