@@ -13,5 +13,8 @@ def cache_dir() -> Path:
     """
     if given := os.environ.get("RBMVIZ_CACHE_DIR"):
         return Path(given)
-    folder = Path(user_cache_dir("rbmviz", appauthor=False))
+    try:
+        folder = Path(user_cache_dir("rbmviz", appauthor=False))
+    except RuntimeError:  # older platformdirs name a folder "~" in this one instead
+        folder = Path("~")
     return folder if folder.parts[0] != "~" else Path(os.devnull) / "no home folder"

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from rbmviz.cli.signals import stoppable
+from rbmviz.cli.signals import held, stoppable
 from rbmviz.cli.streams import check_stdout, forgiving_stderr, put
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason
@@ -123,7 +123,8 @@ def add_command(
 
 def say(message: str) -> None:
     """Tell the person something that is not the result."""
-    print(message, file=sys.stderr)  # noqa: T201
+    sys.stderr.write(f"{message}\n")  # in one piece
+    sys.stderr.flush()
 
 
 def _sentence(error: Exception | str) -> str:
@@ -142,7 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(_sentence(error))
             return 2
         except KeyboardInterrupt:
-            say("Interrupted.")
+            with held():
+                say("Interrupted.")
             return 130
         except OutputFailure as error:
             say(_sentence(error))

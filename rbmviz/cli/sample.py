@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     free = shutil.disk_usage(target.parent).free
     if 2 * needed > free:  # the parts and the archive made of them
         raise BadInput(
-            f"sample: {args.n:,} samples need up to {2 * needed / 1e9:,.1f} GB while they are written and "
-            f"'{target.parent}' has {free / 1e9:,.1f} GB free: take fewer, --thin them, or use --no-means."
+            f"sample: {args.n:,} samples need up to {_size(2 * needed)} while they are written and "
+            f"'{target.parent}' has {_size(free)} free: take fewer, --thin them, or use --no-means."
         )
     state = sampler.init(model, args.seed, _start(model, args.init, args.seed, sampler.n_chains))
     # Written are whole rounds of the chains, every THIN-th: row t of the file is chain t % n_chains, too.
@@ -173,6 +173,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         )
         raise OutputFailure(f"{failure} {kept_in}")
     return result
+
+
+def _size(n: int) -> str:
+    return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.1f} MB"
 
 
 @contextmanager

@@ -42,7 +42,13 @@ def stoppable() -> Iterator[list[int]]:
             return
         last = time.monotonic()
         arrived.append(number)
-        raise KeyboardInterrupt
+        jit = sys.modules.get("rbmviz.kernels._jit")  # imported late, for it is slow
+        if jit is None or not jit.after_compiling(interrupt):
+            interrupt()
+
+    def interrupt() -> None:
+        if inside:
+            raise KeyboardInterrupt
 
     def swallowed(unraisable: "sys.UnraisableHookArgs") -> None:
         """Raise again, a moment later, what came while a destructor or a callback from C was running."""

@@ -133,9 +133,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     and says where they are.
     """
     out, history = Path(args.out), Path(args.history) if args.history else None
-    checkpoint = out.with_suffix(".checkpoint")
     if out.suffix != ".safetensors":
         raise BadInput(f"train: '{out}' must end in .safetensors.")
+    checkpoint = out.with_suffix(".checkpoint")
     check_outputs(
         {"--out": args.out, "the checkpoint": checkpoint, "--history": args.history},
         models={"--warm-start": args.warm_start},

@@ -5,7 +5,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -35,8 +35,16 @@ class _CheckedFile(IndexDataCacheFile):
         return pickle.loads(content[size:])
 
 
+class _OwnFolder(CompileResultCacheImpl):
+    """In numba's CACHE_DIR or nowhere: never beside the sources, nor in a folder of all programs."""
+
+    _locator_classes = CompileResultCacheImpl._locator_classes[:1]  # those after it are for other places
+
+
 class KernelCache(FunctionCache):
     """A cache that a run can do without: nothing that is wrong with it stops anybody."""
+
+    _impl_class = _OwnFolder
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

@@ -5,12 +5,15 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import njit
+from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 
 from rbmviz.kernels._cache import KernelCache
 from rbmviz.paths import cache_dir
@@ -95,3 +98,31 @@ def inline(function: Callable[..., Any]) -> Any:
     """
     alone: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return njit(**{**FLAGS, **alone, "_nrt": False, "forceinline": True})(function)
+
+
+_after: list[Callable[[], None]] = []
+
+
+class _Ends(event.Listener):
+    def on_start(self, event: Any) -> None:
+        pass
+
+    def on_end(self, event: Any) -> None:
+        main = threading.current_thread() is threading.main_thread()
+        if _after and main and not global_compiler_lock.is_locked():
+            _after.pop()()
+
+
+event.register("numba:compiler_lock", _Ends())
+
+
+def after_compiling(call: Callable[[], None]) -> bool:
+    """Call this when the compilation in the main thread ends; False: there is none, and nothing is called.
+
+    For interrupts: an exception between two calls of LLVM leaves objects that both sides free, and Python
+    crashes. Only the main thread may ask, and only the last ``call`` counts.
+    """
+    if not global_compiler_lock.is_locked():
+        return False
+    _after[:] = [call]
+    return True
