@@ -22,6 +22,7 @@ REASONS = {
     errno.EIO: "the disk reports an error",
     errno.ENOENT: "its folder does not exist",
     errno.ENOTDIR: "its folder is a file",
+    errno.EEXIST: "its folder is a file",
 }
 """Why the system refuses to write, in words; the system's own words for what is not here."""
 

@@ -137,6 +137,20 @@ def test_what_needs_too_much_memory_is_refused(words, capsys, tmp_path):
     assert "GB of memory" in ends(capsys, 2, *words, *out)
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["couple", "--model="], "Unknown model ''"),
+        (["couple", "--model", "bas_pcd", "--lag=--"], "'--lag=--' has no value"),
+        (["sample", "-n--"], "'-n--' has no value"),
+        (["export-model", "--model", "x" * 300 + ".npz", "--out", "o.npz"], "longer than a name may be"),
+        (["log-z", "--model", "line\nbreak\x1b[2J"], r"line\nbreak\x1b[2J"),
+    ],
+)
+def test_words_that_are_nothing(words, sentence, capsys):
+    assert sentence in ends(capsys, 2, *words)
+
+
 # Outputs that are refused before anything is computed
 
 

@@ -12,6 +12,7 @@ All but 0 come with one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` shows
 """
 
 import argparse
+import errno
 import json
 import math
 import os
@@ -40,6 +41,10 @@ class Parser(argparse.ArgumentParser):
         put(self.format_help().rstrip())
 
 
+def _shortened(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 @dataclass(frozen=True)
 class WholeNumber:
     """The type of a numeric argument, and the one place where its range stands: lo to hi, both allowed."""
@@ -51,8 +56,9 @@ class WholeNumber:
         """Read an argument; argparse puts its name before the complaint."""
         if re.fullmatch("[+-]?[0-9]{1,40}", text) and self.lo <= int(text) <= self.hi:
             return int(text)
-        shown = text if len(text) <= 40 else f"{text[:30]}..."
-        raise argparse.ArgumentTypeError(f"'{shown}' is not a whole number from {self.lo:,} to {self.hi:,}")
+        raise argparse.ArgumentTypeError(
+            f"'{_shortened(text)}' is not a whole number from {self.lo:,} to {self.hi:,}"
+        )
 
 
 SEED = WholeNumber(0, 10**18)
@@ -129,8 +135,7 @@ def say(message: str) -> None:
 
 def _sentence(error: Exception | str) -> str:
     """Return a message on one line: names may hold line breaks, and codes that move a cursor."""
-    text = str(error)
-    text = text if len(text) <= 2000 else f"{text[:2000]}..."
+    text = _shortened(str(error), 2000)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -149,6 +154,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except OutputFailure as error:
             say(_sentence(error))
         except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+                say(
+                    _sentence(
+                        f"'{_shortened(str(error.filename))}' is longer than a name may be: name another."
+                    )
+                )
+                return 2
             if os.environ.get("RBMVIZ_TRACEBACK"):
                 traceback.print_exc()
             say(_sentence(_unexpected(error)))
@@ -157,7 +169,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     check_stdout()
-    args, rest = parser().parse_known_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    for word in words:
+        if re.fullmatch("-.+=--|-[a-z]--", word):  # argparse would make an empty list of the value "--"
+            raise BadInput(f"rbmviz: '{_shortened(word)}' has no value.")
+    args, rest = parser().parse_known_args(words)
     if rest and not args.takes_knobs:
         raise BadInput(f"rbmviz {args.command}: unknown argument '{rest[0]}' (see --help).")
     args.rest = rest

@@ -58,7 +58,7 @@ def _random_model(text: str, seed: int) -> RBM:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the meeting times and their summary."""
-    rbm = load_model(args.model).rbm if args.model else _random_model(args.random, args.seed)
+    rbm = load_model(args.model).rbm if args.model is not None else _random_model(args.random, args.seed)
     check_memory(
         f"couple: {args.replications:,} pairs of {rbm.n_visible} units",
         args.replications * (10 * rbm.n_visible + PAIR_BYTES),
