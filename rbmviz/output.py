@@ -92,7 +92,7 @@ def output_path(path: str | Path) -> Path:
     BadInput
         Where nothing can be written there by its name: no such folder, a folder, a device, too long a name.
     OutputFailure
-        Where the system does not let us look.
+        Where the system does not let us look, or the file that is there is write-protected.
     """
     if not os.fspath(path):
         raise BadInput("An output file has an empty name: name a file.")
@@ -116,6 +116,8 @@ def output_path(path: str | Path) -> Path:
         raise BadInput(f"'{short}' is a folder: name a file.")
     if not stat.S_ISREG(kind):
         raise BadInput(f"'{short}' is a device, a pipe or a link to itself: name a file.")
+    if target.exists() and not os.access(target, os.W_OK):  # a rename would not ask
+        raise OutputFailure(f"'{short}' cannot be written: it is write-protected.")
     return target
 
 

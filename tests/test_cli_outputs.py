@@ -244,6 +244,34 @@ def test_names_that_cannot_be_files(command, capsys, tmp_path, monkeypatch):
     assert names(tmp_path) == sorted([*before, longest])
 
 
+def test_a_write_protected_file_is_not_replaced(capsys, tmp_path, monkeypatch):
+    out = tmp_path / "m.npz"
+    out.write_text("precious")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != out)  # root may write everything
+    message = ends(capsys, 1, "export-model", "--model", "bas_pcd", "--out", out)
+    assert "write-protected" in message
+    assert out.read_text() == "precious"
+
+
+def test_a_history_that_is_none_is_refused(capsys, tmp_path, monkeypatch):
+    out, history = tmp_path / "m.safetensors", tmp_path / "h.csv"
+    words = [*TRAIN, "--out", out, "--history", history]
+    assert main([str(word) for word in words]) == 0
+    steps = rbmviz.train(rbmviz.load_dataset("bas"), rbmviz.make_trainer("cd"), 5, 20)
+    next(steps)
+    out.with_suffix(".checkpoint").write_bytes(steps.checkpoint())
+    head, first, *_ = history.read_text().splitlines()
+    capsys.readouterr()
+    for content in (
+        f"{head}\n{first.replace('1', 'one', 1)}",
+        f"{head}\n1,2",
+        f"{head}\n{first},3",
+        "\udc80,\n1,2",
+    ):
+        history.write_bytes(content.encode(errors="surrogateescape"))
+        assert "not the history of this training" in ends(capsys, 2, *words, "--resume")
+
+
 def test_a_history_is_no_device(capsys, tmp_path):
     message = ends(capsys, 2, *TRAIN, "--out", tmp_path / "m.safetensors", "--history", os.devnull)
     assert "a device" in message
@@ -474,7 +502,7 @@ def test_json_has_no_word_for_nan(capsys, monkeypatch):
         (MemoryError(), "There is not enough memory"),
         (
             PermissionError(errno.EACCES, "Permission denied", "/x"),
-            "'/x' cannot be read or written: permission",
+            "'/x' cannot be read or written: Permission",
         ),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), "Internal error: BrokenPipeError"),
     ],

@@ -26,7 +26,6 @@ from typing import Any, NoReturn
 from rbmviz.cli.signals import held, stoppable
 from rbmviz.cli.streams import check_stdout, forgiving_stderr, put
 from rbmviz.errors import BadInput, OutputFailure
-from rbmviz.output import reason
 
 
 class Parser(argparse.ArgumentParser):
@@ -155,11 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(_sentence(error))
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-                say(
-                    _sentence(
-                        f"'{_shortened(str(error.filename))}' is longer than a name may be: name another."
-                    )
-                )
+                name = _shortened(str(error.filename))
+                say(_sentence(f"'{name}' is longer than a name may be: name another."))
                 return 2
             if os.environ.get("RBMVIZ_TRACEBACK"):
                 traceback.print_exc()
@@ -195,7 +191,7 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"There is not enough memory for this ({str(error) or 'it was refused'}): give smaller sizes."
     if isinstance(error, OSError) and error.filename is not None:
-        return f"'{error.filename}' cannot be read or written: {reason(error)}."
+        return f"'{error.filename}' cannot be read or written: {error.strerror}."
     first = next(iter(str(error).splitlines()), "")
     what = "too many levels of calls" if isinstance(error, RecursionError) else first
     return (

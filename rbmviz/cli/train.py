@@ -94,11 +94,16 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
     """Return the rows that an interrupted training wrote, up to where it resumes."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    if any(set(row) != columns for row in rows):
-        raise BadInput(f"'{path}' is not the history of this training: name another file, or remove it.")
-    return [row for row in rows if int(row["update"]) <= updates]
+    try:
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        if any(set(row) != columns or None in row.values() for row in rows):  # None: too short a row
+            raise ValueError
+        return [row for row in rows if int(row["update"]) <= updates]
+    except (csv.Error, ValueError):
+        raise BadInput(
+            f"'{path}' is not the history of this training: name another file, or remove it."
+        ) from None
 
 
 def history_bytes(rows: list[dict[str, Any]]) -> bytes:
