@@ -1,4 +1,4 @@
-"""The one exception for bad input: what is wrong, where, and what to do, in one sentence."""
+"""Errors that are one sentence for a person: bad input (what is wrong, where, what to do), failed output."""
 
 import difflib
 from collections.abc import Iterable
@@ -9,6 +9,13 @@ class BadInput(ValueError):
     """Input that rbmviz refuses; its text is one sentence for the person who gave it.
 
     The command line prints it and exits with status 2; the app shows it on the page.
+    """
+
+
+class OutputFailure(OSError):
+    """A file that could not be written although nothing was wrong with its name: a full disk, for example.
+
+    Its text is one sentence with the path and the reason. The command line prints it and exits with status 1.
     """
 
 

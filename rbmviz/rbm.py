@@ -18,8 +18,6 @@ nats     unit of every log-likelihood
 
 import io
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,6 +30,7 @@ from safetensors.numpy import save
 
 from rbmviz import checks
 from rbmviz.errors import BadInput
+from rbmviz.output import write_whole
 
 SCHEMA = 1
 
@@ -224,19 +223,3 @@ def load_model_file(path: str | Path) -> Model:
         return Model(rbm, rates, meta)
     except (BadInput, TypeError) as error:
         raise BadInput(f"'{path}': {error}") from None
-
-
-def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file whole or not at all: a temporary neighbour, then one rename."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise BadInput(f"The folder '{path.parent}' does not exist; make it, or name another output file.")
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-        except BaseException:  # an interrupt can come after the rename, too
-            Path(file.name).unlink(missing_ok=True)
-            raise

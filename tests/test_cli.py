@@ -123,8 +123,8 @@ def test_sample_refuses(capsys, model_file, tmp_path, monkeypatch):
     assert "1 to 100" in refused(capsys, *usual, "--k", "0")
     assert "did you mean 'temperature'" in refused(capsys, *usual, "--temprature", "2")
     assert "needs a value" in refused(capsys, *usual, "--k")
-    assert "at least 1" in refused(capsys, *other(**{"-n": "0"}))
-    assert "invalid int value" in refused(capsys, *other(**{"-n": "many"}))
+    assert "argument -n: '0' is not a whole number from 1" in refused(capsys, *other(**{"-n": "0"}))
+    assert "'many' is not a whole number" in refused(capsys, *other(**{"-n": "many"}))
     assert "does not exist" in refused(capsys, *other(out=tmp_path / "none" / "s.npz"))
     assert ".npz" in refused(capsys, *other(out=tmp_path / "s.txt"))
     assert "There is no model file" in refused(capsys, *other(model=tmp_path / "x.npz"))
@@ -448,7 +448,7 @@ def test_what_cannot_be_resumed(capsys, tmp_path):
     other = ["--history", tmp_path / "h.csv"]
     assert "not the history of this training" in refused(capsys, *words, "--resume", *other)
     assert run(capsys, *words, "--resume")["updates"] == 20
-    assert "one update at a time" in refused(capsys, *words, "--every", 0)
+    assert "a whole number from 1" in refused(capsys, *words, "--every", 0)
 
 
 def test_pairs_cut_off_are_told(capsys, tmp_path, model_file):
@@ -491,8 +491,8 @@ def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
     captured = capsys.readouterr()
     assert "chains carry the weight" in captured.err
     assert "+-" in captured.out
-    assert "at least 2 chains" in refused(capsys, "log-z", *words, "--chains", 1)
-    assert "at least 2 temperatures" in refused(capsys, "log-z", *words, "--temperatures", 1)
+    assert "a whole number from 2" in refused(capsys, "log-z", *words, "--chains", 1)
+    assert "a whole number from 2" in refused(capsys, "log-z", *words, "--temperatures", 1)
 
 
 def test_sigterm_is_what_ctrl_c_is(tmp_path):
@@ -575,7 +575,7 @@ def test_weights(capsys):
     assert result["log_weights"] == want.log_weights.tolist()
     assert (result["ess"], result["max_weight"]) == (want.ess, want.max_weight)
     assert result["log_z"] == rbmviz.metrics.log_z(rbm)
-    assert "1 to 1000" in refused(capsys, "weights", "--model", "bas_pcd", "--dataset", "bas", "--k", 0)
+    assert "from 1 to 1,000" in refused(capsys, "weights", "--model", "bas_pcd", "--dataset", "bas", "--k", 0)
 
 
 def test_gradient(capsys):
@@ -588,7 +588,7 @@ def test_gradient(capsys):
         assert result[name]["replications"] == 60
     assert main([*map(str, words), "--estimators", "cd"]) == 0
     assert "without noise" in capsys.readouterr().out
-    assert "at least 40" in refused(capsys, *words, "--replications", 39)
+    assert "from 40 to" in refused(capsys, *words, "--replications", 39)
     assert "did you mean 'pop_cd'" in refused(capsys, *words, "--estimators", "cd,popcd")
     assert "did you mean 't_max'" in refused(capsys, *words, "--estimators", "ucd,cd", "--t-maxx", 4)
     assert "choose pcd" in refused(capsys, *words, "--estimators", "fpcd")

@@ -22,6 +22,7 @@ from scipy.stats import chisquare
 from rbmviz import BadInput, Dataset, rng
 from rbmviz.cli import main
 from rbmviz.datasets import describe, fetch, images, list_datasets, load_bytes, load_dataset, raw, simulated
+from rbmviz.errors import OutputFailure
 
 SIZES = {
     "bas": (32, 32, 32, 16),
@@ -711,7 +712,7 @@ def test_idx_download(name, mirror, monkeypatch):
     for key, array in want.items():
         np.testing.assert_array_equal(got[key], array)
     assert raw.fetch(name) == path
-    assert not list((path.parents[1] / "downloads" / name).iterdir())
+    assert not list((path.parents[1] / "downloads").iterdir())
 
 
 def test_usps_download(mirror, monkeypatch):
@@ -867,5 +868,5 @@ def test_a_cache_that_cannot_be_written(mirror, monkeypatch, tmp_path):
     publish(mirror, "mnist", files, monkeypatch, shapes=want)
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "data").write_text("a file where the folder should be")
-    with pytest.raises(BadInput, match=r"cannot be written.*RBMVIZ_CACHE_DIR"):
+    with pytest.raises(OutputFailure, match=r"cannot be written.*RBMVIZ_CACHE_DIR"):
         fetch("mnist")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from rbmviz.cli import add_command, say
+from rbmviz.cli import COUNT, add_command, say
 from rbmviz.errors import BadInput
 from rbmviz.samplers import list_samplers
 
@@ -39,8 +39,8 @@ def add(commands: Any) -> None:
         help=f"quality: of {', '.join(list_samplers())}, knobs behind a colon: "
         f"gibbs,rates_fpcd:eps=0.1,k=2; default {QUALITY['samplers']}",
     )
-    command.add_argument("--seeds", type=int, help=f"quality: runs of each (default {SEEDS})")
-    command.add_argument("-n", type=int, help=f"quality: samples of each run (default {SAMPLES})")
+    command.add_argument("--seeds", type=COUNT, help=f"quality: runs of each (default {SEEDS})")
+    command.add_argument("-n", type=COUNT, help=f"quality: samples of each run (default {SAMPLES})")
     command.add_argument("--dataset", help="quality: score against it; default: what the model names")
 
 

@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.cli import add_command, say
+from rbmviz.budget import check_memory
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
 from rbmviz.coupling import ALGORITHMS, couple, tv_bound
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM
+
+MOST_SD = 100
+"""Of a random model's parameters: far more than makes every unit certain."""
+
+PAIR_BYTES = 500
+"""Of one pair beside its units: random state, counts, and its meeting time in the output."""
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
@@ -25,27 +32,38 @@ def add(commands: Any) -> None:
     source.add_argument("--model", help="a pretrained name, or a file")
     source.add_argument("--random", metavar="MxN:SD", help="a random model: all parameters N(0, SD^2)")
     command.add_argument("--algorithm", choices=ALGORITHMS, default="rbm", help="default rbm (algorithm 3)")
-    command.add_argument("--replications", type=int, default=1000, help="pairs (default 1000)")
-    command.add_argument("--max-sweeps", type=int, default=1000, help="cut off there (default 1000)")
-    command.add_argument("--lag", type=int, default=1, help="sweeps ahead (default 1)")
-    command.add_argument("--seed", type=int, default=0, help="default 0")
+    command.add_argument("--replications", type=COUNT, default=1000, help="pairs (default 1000)")
+    command.add_argument(
+        "--max-sweeps", type=WholeNumber(2, COUNT.hi), default=1000, help="cut off there (default 1000)"
+    )
+    command.add_argument("--lag", type=COUNT, default=1, help="sweeps ahead (default 1)")
+    command.add_argument("--seed", type=SEED, default=0, help="default 0")
 
 
 def _random_model(text: str, seed: int) -> RBM:
-    found = re.fullmatch(r"(\d+)x(\d+):([0-9.eE+-]+)", text)
+    found = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9}):([0-9.eE+-]{1,20})", text)
     try:
         m, n, sd = int(found[1]), int(found[2]), float(found[3])  # type: ignore[index]
+        if m < 1 or n < 1 or not 0 <= sd <= MOST_SD:
+            raise ValueError
     except (TypeError, ValueError):
-        raise BadInput(f"couple: --random '{text}' is not of the form 500x100:0.1.") from None
+        raise BadInput(
+            f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit a side "
+            f"and a standard deviation from 0 to {MOST_SD}."
+        ) from None
+    check_memory(f"couple: a model of {m:,} x {n:,} units", 16 * (m * n + m + n), "give fewer units")
     g = rng.generator(seed, "model")
     return RBM(g.normal(0, sd, (m, n)), g.normal(0, sd, m), g.normal(0, sd, n))
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the meeting times and their summary."""
-    if args.replications < 1 or args.seed < 0:
-        raise BadInput("couple: --replications must be at least 1 and --seed not negative.")
-    rbm = load_model(args.model).rbm if args.model else _random_model(args.random, args.seed)
+    rbm = load_model(args.model).rbm if args.model is not None else _random_model(args.random, args.seed)
+    check_memory(
+        f"couple: {args.replications:,} pairs of {rbm.n_visible} units",
+        args.replications * (10 * rbm.n_visible + PAIR_BYTES),
+        "give fewer --replications",
+    )
     v0 = rng.generator(args.seed, "starts").integers(0, 2, (args.replications, rbm.n_visible), dtype=np.uint8)
     pairs = couple(rbm, v0, args.algorithm, args.max_sweeps, args.lag, args.seed)
     truncated = int(pairs.truncated.sum())

@@ -8,7 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from rbmviz import metrics
-from rbmviz.cli import add_command, say
+from rbmviz.cli import SEED, WholeNumber, add_command, say
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import CHAINS, TEMPERATURES
@@ -34,11 +34,16 @@ def add(commands: Any) -> None:
 def _add_method(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", required=True, help="a pretrained name, or a file")
     command.add_argument("--method", choices=("exact", "ais"), default="exact", help="default exact")
-    command.add_argument("--chains", type=int, default=CHAINS, help=f"of AIS (default {CHAINS})")
     command.add_argument(
-        "--temperatures", type=int, default=TEMPERATURES, help=f"of AIS (default {TEMPERATURES})"
+        "--chains", type=WholeNumber(2, 10**7), default=CHAINS, help=f"of AIS (default {CHAINS})"
     )
-    command.add_argument("--seed", type=int, default=0, help="of AIS (default 0)")
+    command.add_argument(
+        "--temperatures",
+        type=WholeNumber(2, 10**7),
+        default=TEMPERATURES,
+        help=f"of AIS (default {TEMPERATURES})",
+    )
+    command.add_argument("--seed", type=SEED, default=0, help="of AIS (default 0)")
 
 
 def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
@@ -49,8 +54,6 @@ def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
             same = f"rbmviz {args.command} --model {args.model}{rest} --method ais"
             raise BadInput(f"{refusal}; estimate it by annealed importance sampling: '{same}'.")
         return {"log_z": metrics.log_z(model.rbm), "std_error": 0.0, "method": "exact"}
-    if args.seed < 0:
-        raise BadInput(f"{args.command}: --seed {args.seed} must not be negative.")
     done: list[np.ndarray] = []
     interrupted = False
     blocks = metrics.ais_blocks(model, n_chains=args.chains, betas=args.temperatures, seed=args.seed)

@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from rbmviz.cli import add_command
+from rbmviz.cli.outputs import check_outputs
 from rbmviz.models import load_model
 from rbmviz.rbm import save_model
 
@@ -19,6 +20,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Write the file and say what is in it."""
+    check_outputs({"--out": args.out}, models={"--model": args.model})
     model = load_model(args.model)
     save_model(model, args.out)
     return {

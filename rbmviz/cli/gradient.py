@@ -7,7 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from rbmviz.cli import add_command, say
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
 from rbmviz.cli.knob_flags import read_shared_knobs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
@@ -38,17 +38,23 @@ def add(commands: Any) -> None:
         default="cd,pop_cd,ucd",
         help=f"of {', '.join(list_trainers())}; default cd,pop_cd,ucd",
     )
-    command.add_argument("--replications", type=int, default=1000, help="estimates of each (default 1000)")
     command.add_argument(
-        "--burn-in", type=int, default=BURN_IN, help=f"of persistent chains, updates (default {BURN_IN})"
+        "--replications",
+        type=WholeNumber(2 * RUNS, COUNT.hi),
+        default=1000,
+        help="estimates of each (default 1000)",
     )
-    command.add_argument("--seed", type=int, default=0, help="default 0")
+    command.add_argument(
+        "--burn-in",
+        type=WholeNumber(0, COUNT.hi),
+        default=BURN_IN,
+        help=f"of persistent chains, updates (default {BURN_IN})",
+    )
+    command.add_argument("--seed", type=SEED, default=0, help="default 0")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return bias and variance of each estimator."""
-    if args.seed < 0:
-        raise BadInput(f"gradient: --seed {args.seed} must not be negative.")
     rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
     classes = [trainers[name.strip()] for name in args.estimators.split(",")]
     knobs = read_shared_knobs(classes, args.rest)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rbmviz.cli import WholeNumber
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.registry import Table
@@ -44,6 +45,12 @@ def read_shared_knobs(classes: Sequence[Any], rest: Sequence[str]) -> list[dict[
         {name: known[name].parse(value, cls.name) for name, value in given.items() if name in known}
         for cls, known in ((cls, knobs_of(cls)) for cls in classes)
     ]
+
+
+def range_of(cls: Any, name: str) -> WholeNumber:
+    """Return a knob's range as the type of an argument that stands for it."""
+    found = knobs_of(cls)[name]
+    return WholeNumber(int(found.lo), int(found.hi))
 
 
 def knob_help(table: Table, names: Iterable[str]) -> str:

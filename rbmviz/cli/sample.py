@@ -5,22 +5,25 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from rbmviz.cli import add_command, say
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
 from rbmviz.cli.knob_flags import knob_help, read_knobs
+from rbmviz.cli.outputs import check_outputs
+from rbmviz.cli.signals import held
 from rbmviz.datasets import load_dataset
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.knobs import values_of
 from rbmviz.models import load_model
+from rbmviz.output import neighbour, output_path, put_in_place, rescue, writing
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
@@ -42,14 +45,14 @@ def add(commands: Any) -> None:
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
     command.add_argument("--model", required=True, help="a pretrained name, or a file")
     command.add_argument("--sampler", required=True, help=f"one of {', '.join(list_samplers())}")
-    command.add_argument("-n", type=int, required=True, help="samples to write")
+    command.add_argument("-n", type=WholeNumber(1, 10**18), required=True, help="samples to write")
     command.add_argument(
         "--init", choices=("data", "random"), default="random", help="first states (default random)"
     )
     command.add_argument(
-        "--thin", type=int, default=1, help="write every THIN-th sample of each chain (default 1)"
+        "--thin", type=COUNT, default=1, help="write every THIN-th sample of each chain (default 1)"
     )
-    command.add_argument("--seed", type=int, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="default 0")
     command.add_argument("--no-means", action="store_true", help="leave p out: a fifth of the size")
     command.add_argument(
         "--out",
@@ -73,15 +76,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     Interrupted, it puts together what is there: the samples of the chunks that were written whole.
     """
-    if args.n < 1 or args.thin < 1:
-        raise BadInput(f"sample: -n {args.n} --thin {args.thin}: both must be at least 1.")
-    if args.seed < 0:
-        raise BadInput(f"sample: --seed {args.seed} must not be negative.")
     target = Path(args.out)
     if target.suffix != ".npz":
         raise BadInput(f"sample: '{target}' must end in .npz.")
-    if not target.parent.is_dir():
-        raise BadInput(f"The folder '{target.parent}' does not exist; make it, or name another output file.")
+    check_outputs({"--out": target}, models={"--model": args.model})
     model = load_model(args.model)
     sampler = make_sampler(args.sampler, **read_knobs(samplers[args.sampler], args.rest))
     width = model.rbm.n_visible
@@ -89,8 +87,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     free = shutil.disk_usage(target.parent).free
     if 2 * needed > free:  # the parts and the archive made of them
         raise BadInput(
-            f"sample: {args.n:,} samples need up to {2 * needed / 1e9:,.1f} GB while they are written and "
-            f"'{target.parent}' has {free / 1e9:,.1f} GB free: take fewer, --thin them, or use --no-means."
+            f"sample: {args.n:,} samples need up to {_size(2 * needed)} while they are written and "
+            f"'{target.parent}' has {_size(free)} free: take fewer, --thin them, or use --no-means."
         )
     state = sampler.init(model, args.seed, _start(model, args.init, args.seed, sampler.n_chains))
     # Written are whole rounds of the chains, every THIN-th: row t of the file is chain t % n_chains, too.
@@ -99,15 +97,17 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     total = (last_round * thin + thin - 1) * size + last + 1
     made, done, sweeps, chunk, interrupted = 0, 0, 0, 1, False
     most = max(CHUNK_BYTES // (5 * width), 1)  # a byte for v, four for p
+    failure: OutputFailure | None = None
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
-        v_file, p_file = Path(folder) / "v", Path(folder) / "p"
-        with (
-            v_file.open("wb") as v_out,
-            p_file.open("wb") as p_out,
-            tqdm(total=args.n, unit="sample", file=sys.stderr, disable=None) as bar,
-        ):
-            try:
+    with _scratch_folder(output_path(target)) as folder:
+        v_file, p_file = folder / "v", folder / "p"
+        try:
+            with (
+                writing(target),
+                v_file.open("wb") as v_out,
+                p_file.open("wb") as p_out,
+                tqdm(total=args.n, unit="sample", file=sys.stderr, disable=None) as bar,
+            ):
                 while made < total:
                     tick = time.perf_counter()
                     n = min(chunk, total - made)
@@ -121,10 +121,17 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                     sweeps += int(samples.info["sweeps"].sum())
                     made, done = made + n, done + int(kept.sum())
                     bar.update(done - bar.n)
-            except KeyboardInterrupt:
-                if not done:
-                    raise
-                interrupted = True
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            interrupted = True
+        except OutputFailure as error:
+            # What was handed over last may not have reached the disk.
+            done = min(done, v_file.stat().st_size // width)
+            done = done if args.no_means else min(done, p_file.stat().st_size // (4 * width))
+            if not done:
+                raise
+            failure = error
         seconds = time.perf_counter() - begin
         result: dict[str, Any] = {
             "n": done,
@@ -148,19 +155,57 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             "seconds": seconds,
             "sweeps": sweeps,
         }
-        whole = Path(folder) / "whole.npz"
+        parts = {"v": (v_file, np.uint8)} | ({} if args.no_means else {"p": (p_file, np.float32)})
+        where: Path | None = target
         try:
-            with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                _put(archive, "v", v_file, np.uint8, (done, width))
-                if not args.no_means:
-                    _put(archive, "p", p_file, np.float32, (done, width))
-                with archive.open("meta.npy", "w") as out:
-                    np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
+            with writing(target):
+                _pack(folder / "whole.npz", parts, (done, width), meta)
+                put_in_place(folder / "whole.npz", output_path(target))
         except KeyboardInterrupt:
             say(f"Interrupted while '{target}' was put together: it is not written.")
             raise
-        whole.replace(target)
+        except (BadInput, OutputFailure) as error:
+            failure = failure or OutputFailure(str(error))
+            where = rescue(target.name, lambda path: _pack(path, parts, (done, width), meta))
+    if failure:
+        kept_in = (
+            f"The first {done:,} samples are kept in '{where}'." if where else "No sample could be kept."
+        )
+        raise OutputFailure(f"{failure} {kept_in}")
     return result
+
+
+def _size(n: int) -> str:
+    return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.1f} MB"
+
+
+@contextmanager
+def _scratch_folder(beside: Path) -> Iterator[Path]:
+    """Make a hidden folder beside the target, and remove it at the end, whatever interrupts."""
+    folder = neighbour(beside)
+    try:
+        with writing(beside):
+            folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        with held():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+Parts = dict[str, tuple[Path, Any]]
+"""Array name -> the file with its bytes, and its dtype."""
+
+
+def _pack(path: Path, parts: Parts, shape: tuple[int, int], meta: dict[str, Any]) -> None:
+    """Write the sample file from its parts."""
+    with path.open("wb") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, (raw, dtype) in parts.items():
+                _put(archive, name, raw, dtype, shape)
+            with archive.open("meta.npy", "w") as out:
+                np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _put(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shape: tuple[int, int]) -> None:

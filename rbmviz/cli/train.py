@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,16 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from rbmviz import metrics
-from rbmviz.cli import add_command, say
-from rbmviz.cli.knob_flags import knob_help, read_knobs
+from rbmviz.budget import check_memory
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
+from rbmviz.cli.knob_flags import knob_help, range_of, read_knobs
+from rbmviz.cli.outputs import check_outputs
+from rbmviz.cli.signals import held
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.models import load_model
-from rbmviz.rbm import Model, save_model, write_whole
+from rbmviz.output import write_or_rescue, write_whole
+from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.trainers import STATS, list_trainers, make_trainer, train, trained_model
@@ -43,17 +48,19 @@ def add(commands: Any) -> None:
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--trainer", required=True, help=f"one of {', '.join(list_trainers())}")
     command.add_argument(
-        "--n-hidden", type=int, default=None, help="hidden units (default: the warm start's, or 16)"
+        "--n-hidden", type=WholeNumber(1, 10**6), help="hidden units (default: the warm start's, or 16)"
     )
-    command.add_argument("--iterations", type=int, required=True, help="updates")
-    command.add_argument("--seed", type=int, default=0, help="default 0")
+    command.add_argument(
+        "--iterations", type=range_of(trainers["cd"], "iterations"), required=True, help="updates"
+    )
+    command.add_argument("--seed", type=SEED, default=0, help="default 0")
     command.add_argument("--warm-start", metavar="M", help="begin at this model (a name or a file)")
     command.add_argument(
         "--score", action="store_true", help="store ISL of 10,000 samples and the reference lines"
     )
     command.add_argument("--out", required=True, metavar="M.safetensors", help="the model file")
     command.add_argument("--history", metavar="H.csv", help="statistics of training, a row a step")
-    command.add_argument("--every", type=int, metavar="N", help="updates a step (default: a hundredth)")
+    command.add_argument("--every", type=COUNT, metavar="N", help="updates a step (default: a hundredth)")
     command.add_argument(
         "--resume",
         action="store_true",
@@ -61,7 +68,7 @@ def add(commands: Any) -> None:
     )
     command.add_argument(
         "--checkpoint-every",
-        type=int,
+        type=COUNT,
         metavar="N",
         help="also write the checkpoint after the first step past every N updates, in case of a crash",
     )
@@ -87,33 +94,58 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
     """Return the rows that an interrupted training wrote, up to where it resumes."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    if any(set(row) != columns for row in rows):
-        raise BadInput(f"'{path}' is not the history of this training: name another file, or remove it.")
-    return [row for row in rows if int(row["update"]) <= updates]
+    try:
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        if any(set(row) != columns or None in row.values() for row in rows):  # None: too short a row
+            raise ValueError
+        return [row for row in rows if int(row["update"]) <= updates]
+    except (csv.Error, ValueError):
+        raise BadInput(
+            f"'{path}' is not the history of this training: name another file, or remove it."
+        ) from None
 
 
-def write_history(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write the rows as CSV."""
+def history_bytes(rows: list[dict[str, Any]]) -> bytes:
+    """Return the rows as CSV."""
     content = io.StringIO()
     writer = csv.DictWriter(content, rows[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_whole(path, content.getvalue().encode())
+    return content.getvalue().encode()
+
+
+def _save_checkpoint(
+    path: Path, content: bytes, history: Path | None, rows: list[dict[str, Any]], before: str
+) -> str:
+    """Write checkpoint and history, or say why not, once; return that for the next time."""
+    try:
+        if history:
+            write_whole(history, history_bytes(rows))
+        write_whole(path, content)
+    except (BadInput, OutputFailure) as error:
+        if str(error) != before:
+            say(f"{error} Training goes on without this checkpoint.")
+        return str(error)
+    return ""
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Train, write the model (and the history), return how it went."""
+    """Train, write the model (and the history), return how it went.
+
+    A checkpoint that cannot be written is a warning. Model, history and the checkpoint of an interrupt that
+    cannot be written where they should be are kept in the system's temporary folder; the command fails,
+    and says where they are.
+    """
     out, history = Path(args.out), Path(args.history) if args.history else None
-    checkpoint = out.with_suffix(".checkpoint")
     if out.suffix != ".safetensors":
         raise BadInput(f"train: '{out}' must end in .safetensors.")
-    for path in filter(None, (out, history)):
-        if not path.parent.is_dir():
-            raise BadInput(f"The folder '{path.parent}' does not exist; make it, or name another file.")
-    if args.seed < 0:
-        raise BadInput(f"train: --seed {args.seed} must not be negative.")
+    checkpoint = out.with_suffix(".checkpoint")
+    check_outputs(
+        {"--out": args.out, "the checkpoint": checkpoint, "--history": args.history},
+        models={"--warm-start": args.warm_start},
+        datasets={"--dataset": args.dataset},
+    )
     if args.resume and not checkpoint.is_file():
         raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to begin anew.")
     trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
@@ -122,6 +154,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     n_hidden = args.n_hidden or (start.n_hidden if start else 16)
     if start is not None and start.n_hidden != n_hidden:
         raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave --n-hidden {n_hidden} out.")
+    check_memory(
+        f"train: a model of {dataset.n_visible:,} x {n_hidden:,} units",
+        40 * dataset.n_visible * n_hidden,  # parameters, update, momentum, rates, and the file's content
+        "give fewer --n-hidden",
+    )
     exact = min(dataset.n_visible, n_hidden) <= ENUMERABLE
     resume = checkpoint.read_bytes() if args.resume else None
     try:
@@ -131,7 +168,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     begun = saved = steps.state.update
     columns = {"update", "seconds", *STATS, *trainer.inner, *(["log_likelihood"] if exact else [])}
     rows = read_history(history, columns, begun) if history and args.resume else []
-    last, kept, warning, interrupted, diverged = None, None, "", False, None
+    last, kept, warning, interrupted, failed, unsaved = None, None, "", False, None, ""
     bar = tqdm(total=args.iterations, initial=begun, unit="update", file=sys.stderr, disable=None)
     # One thread: sums come out in one order, so that a command rebuilds a model bit for bit.
     with threadpool_limits(limits=1, user_api="blas"), bar:
@@ -146,19 +183,17 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 if last.warning:
                     warning = f"After {last.update:,} updates {last.warning}"
                 if args.checkpoint_every and last.update - saved >= args.checkpoint_every:
-                    if history:
-                        write_history(history, rows)
-                    write_whole(checkpoint, kept)
+                    unsaved = _save_checkpoint(checkpoint, kept, history, rows, unsaved)
                     saved = last.update
                 bar.update(last.update - bar.n)
             if last is None:  # the checkpoint was of the end
                 last = steps.trainer.step(steps.state, 0)
         except KeyboardInterrupt:
             interrupted = True
-        except BadInput as error:
+        except Exception as error:  # it diverged, or ran out of memory: what was made until then is kept
             if last is None:
                 raise
-            diverged = error
+            failed = error
     if last is None:
         raise KeyboardInterrupt
     command = " ".join(
@@ -168,25 +203,39 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         + (["--score"] if args.score else [])
         + [f"--out {out.name}"]
     )
-    model = trained_model(dataset, trainer, last, args.seed, command=command)
-    likelihood = metrics.log_likelihood(last.rbm, dataset.train) if exact else None
-    if exact:
-        model = Model(model.rbm, model.rates, {**model.meta, "scores": {"log_likelihood": likelihood}})
-    if args.score and not interrupted and not diverged:
+    with held() as stops:
+        model = trained_model(dataset, trainer, last, args.seed, command=command)
+        likelihood = metrics.log_likelihood(last.rbm, dataset.train) if exact else None
+        if exact:
+            model = Model(model.rbm, model.rates, {**model.meta, "scores": {"log_likelihood": likelihood}})
+        problems = [write_or_rescue(out, model_bytes(model))]
+        if history and rows:
+            problems.append(write_or_rescue(history, history_bytes(rows)))
+    interrupted = interrupted or bool(stops)
+    if args.score and not interrupted and not failed:
         say("Scoring 10,000 samples of each sampler.")
         try:
             found = scores(model, dataset)
             found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
             model = Model(model.rbm, model.rates, {**model.meta, **found})
+            problems[0] = write_or_rescue(out, model_bytes(model))
         except KeyboardInterrupt:
             interrupted = True
-    save_model(model, out)
-    if history and rows:
-        write_history(history, rows)
+        except BadInput as error:
+            say(f"The model has no scores: {error}")
+    if interrupted:
+        with held():
+            problems.append(write_or_rescue(checkpoint, kept or steps.checkpoint()))
     if warning:
         say(warning)
-    if diverged:
-        raise BadInput(f"{diverged} The last finite model ({last.update:,} updates) is kept in '{out}'.")
+    if any(problems):
+        raise OutputFailure(" ".join(filter(None, problems)))
+    if failed:
+        known = f"The last finite model ({last.update:,} updates) is kept in '{out}'."
+        if isinstance(failed, BadInput):
+            raise BadInput(f"{failed} {known}")
+        say(known)
+        raise failed
     result: dict[str, Any] = {
         "out": str(out),
         "updates": last.update,
@@ -201,11 +250,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if warning:
         result["warning"] = warning
     if interrupted:
-        write_whole(checkpoint, kept or steps.checkpoint())
         result |= {"interrupted": True, "checkpoint": str(checkpoint)}
         say(f"Interrupted: the model after {last.update:,} updates is kept; --resume goes on from there.")
     else:
-        checkpoint.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that has become read-only keeps an old checkpoint
+            checkpoint.unlink(missing_ok=True)
     return result
 
 

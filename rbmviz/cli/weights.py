@@ -4,11 +4,12 @@ import argparse
 from typing import Any
 
 from rbmviz import metrics, rng
-from rbmviz.cli import add_command
+from rbmviz.budget import check_memory
+from rbmviz.cli import COUNT, SEED, add_command
+from rbmviz.cli.knob_flags import range_of
 from rbmviz.datasets import load_dataset
-from rbmviz.errors import BadInput
 from rbmviz.models import load_model
-from rbmviz.trainers.pop_cd import PROPOSALS, pop_weights
+from rbmviz.trainers.pop_cd import PROPOSALS, PopCD, pop_weights
 
 
 def add(commands: Any) -> None:
@@ -18,18 +19,26 @@ def add(commands: Any) -> None:
     command = add_command(commands, "weights", about, example, run, text)
     command.add_argument("--model", required=True, help="a pretrained name, or a file")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
-    command.add_argument("--k", type=int, default=1, help="Gibbs sweeps (default 1)")
-    command.add_argument("--batch", type=int, default=100, help="examples, drawn at random (default 100)")
+    command.add_argument("--k", type=range_of(PopCD, "k"), default=1, help="Gibbs sweeps (default 1)")
+    command.add_argument("--batch", type=COUNT, default=100, help="examples, drawn at random (default 100)")
     command.add_argument("--proposal", choices=PROPOSALS, default="visible", help="default visible")
-    command.add_argument("--mixture", type=int, default=10, help="hidden states in a mixture (default 10)")
-    command.add_argument("--seed", type=int, default=0, help="default 0")
+    command.add_argument(
+        "--mixture",
+        type=range_of(PopCD, "mixture"),
+        default=10,
+        help="hidden states in a mixture (default 10)",
+    )
+    command.add_argument("--seed", type=SEED, default=0, help="default 0")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the log weights and what they say; the exact log Z, too, where it can be enumerated quickly."""
-    if args.batch < 1 or args.seed < 0:
-        raise BadInput("weights: --batch must be at least 1 and --seed not negative.")
     rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
+    check_memory(
+        f"weights: a batch of {args.batch:,} examples",
+        args.batch * (rbm.n_visible + rbm.n_hidden) * 40,  # five float64 for each unit at the peak
+        "give a smaller --batch",
+    )
     chosen = rng.generator(args.seed, "data").integers(len(dataset.train), size=args.batch)
     found = pop_weights(
         rbm, dataset.train[chosen], args.k, args.seed, proposal=args.proposal, mixture=args.mixture

@@ -11,8 +11,8 @@ from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
 from rbmviz.datasets.raw import arrays, read_npz
 from rbmviz.errors import BadInput
+from rbmviz.output import write_whole
 from rbmviz.paths import cache_dir
-from rbmviz.rbm import write_whole
 from rbmviz.registry import dataset
 
 DIGITS = tuple("0123456789")

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rbmviz.errors import BadInput, unknown
+from rbmviz.errors import BadInput, OutputFailure, unknown
+from rbmviz.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
-from rbmviz.rbm import write_whole
 
 Arrays = dict[str, np.ndarray]
 
@@ -264,10 +265,24 @@ def _why(error: Exception) -> str:
     return " ".join(str(error).partition(": expected")[0].split())
 
 
+def _unwritable(path: Path, error: OSError) -> OutputFailure:
+    return OutputFailure(
+        f"'{path}' cannot be written ({reason(error)}): make room, or let RBMVIZ_CACHE_DIR name another "
+        "folder."
+    )
+
+
 def fetch(name: str) -> Path:
     """Download a data set into the cache folder, check it, and return the path of its NAME.npz.
 
-    A file that is already there is kept. Every failure is a BadInput and leaves nothing behind.
+    A file that is already there is kept. A failure leaves nothing under a final name.
+
+    Raises
+    ------
+    BadInput
+        Where there is no such download, no server answers, or what it sends is not what was published.
+    OutputFailure
+        Where the cache folder cannot be written.
     """
     import pooch
 
@@ -288,6 +303,11 @@ def fetch(name: str) -> Path:
         )
     hosts = (f"{mirror.rstrip('/')}/{name}/",) if mirror else source.hosts
     downloads = cache_dir() / "downloads" / name
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        downloads.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(target, error) from None
     contents, failures = {}, []
     for host in hosts:
         try:
@@ -296,6 +316,8 @@ def fetch(name: str) -> Path:
                 contents[file] = Path(path).read_bytes()
             break
         except (OSError, ValueError) as error:  # unreachable, refused, or another checksum
+            if isinstance(error, OSError) and error.errno in REASONS:  # our disk, not the network
+                raise _unwritable(downloads, error) from None
             failures.append(f"{host}{file}: {_why(error)}")
             contents.clear()
     if not contents:
@@ -317,12 +339,10 @@ def fetch(name: str) -> Path:
     packed = io.BytesIO()
     np.savez_compressed(packed, **decoded)  # type: ignore[arg-type]
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, packed.getvalue())
-    except OSError as error:
-        raise BadInput(
-            f"'{target}' cannot be written ({error}): make room, or let RBMVIZ_CACHE_DIR name another folder."
+    except OutputFailure as error:
+        raise _unwritable(
+            target, error.__cause__ if isinstance(error.__cause__, OSError) else error
         ) from None
-    for file in source.files:
-        (downloads / file).unlink(missing_ok=True)
+    shutil.rmtree(downloads, ignore_errors=True)  # with what a killed download left there
     return target

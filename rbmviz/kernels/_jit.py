@@ -1,15 +1,21 @@
 """How kernels are compiled: every flag once, with its reason."""
 
+import atexit
 import hashlib
 import os
+import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import njit
+from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 
+from rbmviz.kernels._cache import KernelCache
 from rbmviz.paths import cache_dir
 
 settings: Any = numba.config  # its names appear at run time only
@@ -18,15 +24,17 @@ FLAGS: dict[str, Any] = {
     "nogil": True,  # worker threads run kernels side by side
     "error_model": "numpy",  # no zero-division branch: it would stop loops from vectorising
     "no_cfunc_wrapper": True,  # nobody calls kernels from C: saves a twentieth of compiling
-    "cache": True,  # one compilation a machine, not one a process
 }
 # Not here, on purpose: parallel=True (two Python threads on numba's workqueue layer abort the whole
 # process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact), but for
 # the order of sums in ``reduction``.
 
 
-def _cache_folder() -> str:
-    """Name the cache by what numba cannot see: edits in a *neighbouring* file, and numba's own version."""
+def _cache_folder() -> str | None:
+    """Name the cache by what numba cannot see: edits in a *neighbouring* file, and numba's own version.
+
+    Where the cache folder cannot be written it is one of this process alone; None where none can be made.
+    """
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
@@ -37,20 +45,31 @@ def _cache_folder() -> str:
             return str(folder)
     except OSError:
         pass
-    return tempfile.mkdtemp(prefix="rbmviz-kernels-")
+    try:
+        passing = tempfile.mkdtemp(prefix="rbmviz-kernels-")
+    except OSError:
+        return None
+    atexit.register(shutil.rmtree, passing, ignore_errors=True)
+    return passing
 
 
 CACHE_FOLDER = _cache_folder()
 
 
 def kernel(function: Callable[..., Any], **more: Any) -> Any:
-    """Compile lazily with the flags above; the cache lies in a folder of our own."""
+    """Compile lazily with the flags above, once a machine: the cache lies in a folder of our own."""
+    compiled = njit(**FLAGS, **more)(function)
+    if CACHE_FOLDER is None or settings.DISABLE_JIT:
+        return compiled
     before = settings.CACHE_DIR
-    settings.CACHE_DIR = CACHE_FOLDER  # read when the function is decorated, so restored at once
+    settings.CACHE_DIR = CACHE_FOLDER  # read when the cache is made, so restored at once
     try:
-        return njit(**FLAGS, **more)(function)
+        compiled._cache = KernelCache(function)  # as enable_caching() does it with numba's own
+    except (OSError, RuntimeError):  # the folder went, or its disk is full: every process compiles anew
+        pass
     finally:
         settings.CACHE_DIR = before
+    return compiled
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -77,5 +96,33 @@ def inline(function: Callable[..., Any]) -> Any:
 
     A call hands over seven words for every array, and a small step costs less than that.
     """
-    alone: dict[str, Any] = {"cache": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    alone: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return njit(**{**FLAGS, **alone, "_nrt": False, "forceinline": True})(function)
+
+
+_after: list[Callable[[], None]] = []
+
+
+class _Ends(event.Listener):
+    def on_start(self, event: Any) -> None:
+        pass
+
+    def on_end(self, event: Any) -> None:
+        main = threading.current_thread() is threading.main_thread()
+        if _after and main and not global_compiler_lock.is_locked():
+            _after.pop()()
+
+
+event.register("numba:compiler_lock", _Ends())
+
+
+def after_compiling(call: Callable[[], None]) -> bool:
+    """Call this when the compilation in the main thread ends; False: there is none, and nothing is called.
+
+    For interrupts: an exception between two calls of LLVM leaves objects that both sides free, and Python
+    crashes. Only the main thread may ask, and only the last ``call`` counts.
+    """
+    if not global_compiler_lock.is_locked():
+        return False
+    _after[:] = [call]
+    return True

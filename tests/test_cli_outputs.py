@@ -1,0 +1,859 @@
+"""The command line where things go wrong: outputs, numbers, streams, signals, full disks, kills."""
+
+import argparse
+import contextlib
+import csv
+import errno
+import functools
+import http.server
+import json
+import math
+import os
+import random
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.compiler_lock import global_compiler_lock
+from waiting import wait
+
+import rbmviz
+from rbmviz import BadInput, registry, save_model
+from rbmviz.cli import WholeNumber, knob_flags, main, parser, to_json
+from rbmviz.cli.streams import _Forgiving
+from rbmviz.errors import OutputFailure
+from rbmviz.kernels import _jit
+from rbmviz.knobs import knobs_of
+from rbmviz.models import load_model
+from rbmviz.output import write_or_rescue, write_whole
+
+TRAIN = "train --dataset bas --trainer cd --n-hidden 5 --iterations 20".split()
+SAMPLE = "sample --model bas_pcd --sampler gibbs -n 50".split()
+PYTHON = [sys.executable, "-m", "rbmviz"]
+
+
+def ends(capsys, status, *arguments) -> str:
+    """Run a command that must end so, without a result, and return its one sentence."""
+    assert main([str(word) for word in arguments]) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    return captured.err
+
+
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def start(words, **more) -> subprocess.Popen:
+    return subprocess.Popen(
+        [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+    )
+
+
+@pytest.fixture
+def bas_file(tmp_path):
+    """Bars and Stripes as somebody's own file."""
+    rows = rbmviz.load_dataset("bas").train
+    np.savetxt(tmp_path / "bas.csv", rows, "%d", ",")
+    return tmp_path / "bas.csv"
+
+
+# Numbers
+
+
+COMMANDS = next(
+    action.choices for action in parser()._actions if isinstance(action, argparse._SubParsersAction)
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_number_has_a_range(command, capsys):
+    for action in COMMANDS[command]._actions:
+        numeric = isinstance(action.default, int) and not isinstance(action.default, bool)
+        assert isinstance(action.type, WholeNumber) or (action.type is None and not numeric), action.dest
+        if action.type is None:
+            continue
+        flag, lo, hi = action.option_strings[-1], action.type.lo, action.type.hi
+        assert action.default is None or lo <= action.default <= hi
+        for wrong in (
+            lo - 1,
+            hi + 1,
+            "-1",
+            "nan",
+            "inf",
+            "1e400",
+            "1.5",
+            "many",
+            "",
+            "0x10",
+            "1_0",
+            "9" * 5000,
+        ):
+            message = ends(capsys, 2, command, flag, wrong)
+            assert f"argument {flag}" in message.replace("-n: ", f"{flag}: ")
+            assert len(message) < 300
+        assert action.type(str(lo)) == lo
+
+
+@pytest.mark.parametrize("table", [registry.samplers, registry.trainers])
+def test_every_knob_has_a_range(table):
+    for name in table:
+        for knob in knobs_of(table[name]).values():
+            if knob.kind not in (int, float):
+                continue
+            assert math.isfinite(knob.lo), (name, knob.name)
+            assert math.isfinite(knob.hi), (name, knob.name)
+            legal = knob.lo <= -1 <= knob.hi
+            for wrong in ["nan", "inf", "-inf", "1e400", "many", "", *([] if legal else ["-1"])]:
+                with pytest.raises(BadInput, match=knob.name):
+                    knob_flags.read_knobs(table[name], [f"--{knob.name}={wrong}"])
+
+
+@pytest.mark.parametrize(
+    "text", ["0x5:1", "5x0:1", "2x2:nan", "2x2:-1", "2x2:1e400", "2x2:1e9", "2x2", "-1x2:1"]
+)
+def test_random_models_have_a_range(text, capsys):
+    assert "500x100:0.1" in ends(capsys, 2, "couple", f"--random={text}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["couple", "--random", "100000x100000:0.1"],
+        ["couple", "--model", "bas_pcd", "--replications", 10**9],
+        ["weights", "--model", "bas_pcd", "--dataset", "bas", "--batch", 10**9],
+        [*TRAIN, "--n-hidden", 10**6, "--dataset", "digits", "--out"],
+    ],
+)
+def test_what_needs_too_much_memory_is_refused(words, capsys, tmp_path):
+    out = [tmp_path / "m.safetensors"] if words[-1] == "--out" else []
+    assert "GB of memory" in ends(capsys, 2, *words, *out)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["couple", "--model="], "Unknown model ''"),
+        (["couple", "--model", "bas_pcd", "--lag=--"], "'--lag=--' has no value"),
+        (["sample", "-n--"], "'-n--' has no value"),
+        (["export-model", "--model", "x" * 300 + ".npz", "--out", "o.npz"], "longer than a name may be"),
+        (["log-z", "--model", "line\nbreak\x1b[2J"], r"line\nbreak\x1b[2J"),
+    ],
+)
+def test_words_that_are_nothing(words, sentence, capsys):
+    assert sentence in ends(capsys, 2, *words)
+
+
+# Outputs that are refused before anything is computed
+
+
+@pytest.mark.parametrize(
+    ("out", "history"),
+    [
+        ("m.safetensors", "m.safetensors"),
+        ("m.safetensors", "../{here}/./m.safetensors"),
+        ("m.safetensors", "M.SafeTensors"),
+        ("m.safetensors", "m.checkpoint"),
+        ("m.safetensors", "link"),
+        ("link.safetensors", "m.safetensors"),
+        ("old.safetensors", "hard"),
+        ("old.safetensors", "old_link"),
+    ],
+)
+def test_one_file_under_two_names(out, history, capsys, tmp_path, monkeypatch):
+    (tmp_path / "old.safetensors").write_text("precious")
+    (tmp_path / "hard").hardlink_to(tmp_path / "old.safetensors")
+    (tmp_path / "old_link").symlink_to("old.safetensors")
+    (tmp_path / "link").symlink_to("m.safetensors")
+    (tmp_path / "link.safetensors").symlink_to(tmp_path / "m.safetensors")
+    before = names(tmp_path)
+    monkeypatch.setattr("rbmviz.cli.train.load_dataset", None)  # nothing is read before
+    history = tmp_path / history.format(here=tmp_path.name)
+    message = ends(capsys, 2, *TRAIN, "--out", tmp_path / out, "--history", history)
+    assert "same file" in message
+    assert names(tmp_path) == before
+    assert (tmp_path / "hard").read_text() == "precious"
+
+
+def test_what_is_read_is_not_written_over(capsys, tmp_path, bas_file):
+    model, copy = tmp_path / "m.safetensors", tmp_path / "m.npz"
+    for path in (model, copy):
+        save_model(load_model("bas_pcd"), path)
+    (tmp_path / "link.safetensors").symlink_to(model)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    own = ["train", "--dataset", bas_file, *TRAIN[3:]]
+    shipped = Path(rbmviz.models.FOLDER) / "bas_pcd.safetensors"
+    for words in (
+        [*own, "--out", tmp_path / "x.safetensors", "--history", bas_file],
+        [
+            "train",
+            "--dataset",
+            f"{bas_file}@0.5",
+            *own[3:],
+            "--out",
+            tmp_path / "x.safetensors",
+            "--history",
+            bas_file,
+        ],
+        [*TRAIN[:5], "--iterations", 1, "--warm-start", model, "--out", tmp_path / "link.safetensors"],
+        [*TRAIN[:5], "--iterations", 1, "--warm-start", "bas_pcd", "--out", shipped],
+        ["sample", "--model", copy, *SAMPLE[3:], "--out", copy],
+        ["export-model", "--model", model, "--out", model],
+        ["export-model", "--model", tmp_path / "link.safetensors", "--out", tmp_path / "." / "m.safetensors"],
+    ):
+        assert "would write over what is read" in ends(capsys, 2, *words)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", ["train", "sample", "export-model"])
+def test_names_that_cannot_be_files(command, capsys, tmp_path, monkeypatch):
+    suffix = {"train": ".safetensors", "sample": ".npz", "export-model": ".npz"}[command]
+    words = {"train": TRAIN, "sample": SAMPLE, "export-model": ["export-model", "--model", "bas_pcd"]}[
+        command
+    ]
+    (tmp_path / f"folder{suffix}").mkdir()
+    (tmp_path / "file").write_text("")
+    (tmp_path / f"full{suffix}").symlink_to("/dev/full")
+    (tmp_path / f"loop{suffix}").symlink_to(tmp_path / f"loop{suffix}")
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    before = names(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for out, why in {
+        f"folder{suffix}": "is a folder",
+        f"none/x{suffix}": "'none' does not exist",
+        f"file/x{suffix}": "not a folder but a file",
+        f"full{suffix}": "is a device",
+        f"loop{suffix}": "link to itself",
+        f"pipe{suffix}": "a pipe",
+        "x" * 256 + suffix: "too long",
+        ("y" * 200 + "/") * 25 + f"x{suffix}": "too long",
+        "": "",
+        "line\nbreak\x1b[2J.txt": "",
+    }.items():
+        assert why in ends(capsys, 2, *words, "--out", out)
+    assert names(tmp_path) == before
+    longest = "x" * (255 - len(suffix)) + suffix
+    assert main([*words, "--out", longest]) == 0
+    assert names(tmp_path) == sorted([*before, longest])
+
+
+def test_a_write_protected_file_is_not_replaced(capsys, tmp_path, monkeypatch):
+    out = tmp_path / "m.npz"
+    out.write_text("precious")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != out)  # root may write everything
+    message = ends(capsys, 1, "export-model", "--model", "bas_pcd", "--out", out)
+    assert "write-protected" in message
+    assert out.read_text() == "precious"
+
+
+def test_a_history_that_is_none_is_refused(capsys, tmp_path, monkeypatch):
+    out, history = tmp_path / "m.safetensors", tmp_path / "h.csv"
+    words = [*TRAIN, "--out", out, "--history", history]
+    assert main([str(word) for word in words]) == 0
+    steps = rbmviz.train(rbmviz.load_dataset("bas"), rbmviz.make_trainer("cd"), 5, 20)
+    next(steps)
+    out.with_suffix(".checkpoint").write_bytes(steps.checkpoint())
+    head, first, *_ = history.read_text().splitlines()
+    capsys.readouterr()
+    for content in (
+        f"{head}\n{first.replace('1', 'one', 1)}",
+        f"{head}\n1,2",
+        f"{head}\n{first},3",
+        "\udc80,\n1,2",
+    ):
+        history.write_bytes(content.encode(errors="surrogateescape"))
+        assert "not the history of this training" in ends(capsys, 2, *words, "--resume")
+
+
+def test_a_history_is_no_device(capsys, tmp_path):
+    message = ends(capsys, 2, *TRAIN, "--out", tmp_path / "m.safetensors", "--history", os.devnull)
+    assert "a device" in message
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+# Writing
+
+
+def test_a_file_has_the_permissions_of_the_umask_or_its_own(tmp_path):
+    path = tmp_path / "f"
+    before = os.umask(0o027)
+    try:
+        write_whole(path, b"1")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o604)
+        write_whole(path, b"2")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+    (tmp_path / "link").symlink_to("f")
+    write_whole(tmp_path / "link", b"3")
+    assert (path.read_bytes(), (tmp_path / "link").is_symlink()) == (b"3", True)
+    (tmp_path / "new").symlink_to("g")
+    write_whole(tmp_path / "new", b"4")
+    assert (tmp_path / "g").read_bytes() == b"4"
+    assert names(tmp_path) == ["f", "g", "link", "new"]
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """Let every file below some folders find its disk full when it is flushed; returns the list of them."""
+    folders: list[Path] = []
+    real = os.fsync
+
+    def fsync(number):
+        name = Path(os.readlink(f"/proc/self/fd/{number}"))
+        if any(name.is_relative_to(folder.resolve()) for folder in folders):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(number)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("needs /proc to say what a file is called")
+    monkeypatch.setattr("rbmviz.output.os.fsync", fsync)
+    return folders
+
+
+@pytest.fixture
+def spare(tmp_path, monkeypatch):
+    """The system's temporary folder, for this test."""
+    folder = tmp_path / "spare"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+@contextlib.contextmanager
+def largest_file(size):
+    """Let no file of this process grow beyond: the system's own error, which every user can have."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, full, spare):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (disk / "f").write_bytes(b"old")
+    full.append(disk)
+    with pytest.raises(OutputFailure, match=r"f' cannot be written: the disk is full\."):
+        write_whole(disk / "f", b"new")
+    assert "kept in" in write_or_rescue(disk / "f", b"new")
+    assert [path.read_bytes() for path in spare.glob("*/f")] == [b"new"]
+    full.append(spare)
+    assert "could be kept nowhere" in write_or_rescue(disk / "f", b"new")
+    assert (names(disk), (disk / "f").read_bytes(), len(names(spare))) == (["f"], b"old", 1)
+
+
+def test_a_trained_model_is_kept_somewhere(capsys, tmp_path, full, spare):
+    """Checkpoints fail with one warning, training goes on, and model and history go elsewhere: status 1."""
+    disk, whole = tmp_path / "disk", tmp_path / "whole"
+    disk.mkdir()
+    whole.mkdir()
+    words = [*TRAIN, "--every", 5, "--checkpoint-every", 5]
+    files = {x: ["--out", x / "m.safetensors", "--history", x / "h.csv"] for x in (disk, whole)}
+    assert main([str(word) for word in [*words, *files[whole]]]) == 0
+    capsys.readouterr()
+    full.append(disk)
+    assert main([str(word) for word in [*words, *files[disk]]]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("Training goes on without this checkpoint") == 1
+    assert "m.safetensors' cannot be written: the disk is full. It is kept in" in captured.err
+    assert names(disk) == []
+    kept = {path.name: path for path in spare.glob("*/*")}
+    assert kept["m.safetensors"].read_bytes() == (whole / "m.safetensors").read_bytes()
+    assert len(list(csv.DictReader(kept["h.csv"].read_text().splitlines()))) == 4
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_nobody(capsys, tmp_path):
+    """The file may be no larger than the model, and the checkpoint, with the state beside it, is."""
+    out = tmp_path / "m.safetensors"
+    assert main([*TRAIN, "--out", str(out)]) == 0
+    want = out.read_bytes()
+    capsys.readouterr()
+    with largest_file(len(want) + 10):
+        status = main([*TRAIN, "--every", "5", "--checkpoint-every", "5", "--out", str(out)])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    assert captured.err.count("larger than is allowed here. Training goes on") == 1
+    assert (out.read_bytes(), names(tmp_path)) == (want, ["m.safetensors"])
+    with largest_file(1000):
+        message = ends(capsys, 1, *TRAIN, "--out", out)
+    assert "could be kept nowhere" in message
+    assert (out.read_bytes(), names(tmp_path)) == (want, ["m.safetensors"])
+
+
+@pytest.mark.parametrize("means", [[], ["--no-means"]])
+def test_samples_that_fill_the_disk_are_kept(means, capsys, tmp_path, spare):
+    out = tmp_path / "s.npz"
+    words = [*SAMPLE[:-1], 10**6, *means, "--out", out]
+    with largest_file(2 * 10**6):
+        message = ends(capsys, 1, *words)
+    assert f"samples are kept in '{out}'" in message
+    with np.load(out) as got:
+        n = len(got["v"])
+        assert f"allowed here. The first {n:,} samples" in message
+        assert n > 10_000
+        want = rbmviz.sample(load_model("bas_pcd"), rbmviz.make_sampler("gibbs"), n)
+        np.testing.assert_array_equal(got["v"], want.v)
+        assert ("p" in got) == (not means)
+        if not means:
+            np.testing.assert_array_equal(got["p"], want.p)
+    assert names(tmp_path) == ["s.npz", "spare"]
+    with largest_file(64):
+        message = ends(capsys, 1, *words[:-1], tmp_path / "t.npz")
+    assert "No sample could be kept" in message
+    assert (names(tmp_path), names(spare)) == (["s.npz", "spare"], [])
+
+
+def test_a_real_disk_that_is_full(capsys, tmp_path, spare):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("may not mount a small disk here")
+    try:
+        with pytest.raises(OSError, match="No space"):
+            (disk / "filler").write_bytes(bytes(10**6))
+        message = ends(capsys, 1, *TRAIN, "--out", disk / "m.safetensors")
+        assert "the disk is full. It is kept in" in message
+        assert names(disk) == ["filler"]
+        assert load_model(next(spare.glob("*/m.safetensors"))).meta["updates"] == 20
+        message = ends(capsys, 1, "export-model", "--model", "bas_pcd", "--out", disk / "m.npz")
+        assert "'" + str(disk / "m.npz") + "' cannot be written: the disk is full." in message
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        assert "the disk is read-only" in ends(capsys, 1, *TRAIN, "--out", disk / "m.safetensors")
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_scores_that_fail_lose_no_model(capsys, tmp_path, monkeypatch):
+    def scores(model, dataset):
+        raise BadInput("The test part is too small.")
+
+    monkeypatch.setattr("rbmviz.cli.train.scores", scores)
+    assert main([*TRAIN, "--score", "--out", str(tmp_path / "m.safetensors")]) == 0
+    assert "no scores: The test part is too small." in capsys.readouterr().err
+    assert load_model(tmp_path / "m.safetensors").meta["updates"] == 20
+
+
+def test_training_that_fails_keeps_what_it_had(capsys, tmp_path, monkeypatch):
+    cd, calls = registry.trainers["cd"], []
+
+    def short(self, state, theta, data, real=cd.negative):
+        calls.append(1)
+        if len(calls) > 12:
+            raise MemoryError("Unable to allocate 7 TB")
+        return real(self, state, theta, data)
+
+    monkeypatch.setattr(cd, "negative", short)
+    assert main([*TRAIN, "--every", "5", "--out", str(tmp_path / "m.safetensors")]) == 1
+    err = capsys.readouterr().err
+    assert "(10 updates) is kept" in err
+    assert "not enough memory for this (Unable to allocate 7 TB)" in err
+    assert load_model(tmp_path / "m.safetensors").meta["updates"] == 10
+
+
+# What is printed
+
+
+def test_json_has_no_word_for_nan(capsys, monkeypatch):
+    result = {
+        "isl": math.nan,
+        "curve": [[1, -math.inf], [2, 0.5]],
+        "n": 3,
+        "deep": {"x": (np.float64("inf"),)},
+    }
+    assert json.loads(to_json(result)) == {
+        "isl": None,
+        "curve": [[1, None], [2, 0.5]],
+        "n": 3,
+        "deep": {"x": [None]},
+        "not_finite": {"isl": "not a number", "curve.0.1": "minus infinite", "deep.x.0": "infinite"},
+    }
+    assert to_json({"n": 1}) == '{"n": 1}'
+    monkeypatch.setattr("rbmviz.metrics.log_z", lambda rbm: math.inf)
+    assert main(["log-z", "--model", "bas_pcd", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_finite"] == {"log_z": "infinite"}
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            ZeroDivisionError("float division\nby zero"),
+            "Internal error: ZeroDivisionError: float division (set",
+        ),
+        (
+            RecursionError("maximum recursion depth"),
+            "RecursionError: too many levels of calls (set RBMVIZ_TRACE",
+        ),
+        (MemoryError(), "There is not enough memory"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/x"),
+            "'/x' cannot be read or written: Permission",
+        ),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), "Internal error: BrokenPipeError"),
+    ],
+)
+def test_internal_errors_are_one_sentence(error, sentence, capsys, monkeypatch):
+    def fails(rbm):
+        raise error
+
+    monkeypatch.delenv("RBMVIZ_TRACEBACK", raising=False)
+    monkeypatch.setattr("rbmviz.metrics.log_z", fails)
+    assert sentence in ends(capsys, 1, "log-z", "--model", "bas_pcd")
+    monkeypatch.setenv("RBMVIZ_TRACEBACK", "1")
+    assert main(["log-z", "--model", "bas_pcd"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_messages_to_nobody_stop_nobody():
+    class Broken:
+        def write(self, text):
+            raise BrokenPipeError
+
+        flush = write
+        encoding = "utf-8"
+
+    stream = _Forgiving(Broken())
+    assert (stream.write("four"), stream.encoding) == (4, "utf-8")
+
+
+SHELL = {
+    "closed output": (">&-", 1, "Standard output is closed"),
+    "full output": (">/dev/full", 1, "Standard output cannot be written: the disk is full."),
+    "output that nobody reads": ("| exec 0<&-; exit ${PIPESTATUS[0]}", 0, ""),
+    "closed errors": ("2>&-", 0, ""),
+    "full errors": ("2>/dev/full", 0, ""),
+    "closed input": ("<&-", 0, ""),
+    "all closed": ("<&- >&- 2>&-", 1, ""),
+    "help": ("--help >/dev/full", 1, "Standard output cannot be written: the disk is full."),
+    "bad input that nobody reads": ("--method x 2>/dev/full", 2, ""),
+}
+
+
+def test_standard_streams():
+    command = f"{sys.executable} -m rbmviz log-z --model bas_pcd"
+    running = {case: start(["bash", "-c", f"{command} {rest}"]) for case, (rest, _, _) in SHELL.items()}
+    for case, process in running.items():
+        _, status, sentence = SHELL[case]
+        _, err = process.communicate(timeout=100)
+        assert (process.returncode, "Traceback" in err) == (status, False), (case, err)
+        assert err.count("\n") == (1 if sentence else 0), (case, err)
+        assert sentence in err
+
+
+def test_a_machine_without_a_home(tmp_path):
+    """No home, no temporary folder, a cache folder that is a file, a name that is no text."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    out = os.fsencode(tmp_path) + b"/m\xff.npz"
+    for more in ({"HOME": ""}, {"RBMVIZ_CACHE_DIR": str(blocked), "TMPDIR": str(tmp_path / "none")}):
+        environment = {"PATH": os.environ["PATH"], **more}
+        words = [*PYTHON, "export-model", "--model", "bas_pcd", "--out", out]
+        done = subprocess.run(words, capture_output=True, cwd=tmp_path, env=environment)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert rb"m\udcff.npz" in done.stdout
+    assert sorted(os.listdir(os.fsencode(tmp_path))) == [b"file", b"m\xff.npz"]
+
+
+def test_a_user_without_a_home_makes_none_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RBMVIZ_CACHE_DIR", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as of a user whom the system does not know
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with pytest.raises(OutputFailure, match="let RBMVIZ_CACHE_DIR name another folder"):
+        rbmviz.datasets.fetch("usps")
+    assert names(tmp_path) == []
+
+
+# Signals
+
+SIGNALLED = """
+import os, signal, sys
+from rbmviz.__main__ import main
+number, first, again = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+sys.argv[:4] = ["rbmviz"]
+signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), number))
+signal.setitimer(signal.ITIMER_REAL, first, again)
+sys.exit(main())
+"""
+
+
+def signalled(number, first, again, words, **more) -> subprocess.Popen:
+    """Start a command that sends itself a signal after ``first`` seconds, then every ``again`` seconds."""
+    return start([sys.executable, "-c", SIGNALLED, int(number), first, again, *words], **more)
+
+
+def test_interrupts_while_importing():
+    """At any moment, once or again and again: status 130 and one word, or all that was asked for."""
+    times = random.Random(1)
+    running = [
+        signalled(number, times.uniform(0.001, 0.5), again, ["list", "metrics"])
+        for number in (signal.SIGINT, signal.SIGTERM)
+        for again in (0, 0, 0.02)
+    ]
+    for process in running:
+        out, err = process.communicate(timeout=100)
+        assert process.returncode in (0, 130), err
+        assert set(err.splitlines()) <= {"Interrupted."}
+        assert out.startswith("metrics") or process.returncode == 130
+
+
+@pytest.mark.slow
+def test_interrupts_and_kills_while_compiling(tmp_path):
+    """No call of LLVM is cut in two, which crashed Python; what a kill leaves in the cache is no harm."""
+    times = random.Random(2)
+    words = ["sample", "--model", "bas_pcd", "--sampler", "rates_fpcd", "-n", 10**8, "--no-means", "--out"]
+    running = []
+    for i, number in enumerate([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]):
+        environment = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path / f"cache {i}")}
+        out = tmp_path / f"{i}.npz"
+        running.append(signalled(number, times.uniform(1.0, 3.0), 0, [*words, out], env=environment))
+    for process, status in zip(running, (130, 130, -9), strict=True):
+        _, err = process.communicate(timeout=200)
+        assert (process.returncode, "Traceback" in err) == (status, False), err
+    environment = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path / "cache 2")}
+    again = [
+        *PYTHON,
+        "sample",
+        "--model",
+        "bas_pcd",
+        "--sampler",
+        "gibbs",
+        "-n",
+        "9",
+        "--out",
+        tmp_path / "2.npz",
+    ]
+    subprocess.run(again, env=environment, check=True, capture_output=True)
+
+
+def me(number):
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_waits_while_the_model_is_written(number, capsys, tmp_path, monkeypatch):
+    out = tmp_path / "m.safetensors"
+
+    def model_bytes(model, real=rbmviz.rbm.model_bytes):
+        me(number)
+        return real(model)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rbmviz.cli.train.model_bytes", model_bytes)
+        assert main([*TRAIN, "--out", str(out)]) == 130
+    assert "the model after 20 updates is kept; --resume" in capsys.readouterr().err
+    assert load_model(out).meta["updates"] == 20
+    assert main([*TRAIN, "--resume", "--out", str(out)]) == 0
+    assert names(tmp_path) == ["m.safetensors"]
+
+
+def test_two_signals_at_once_are_one(capsys, tmp_path, monkeypatch):
+    """A launcher passes on the Ctrl-C that the terminal has sent to everybody: no model is lost by that."""
+    cd, calls = registry.trainers["cd"], []
+
+    def stopped(self, state, theta, data, real=cd.negative):
+        calls.append(1)
+        if len(calls) == 13:
+            try:
+                me(signal.SIGINT)
+                raise AssertionError
+            finally:
+                me(signal.SIGINT)
+        return real(self, state, theta, data)
+
+    monkeypatch.setattr(cd, "negative", stopped)
+    assert main([*TRAIN, "--every", "5", "--out", str(tmp_path / "m.safetensors")]) == 130
+    assert "after 10 updates is kept" in capsys.readouterr().err
+    assert names(tmp_path) == ["m.checkpoint", "m.safetensors"]
+
+
+def test_an_interrupt_while_samples_are_packed_leaves_nothing(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("rbmviz.cli.sample._put", lambda *_: me(signal.SIGTERM))
+    assert main([*SAMPLE, "--out", str(tmp_path / "s.npz")]) == 130
+    assert "put together: it is not written" in capsys.readouterr().err
+    assert names(tmp_path) == []
+
+
+class Swallows:
+    """Interrupted in a destructor, of which Python tells nobody."""
+
+    def __del__(self):
+        me(signal.SIGINT)
+
+
+def test_interrupts_that_libraries_lose_are_interrupts(capsys, monkeypatch):
+    def another_error(rbm):
+        try:
+            me(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("numpy._core failed to import") from None
+
+    def in_a_destructor(rbm):
+        Swallows()
+        wait(lambda: False, "the interrupt again")
+
+    def in_llvm(rbm):
+        with global_compiler_lock:
+            me(signal.SIGINT)
+            reached.append("the end of the compilation")
+        reached.append("what comes after it")
+
+    reached: list[str] = []
+    for log_z in (another_error, in_a_destructor, in_llvm):
+        monkeypatch.setattr("rbmviz.metrics.log_z", log_z)
+        assert ends(capsys, 130, "log-z", "--model", "bas_pcd") == "Interrupted.\n"
+    assert reached == ["the end of the compilation"]
+
+
+def test_a_signal_that_the_parent_ignores_is_ignored(capsys, monkeypatch):
+    """As nohup asks for."""
+    monkeypatch.setattr("rbmviz.metrics.log_z", lambda rbm: me(signal.SIGHUP) or 1.0)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert main(["log-z", "--model", "bas_pcd"]) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+# Killed
+
+
+def test_killed_at_any_moment(capsys, tmp_path):
+    """No half file under a final name; what is left is hidden and in nobody's way."""
+    times = random.Random(3)
+    train = [*TRAIN[:-1], 10**7, "--every", 10, "--checkpoint-every", 10]
+    sample = [*SAMPLE[:-1], 10**8]
+    running = []
+    for i in range(3):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        more = {"cwd": folder}
+        outputs = ["--out", "m.safetensors", "--history", "h.csv"]
+        running.append(signalled(9, times.uniform(0.8, 1.5), 0, [*train, *outputs], **more))
+        running.append(signalled(9, times.uniform(0.8, 1.5), 0, [*sample, "--out", "s.npz"], **more))
+    for process in running:
+        process.communicate(timeout=100)
+        assert process.returncode == -9
+    for i in range(3):
+        folder = tmp_path / str(i)
+        visible = [name for name in names(folder) if not name.startswith((".m.", ".h.", ".s.npz."))]
+        assert set(visible) <= {"m.checkpoint", "h.csv"}
+        resume = ["--resume"] if "m.checkpoint" in visible else []
+        outputs = ["--out", str(folder / "m.safetensors"), "--history", str(folder / "h.csv")]
+        assert main([*TRAIN, "--checkpoint-every", "9", *outputs, *resume]) == 0, capsys.readouterr().err
+        assert main([*SAMPLE, "--out", str(folder / "s.npz")]) == 0
+        assert {"m.safetensors", "h.csv", "s.npz"} <= set(names(folder))
+
+
+FETCH = """
+import dataclasses, sys
+from rbmviz.cli import main
+from rbmviz.datasets import raw
+raw.SOURCES["usps"] = dataclasses.replace(raw.SOURCES["usps"], files={"usps.bz2": None})
+sys.exit(main(["data", "get", "usps"]))
+"""
+
+
+def test_a_killed_download_is_begun_anew(capsys, tmp_path, monkeypatch):
+    half_sent, killed = threading.Event(), threading.Event()
+    content = b"x" * 10**5
+
+    class Slow(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[:50_000])
+            if not killed.is_set():
+                half_sent.set()
+                killed.wait(60)
+            with contextlib.suppress(OSError):
+                self.wfile.write(content[50_000:])
+
+        def log_message(self, *args):
+            pass
+
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(cache))
+    monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.serve_forever).start()
+        monkeypatch.setenv("RBMVIZ_DATA_MIRROR", f"http://127.0.0.1:{server.server_address[1]}")
+        process = start([sys.executable, "-c", FETCH])
+        assert half_sent.wait(60)
+        process.kill()
+        process.communicate(timeout=60)
+        killed.set()
+        assert not (cache / "data" / "usps.npz").exists()
+        assert not (cache / "downloads" / "usps" / "usps.bz2").exists()
+        raw = rbmviz.datasets.raw
+        arrays = {"x_train": np.zeros((2, 3), np.uint8)}
+        decode = functools.partial(lambda files, found: found, found=arrays)
+        source = raw.Source(raw.SOURCES["usps"].hosts, {"usps.bz2": None}, decode, {"x_train": (2, 3)})
+        monkeypatch.setitem(raw.SOURCES, "usps", source)
+        assert main(["data", "get", "usps"]) == 0
+        server.shutdown()
+    assert names(cache / "data") == ["usps.npz"]
+    assert names(cache / "downloads") == []
+
+
+def test_a_cache_folder_that_cannot_be_written_fails_a_download(capsys, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
+    assert main(["data", "get", "usps"]) == 1
+    err = capsys.readouterr().err
+    assert "cannot be written (its folder is a file): make room, or let RBMVIZ_CACHE_DIR name another" in err
+
+
+# The kernels' cache
+
+
+def twice(x):
+    return 2 * x
+
+
+def cached() -> tuple[float, int]:
+    """Call a new dispatcher of the function; return its result, and how often the cache had it."""
+    compiled = _jit.kernel(twice)
+    return compiled(2.0), sum(compiled.stats.cache_hits.values())
+
+
+@pytest.mark.parametrize("damage", ["half", "empty", "zeros", "bytes", "gone", "full"])
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_kernel_cache_is_repaired(damage, suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    assert [cached(), cached()] == [(4.0, 0), (4.0, 1)]
+    (victim,) = tmp_path.glob(f"*/*twice*{suffix}")
+    content = victim.read_bytes()
+    if damage in ("gone", "full"):
+        victim.unlink()
+    else:
+        torn = {"half": content[: len(content) // 2], "empty": b"", "zeros": content[:-99] + bytes(99)}
+        victim.write_bytes(torn.get(damage, random.Random(4).randbytes(len(content))))
+    if damage == "full":
+        with largest_file(0):
+            assert cached() == (4.0, 0)
+    assert [cached(), cached()] == [(4.0, 0), (4.0, 1)]
+
+
+def test_kernels_need_no_cache(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for folder in (None, str(tmp_path / "file" / "folder")):
+        monkeypatch.setattr(_jit, "CACHE_FOLDER", folder)
+        assert [cached(), cached()] == [(4.0, 0), (4.0, 0)]
