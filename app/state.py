@@ -6,18 +6,17 @@ new threads and goes on where it was.
 """
 
 import secrets
-import tempfile
 import weakref
 from collections.abc import MutableMapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from rbmviz import BadInput, Model
+from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model, pattern_model, random_model
+from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Race, random_rbm
 from rbmviz.session.race import Shared
 
@@ -86,13 +85,7 @@ def drawn_rbm(n_visible: int, n_hidden: int, seed: int) -> Model:
 @st.cache_resource(scope="session", show_spinner=False)
 def uploaded(name: str, content: bytes) -> Model:
     """Read an uploaded model file; the same file is the same object, so that its runs go on."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
-        path.write_bytes(content)
-        try:
-            return load_model(path)
-        except BadInput as error:
-            raise BadInput(str(error).replace(f"{folder}/", "")) from None
+    return load_model_bytes(content, name)
 
 
 @st.cache_resource(show_spinner=False)

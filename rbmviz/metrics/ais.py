@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rbmviz import rng
+from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 from rbmviz.kernels.annealing import add_log_ratio
 from rbmviz.kernels.random import bernoulli_rows
@@ -22,6 +23,9 @@ TEMPERATURES = 1000
 
 BLOCK = 32
 """Chains of one matrix product and one random stream: a result does not depend on the number of threads."""
+
+CHAIN_COST = 80
+"""Bytes for each chain: its weight, some functions of it, its share of the block that waits for its turn."""
 
 LEAST_ESS, LEAST_SHARE = 10.0, 0.05
 """Below so many effective chains, or so small a share of all, the standard error itself is guesswork."""
@@ -79,10 +83,11 @@ class Annealed:
 
 def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
     if np.ndim(betas) == 0:
-        if betas < 2:
+        if not 2 <= betas < 2**62:
             raise BadInput(
                 f"AIS needs at least 2 temperatures, the base's and the model's; betas is {betas}."
             )
+        check_memory(f"AIS of {int(betas):,} temperatures", 16 * int(betas), "take fewer")
         return np.linspace(0, 1, int(betas))
     betas = np.asarray(betas, dtype=np.float64)
     if (
@@ -152,8 +157,9 @@ def _blocks(
     """Return the blocks still to be annealed, and the base's log Z."""
     rbm, base = _base(model, data)
     betas, seed = _inverse_temperatures(betas), rng.seed_sequence(seed)
-    if n_chains < 2:
+    if not 2 <= n_chains < 2**62:
         raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
+    check_memory(f"AIS of {n_chains:,} chains", CHAIN_COST * n_chains, "take fewer")
     sizes = [min(BLOCK, n_chains - at) for at in range(0, n_chains, BLOCK)]
     blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]
     return blocks, float(softplus(base).sum() + rbm.n_hidden * np.log(2))
