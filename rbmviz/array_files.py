@@ -13,6 +13,7 @@ import json
 import math
 import os
 import stat
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -252,8 +253,8 @@ def unpacked(file: BinaryIO, most: int) -> bytes:
     return content
 
 
-def _npy_header(file: BinaryIO) -> tuple[Header, bool, bytes]:
-    """Return what an .npy declares, whether it is in Fortran's order, and the first bytes of its data."""
+def _npy_header(file: BinaryIO, size: int) -> tuple[Header, bool, bytes]:
+    """Return what an .npy of this size declares, whether in Fortran's order, and the first of its data."""
     start = io.BytesIO(file.read(NPY_START))
     version = np.lib.format.read_magic(start)
     if version == (1, 0):
@@ -262,7 +263,10 @@ def _npy_header(file: BinaryIO) -> tuple[Header, bool, bytes]:
         shape, fortran, dtype = np.lib.format.read_array_header_2_0(start)
     else:
         raise Damaged(f"its format {version[0]}.{version[1]} is for tables of several columns only")
-    return _header(shape, dtype), fortran, start.read()
+    header, left = _header(shape, dtype), size - start.tell()
+    if header.nbytes != left:
+        raise Damaged(f"it declares {header.nbytes:,} bytes and has {left:,}")
+    return header, fortran, start.read()
 
 
 def _header(shape: Any, dtype: np.dtype) -> Header:
@@ -296,6 +300,10 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
         np.not_equal(array.view(np.uint8), 0, out=array)
     if not array.dtype.isnative:
         array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "U" and array.size:
+        codes = array.view(np.uint32)
+        if codes.max() > sys.maxunicode or ((codes >= 0xD800) & (codes < 0xE000)).any():
+            raise Damaged("it holds codes that are no characters")  # numpy makes broken texts of them
     return array.reshape(header.shape, order="F" if fortran else "C")
 
 
@@ -333,15 +341,12 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
         headers = {}
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
-                header, _, first = _npy_header(file)
-                if not 0 <= info.file_size - header.nbytes <= NPY_START:
-                    raise Damaged(f"it declares {header.nbytes:,} bytes and has {info.file_size:,}")
-                headers[name] = header
+                headers[name], _, _ = _npy_header(file, info.file_size)
         check_memory(what, min(need(headers), LARGEST), "give fewer or smaller arrays")
         arrays = {}
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
-                header, fortran, first = _npy_header(file)
+                header, fortran, first = _npy_header(file, info.file_size)
                 if header != headers[name]:
                     raise Damaged("it changed while it was read")
                 arrays[name] = _fill(file, first, header, fortran, own_size=True)

@@ -61,7 +61,8 @@ def softplus(x: np.ndarray) -> np.ndarray:
 
 
 def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    array = np.array(value, dtype=np.float32, order="C")
+    with np.errstate(over="ignore"):  # what float32 has no room for becomes infinite, and is refused below
+        array = np.array(value, dtype=np.float32, order="C")
     if array.ndim != (2 if name.endswith("W") else 1) or 0 in array.shape:
         want = "(n_visible, n_hidden)" if name.endswith("W") else "one-dimensional"
         raise BadInput(f"{name} has shape {array.shape}; it must be {want} and not empty.")

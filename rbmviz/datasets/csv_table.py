@@ -202,10 +202,12 @@ def _explain(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
         for column, cell in enumerate(line.decode().split(layout.separator), 1):
             text = cell.strip()
             try:
-                good = np.isfinite(float(text.replace(decimal, ".").replace("_", "?")))
+                plain = text if decimal == "." else text.replace(".", "?").replace(",", ".")
+                good = np.isfinite(float(plain.replace("_", "?")))
             except ValueError:
                 good = False
             if not good:
-                holds = f"holds '{printable(text)[:40]}', which is no finite number" if text else "is empty"
+                kind = "finite number" if decimal == "." else "finite number with a decimal comma"
+                holds = f"holds '{printable(text)[:40]}', which is no {kind}" if text else "is empty"
                 raise BadInput(f"'{name}': row {number}, column {column} {holds}: put a number there.")
     raise BadInput(f"'{name}' cannot be read as rows of numbers; give comma-separated rows.")

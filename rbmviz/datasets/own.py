@@ -181,10 +181,7 @@ def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
                 f"of {n} features."
             )
         arrays[array] = np.unpackbits(packed, axis=1, count=int(n))
-    try:
-        return tuple(printable(str(stem)) for stem in stems)
-    except ValueError:  # a code that is no letter
-        raise BadInput(f"'{name}': stems hold something that is no text; write the file again.") from None
+    return tuple(printable(str(stem)) for stem in stems)
 
 
 def _unreadable(name: str, error: Exception, give: str) -> BadInput:
@@ -200,7 +197,9 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     rule = rule_of(binarise, f"'{name}'")
     try:
         arrays = read_npz(content, f"'{name}'", WANTED.__contains__, _need)
-        names = names_in_npz(content, f"'{name}'")
+        if not {"x", "x_train"} & set(arrays):
+            holds = ", ".join(names_in_npz(content, f"'{name}'")) or "nothing"
+            raise BadInput(f"'{name}' has no array x or x_train; it holds {holds}.")
     except Damaged as error:
         raise _unreadable(name, error, "an .npz with x, or with x_train and x_test") from None
     own_names = {}
@@ -208,8 +207,6 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
         if own not in arrays and other in arrays:
             arrays[own] = arrays.pop(other)
             own_names[own] = other
-    if "x_train" not in arrays:
-        raise BadInput(f"'{name}' has no array x or x_train; it holds {', '.join(names) or 'nothing'}.")
     vocabulary = _unpack(name, arrays) if {"n_features", "stems"} <= set(arrays) else None
     return _from_arrays(name, arrays, rule, lambda array: own_names.get(array, array), vocabulary)
 
