@@ -19,7 +19,7 @@ from PIL import Image
 from rbmviz import RBM, BadInput, Model
 from rbmviz.array_files import Damaged, read_json
 from rbmviz.cli import main
-from rbmviz.datasets import Dataset, load_bytes, load_dataset, raw
+from rbmviz.datasets import Dataset, bag_of_words, load_bytes, load_dataset, raw
 from rbmviz.datasets.binarise import binarised
 from rbmviz.metrics import ais_log_z, log_z, model_statistics, too_large
 from rbmviz.models import load_model
@@ -177,6 +177,8 @@ def test_what_is_counted_on_the_way(monkeypatch):
     words = " ".join(np.base_repr(i, 26).translate(letters) for i in range(30_000)).encode()
     directory = zipped({f"{i}": b"" for i in range(3000)}, zipfile.ZIP_STORED)
     many = zipped(dict.fromkeys((f"{i}.png" for i in range(300)), picture(64)))
+    monkeypatch.setattr(bag_of_words, "MOST_WORDS", 20_000)
+    refused(load_bytes, words, "own.txt", match="'own.txt' holds more than 20,000 different words")
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "10")
     refused(load_bytes, words, "own.txt", match="'own.txt' needs .* give a part of the text")
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "1")
@@ -506,7 +508,7 @@ def test_rows_as_programs_write_them(text, encoding):
         ("0,1\n-1,1\n", "the values must lie between 0 and 1"),
         ("0,256\n1,1\n", "between 0 and 255"),
         ("0,1\n\0,1\n", "holds NUL bytes"),
-        ("0,1\n" + "0," * 1_100_000, "row 2 has 2,200,000 characters"),
+        ("0,1\n" + "0," * 1_100_000, "row 2 has more than 2,097,152 characters"),
         ("0," * 70_000, "more than 65,536 columns"),
         ("0,1\n0,\x1b[31m\n", r"row 2, column 2 holds ' \[31m'"),
     ],

@@ -16,6 +16,9 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 WORD_COST, LINE_COST = 500, 250
 """Bytes that Python takes for a word not seen before (it, its stem, their places), and for a document."""
 
+MOST_WORDS = 300_000
+"""Different words, more than twenty million words of prose have; their stems take some ten seconds."""
+
 EVERY = 4096
 """Words not seen before, between two looks at the memory budget."""
 
@@ -58,8 +61,8 @@ def presence(
     Raises
     ------
     BadInput
-        Where there is no stemmer for the language, or the memory budget does not allow so many different
-        words or so large a table; ``name`` is the text as the person knows it.
+        Where there is no stemmer for the language, there are too many different words, or the memory budget
+        does not allow them or so large a table; ``name`` is the text as the person knows it.
     """
     import snowballstemmer
 
@@ -82,6 +85,10 @@ def presence(
             number = of_word.get(word)
             if number is None:
                 number = of_word[word] = of_stem.setdefault(stem(word), len(of_stem))
+                if len(of_word) > MOST_WORDS:
+                    raise BadInput(
+                        f"'{name}' holds more than {MOST_WORDS:,} different words: give a part of the text."
+                    )
                 if len(of_word) % EVERY == 0:
                     check_memory(f"'{name}'", taken + WORD_COST * len(of_word), "give a part of the text")
             found.add(number)

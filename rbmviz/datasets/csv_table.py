@@ -31,6 +31,12 @@ MOST_LINE = 32 * MOST_COLUMNS
 CHUNK = 2**20
 """Cells that are read at once."""
 
+BLOCK = 2**22
+"""Characters that are looked at at once."""
+
+ROW_COST = 32
+"""Bytes for a row beside its numbers: its place in a random order, its label."""
+
 
 class Table(NamedTuple):
     """rows uint8 or float64 (n, n_visible), the columns of numbers; labels int64 (n,) or None."""
@@ -88,12 +94,17 @@ def _check_text(content: bytes, name: str) -> None:
         content.decode()
     except UnicodeDecodeError:
         raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
-    for number, line in enumerate(io.BytesIO(content), 1):
-        if len(line) > MOST_LINE:
+    last = -1  # where the line before ended; numpy, for a file of blank lines has millions of them
+    for at in range(0, len(content), BLOCK):
+        block = np.frombuffer(content, np.uint8, min(BLOCK, len(content) - at), at)
+        ends = np.concatenate([[last], np.flatnonzero(block == ord("\n")) + at, [at + len(block)]])
+        long = np.flatnonzero(np.diff(ends) > MOST_LINE)
+        if len(long):
+            number = content.count(b"\n", 0, int(ends[long[0]]) + 1) + 1
             raise BadInput(
-                f"'{name}': row {number} has {len(line):,} characters and at most {MOST_LINE:,} are read: "
-                "give one example a row."
+                f"'{name}': row {number} has more than {MOST_LINE:,} characters: give one example a row."
             )
+        last = int(ends[-2])
 
 
 def _number(cell: str) -> bool:
@@ -106,20 +117,16 @@ def _number(cell: str) -> bool:
 
 def _cells(line: bytes, separator: str) -> list[str]:
     try:
-        return next(csv.reader([line.decode().strip("\n")], delimiter=separator, skipinitialspace=True), [])
+        return next(csv.reader([line.decode()], delimiter=separator, skipinitialspace=True), [])
     except csv.Error:
         return [line.decode()]
 
 
 def _layout(content: bytes, name: str) -> _Layout:
-    lines, begin, first = io.BytesIO(content), 0, b""
-    for line in lines:
-        if line.strip() and not line.startswith(b"#"):
-            first = line
-            break
-        begin += len(line)
-    if not first:
+    found = re.search(rb"^[ \t]*[^\s#].*", content, re.MULTILINE)
+    if found is None:
         raise BadInput(f"'{name}' holds no rows: give one example a row, its numbers parted by commas.")
+    begin, first = found.start(), found.group()
     separator = next((mark for mark in "\t;" if mark.encode() in first), ",")
     if first.count(separator.encode()) >= MOST_COLUMNS:
         raise BadInput(f"'{name}' has more than {MOST_COLUMNS:,} columns: give fewer.")
@@ -139,7 +146,7 @@ def _layout(content: bytes, name: str) -> _Layout:
         )
     if named and len(cells) == 1:
         raise BadInput(f"'{name}' holds labels only; give columns of numbers beside them.")
-    return _Layout(begin + len(first), len(cells), separator, named[0] if named else None)
+    return _Layout(found.end(), len(cells), separator, named[0] if named else None)
 
 
 def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> np.ndarray:
@@ -150,7 +157,7 @@ def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
     values = np.empty((n_rows, layout.columns), np.uint8)
 
     def room(itemsize: int) -> None:  # twice: labels are taken out of a copy, as are the parts of the data
-        needed = 4 * len(body) + 2 * itemsize * values.size + 64 * CHUNK
+        needed = 4 * len(body) + 2 * itemsize * values.size + ROW_COST * n_rows + 64 * CHUNK
         check_memory(f"'{name}'", needed, "give fewer rows")
 
     room(1)
