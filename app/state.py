@@ -8,21 +8,20 @@ back; a reconnect while Streamlit still has the session (ten minutes) makes them
 
 import hashlib
 import secrets
-import tempfile
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import streamlit as st
 
-from rbmviz import BadInput, Model
+from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_model, pattern_model, random_model
+from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Race, Session, janitor, limits, random_rbm
 from rbmviz.session import race as races_module
 
@@ -193,17 +192,8 @@ def drop_upload(place: str) -> None:
 
 def uploaded(name: str, content: bytes, place: str) -> Model:
     """Read an uploaded model file; the same file is the same object, so that its runs go on."""
-
-    def read() -> Model:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / Path(name).name
-            path.write_bytes(content)
-            try:
-                return load_model(path)
-            except BadInput as error:
-                raise BadInput(str(error).replace(f"{folder}/", "")) from None
-
-    return _own(place, (name, hashlib.sha256(content).digest()), read)
+    key = name, hashlib.sha256(content).digest()
+    return _own(place, key, lambda: load_model_bytes(content, name))
 
 
 def uploaded_data(name: str, content: bytes, rule: str) -> Dataset:

@@ -18,21 +18,35 @@ nats     unit of every log-likelihood
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from rbmviz import checks
+from rbmviz import checks, metadata
+from rbmviz.array_files import (
+    MOST_HEADER,
+    Content,
+    Damaged,
+    Headers,
+    is_file,
+    read_json,
+    read_npz,
+    read_safetensors,
+    text_of,
+)
 from rbmviz.errors import BadInput
 from rbmviz.output import write_whole
 
 SCHEMA = 1
+
+BLOCK = 2**22
+"""Numbers in a block of what is computed by rows, at most, whatever the number of rows."""
+
+ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -118,8 +132,16 @@ class RBM:
         return sigmoid(h @ self.W.T + self.b)
 
     def free_energy(self, v: np.ndarray) -> np.ndarray:
-        """Return F(v) = -b'v - sum_j softplus(c_j + v'W_:j), float64 (...), in nats."""
-        v = np.asarray(v, dtype=np.float64)
+        """Return F(v) = -b'v - sum_j softplus(c_j + v'W_:j), float64 (...), in nats.
+
+        Many rows (n, n_visible) are taken a block at a time: in float64 they would be eight times their size.
+        """
+        v = np.asarray(v)
+        rows = max(BLOCK // max(self.W.shape), 1)
+        if v.ndim == 2 and len(v) > rows:
+            blocks = [self.free_energy(v[at : at + rows]) for at in range(0, len(v), rows)]
+            return np.concatenate(blocks)
+        v = v.astype(np.float64)
         return -(v @ self.b) - softplus(v @ self.W.astype(np.float64) + self.c).sum(axis=-1)
 
     def rates(self, v: np.ndarray) -> Statistics:
@@ -149,7 +171,13 @@ class Model:
     rates : Statistics or None
         Rates of its training set; the driven samplers (rates-FPCD, rates-herding) need them.
     meta : mapping
-        Provenance, JSON values only: data set, binarisation, trainer, knobs, seed, updates, scores.
+        Provenance, JSON values only: data set, binarisation, trainer, knobs, seed, updates, scores. What the
+        known keys may hold is in ``metadata.KNOWN``.
+
+    Raises
+    ------
+    BadInput
+        Where the rates do not fit, or the metadata are not what they should be.
     """
 
     rbm: RBM
@@ -159,6 +187,7 @@ class Model:
     def __post_init__(self) -> None:
         if self.rates is not None and self.rates.W.shape != self.rbm.W.shape:
             raise BadInput(f"The rates have shape {self.rates.W.shape}; the model has {self.rbm.W.shape}.")
+        object.__setattr__(self, "meta", metadata.checked(self.meta))
 
 
 def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
@@ -192,34 +221,63 @@ def load_model_file(path: str | Path) -> Model:
     Raises
     ------
     BadInput
-        Where the file is missing, truncated, of another format (pickles are never read), or its
-        arrays do not fit each other.
+        Where the file is missing, too large for the memory budget, truncated, of another format (pickles
+        are never read), or its arrays do not fit each other.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_file(path):
         raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")
+    return load_model_bytes(path, str(path))
+
+
+def load_model_bytes(content: Content, name: str) -> Model:
+    """Return the model of a file's bytes (an upload), or of a path, as ``load_model_file`` does.
+
+    name : as the person knows the file; its suffix says what it is
+    """
+    read = _read_npz if Path(name).suffix == ".npz" else _read_safetensors
     try:
-        if path.suffix == ".npz":
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = dict(archive)
-                meta = json.loads(str(arrays.pop("rbmviz", "{}")))
-        else:
-            with safe_open(path, framework="numpy") as file:
-                arrays = {name: file.get_tensor(name) for name in file.keys()}
-                meta = json.loads((file.metadata() or {}).get("rbmviz", "{}"))
-    except (SafetensorError, zipfile.BadZipFile, OSError, ValueError, EOFError, KeyError) as error:
+        arrays, header = read(content, name)
+        meta = read_json(header)
+    except Damaged as error:
         raise BadInput(
-            f"'{path}' is not a readable model file ({error}); give a .safetensors or an .npz with W, b, c."
+            f"'{name}' is not a readable model file ({error}); give a .safetensors or an .npz with W, b, c."
         ) from None
-    missing = [name for name in "Wbc" if name not in arrays]
+    missing = [array for array in "Wbc" if array not in arrays]
     if missing:
-        raise BadInput(f"'{path}' has no array {', '.join(missing)}; a model file holds W, b and c.")
-    if meta.pop("schema", SCHEMA) > SCHEMA:
-        raise BadInput(f"'{path}' was written by a newer rbmviz; update rbmviz to read it.")
+        raise BadInput(f"'{name}' has no array {', '.join(missing)}; a model file holds W, b and c.")
+    schema = meta.pop("schema", SCHEMA) if isinstance(meta, dict) else SCHEMA
+    if not isinstance(schema, int) or schema > SCHEMA:
+        raise BadInput(f"'{name}' was written by a newer rbmviz; update rbmviz to read it.")
     try:
-        rbm = RBM(arrays["W"], arrays["b"], arrays["c"])
-        with_rates = all(f"rates.{name}" in arrays for name in "Wbc")
-        rates = Statistics(*(arrays[f"rates.{name}"] for name in "Wbc")) if with_rates else None
+        rates = Statistics(*(arrays.pop(array) for array in ARRAYS[3:])) if len(arrays) == 6 else None
+        rbm = RBM(*(arrays.pop(array) for array in ARRAYS[:3]))
         return Model(rbm, rates, meta)
-    except (BadInput, TypeError) as error:
-        raise BadInput(f"'{path}': {error}") from None
+    except BadInput as error:
+        raise BadInput(f"'{name}': {error}") from None
+
+
+def _need(headers: Headers) -> int:
+    """Return what a model takes while it is read: its arrays, float32 copies, the mask of one."""
+    arrays = {array: headers[array] for array in ARRAYS if array in headers}
+    for array, header in arrays.items():
+        if header.dtype.kind not in "biuf":
+            raise Damaged(f"{array} holds no numbers")
+        rank = 2 if array.endswith("W") else 1
+        if len(header.shape) != rank:
+            raise Damaged(f"{array} has {len(header.shape)} dimensions and not {rank}")
+    text = headers.get("rbmviz")
+    if text is not None and text.nbytes > 4 * MOST_HEADER:
+        raise Damaged("its header is too long")
+    read = sum(header.nbytes + 4 * header.size for header in arrays.values())
+    return read + max((header.size for header in arrays.values()), default=0)
+
+
+def _read_npz(content: Content, name: str) -> tuple[dict[str, np.ndarray], str]:
+    arrays = read_npz(content, f"'{name}'", (*ARRAYS, "rbmviz").__contains__, _need)
+    return arrays, text_of(arrays.pop("rbmviz", None), "rbmviz")
+
+
+def _read_safetensors(content: Content, name: str) -> tuple[dict[str, np.ndarray], str]:
+    arrays, texts = read_safetensors(content, f"'{name}'", ARRAYS.__contains__, _need)
+    return arrays, texts.get("rbmviz", "{}")

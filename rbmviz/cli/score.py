@@ -1,19 +1,23 @@
 """``rbmviz score``: ISL of a sample file."""
 
 import argparse
-import json
-import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbmviz import metadata
+from rbmviz.array_files import MOST_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
 from rbmviz.cli import add_command, say
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, chain_diagnostics, reference
 from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
 from rbmviz.models import load_model
+from rbmviz.rbm import BLOCK
+
+KERNELS = {"v": "binary", "p": "mean"}
+"""The kernel that needs an array."""
 
 
 def add(commands: Any) -> None:
@@ -37,23 +41,65 @@ def add(commands: Any) -> None:
     command.add_argument("--curve", action="store_true", help="ISL at log-spaced numbers of samples, too")
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
-    if not path.is_file():
+class _Samples(NamedTuple):
+    """A sample file: what is scored, v uint8 (None where there is none), how it says it was made."""
+
+    x: np.ndarray
+    v: np.ndarray | None
+    model: str | None
+    n_chains: int
+    dataset: str | None
+
+
+def _read(path: Path, array: str) -> _Samples:
+    """Read a sample file: ``array``, which is scored, v where it is there, and meta."""
+    if not is_file(path):
         raise BadInput(f"There is no sample file '{path}'; 'rbmviz sample' writes one.")
+
+    def need(headers: Headers) -> int:
+        if array not in headers:
+            raise BadInput(f"'{path}' has no array {array}, which the {KERNELS[array]} kernel needs.")
+        for name, header in headers.items():
+            if name == "meta":
+                if header.nbytes > 4 * MOST_HEADER:
+                    raise Damaged("meta is too long")
+            elif len(header.shape) != 2 or not header.shape[0]:
+                raise BadInput(
+                    f"'{path}': {name} has shape {header.shape}; it must be (n, n_visible), n > 0."
+                )
+            elif header.dtype != np.uint8 if name == "v" else header.dtype.kind != "f":
+                raise BadInput(
+                    f"'{path}': {name} is {header.dtype}; v must be uint8, 0 and 1, and p means from 0 to 1."
+                )
+        # The arrays, a function of each sample and its ranks, and a few blocks of what is computed.
+        return sum(header.nbytes for header in headers.values()) + 128 * headers[array].shape[0] + 64 * BLOCK
+
+    wanted = {array, "v", "meta"}
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        arrays = read_npz(path, f"'{path}'", wanted.__contains__, need)
+        meta = read_json(text_of(arrays.pop("meta", None), "meta"))
+    except Damaged as error:
         raise BadInput(f"'{path}' is not a readable sample file ({error}); give an .npz with v.") from None
+    meta = metadata.checked(meta, f"'{path}', meta")
+    of_model = metadata.checked(meta.get("model_meta") or {}, f"'{path}', model_meta")
+    n_chains = (meta.get("knobs") or {}).get("n_chains", 1)
+    model = meta.get("model")
+    if not isinstance(n_chains, int) or n_chains < 1 or not isinstance(model, str | None):
+        raise BadInput(f"'{path}': meta must name the model, and one chain or more; sample it again.")
+    v = arrays.get("v")
+    if v is not None and v.max() > 1:
+        raise BadInput(f"'{path}': v holds values other than 0 and 1.")
+    if v is not None and len(v) != len(arrays[array]):
+        raise BadInput(f"'{path}': v and {array} have different numbers of rows; sample it again.")
+    return _Samples(arrays[array], v, model, n_chains, of_model.get("scored_on") or of_model.get("dataset"))
 
 
-def _worth(args: argparse.Namespace, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> dict[str, Any]:
+def _worth(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
     """Return what the chains are worth as two functions see them (ESS; R-hat of several): they may disagree.
 
     Row t of the file is of chain t % n_chains; an unfinished round at its end is left out.
     """
-    name, v = args.model or meta.get("model"), arrays.get("v")
-    n_chains = meta.get("knobs", {}).get("n_chains", 1)
+    name, v, n_chains = args.model or samples.model, samples.v, samples.n_chains
     if name is None or v is None:
         return {}
     if len(v) < LEAST_DRAWS * n_chains:
@@ -81,16 +127,9 @@ def _worth(args: argparse.Namespace, arrays: dict[str, np.ndarray], meta: dict[s
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the score, the training set's own, and the curve where it is asked for."""
-    arrays = _read(Path(args.file))
     array = "v" if args.kernel == "binary" else "p"
-    if array not in arrays:
-        raise BadInput(f"'{args.file}' has no array {array}, which the {args.kernel} kernel needs.")
-    x = arrays[array]
-    if x.ndim != 2 or not len(x):
-        raise BadInput(f"'{args.file}': {array} has shape {x.shape}; it must be (n, n_visible), n > 0.")
-    meta = json.loads(str(arrays["meta"])) if "meta" in arrays else {}
-    of_model = meta.get("model_meta", {})
-    name = args.dataset or of_model.get("scored_on") or of_model.get("dataset")
+    samples = _read(Path(args.file), array)
+    x, name = samples.x, args.dataset or samples.dataset
     if name is None:
         raise BadInput(f"'{args.file}' does not say what data to score against: give --dataset.")
     dataset = load_dataset(name)
@@ -98,7 +137,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput(
             f"'{args.file}' has {x.shape[1]} units and {dataset.name} {dataset.n_visible}: choose other data."
         )
-    worth = _worth(args, arrays, meta)
+    worth = _worth(args, samples)
     metric = ISL(dataset.test, dataset.validation, kernel=args.kernel, counts=None if args.curve else ())
     score = metric.update(x).value()
     say("Scoring the training set for comparison.")

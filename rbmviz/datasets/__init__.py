@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rbmviz.array_files import is_file, is_folder
 from rbmviz.datasets.own import is_path, reader, reader_of_path
 from rbmviz.datasets.raw import SOURCES, fetch, how_to_get, path_of
 from rbmviz.datasets.record import Dataset
@@ -30,7 +31,7 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     """
     text = str(name)
     base, at, variant = text.rpartition("@")
-    if not at or (is_path(text) and Path(text).exists()):
+    if not at or is_file(Path(text)) or is_folder(Path(text)):
         base, variant = text, ""
     if base not in list_datasets() and is_path(base):
         return _called(reader_of_path(Path(base)), base, variant, options)

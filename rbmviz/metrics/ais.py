@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rbmviz import checks, rng
+from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 from rbmviz.kernels.annealing import add_log_ratio
 from rbmviz.kernels.random import bernoulli_rows
@@ -23,6 +24,9 @@ MOST_CHAINS, MOST_TEMPERATURES = 1_000_000, 100_000_000
 
 BLOCK = 32
 """Chains of one matrix product and one random stream: a result does not depend on the number of threads."""
+
+CHAIN_COST = 80
+"""Bytes for each chain: its weight, some functions of it, its share of the block that waits for its turn."""
 
 LEAST_ESS, LEAST_SHARE = 10.0, 0.05
 """Below so many effective chains, or so small a share of all, the standard error itself is guesswork."""
@@ -85,7 +89,9 @@ def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
             raise BadInput(
                 f"AIS needs at least 2 temperatures, the base's and the model's; betas is {betas}."
             )
-        return np.linspace(0, 1, checks.whole("AIS: betas", betas[()], 2, MOST_TEMPERATURES))
+        n = checks.whole("AIS: betas", betas[()], 2, MOST_TEMPERATURES)
+        check_memory(f"AIS of {n:,} temperatures", 16 * n, "take fewer")
+        return np.linspace(0, 1, n)
     betas = betas.astype(np.float64)
     if (
         betas.ndim != 1
@@ -156,6 +162,7 @@ def _blocks(
         raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
     if n_chains > MOST_CHAINS:
         raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MOST_CHAINS:,}: give fewer.")
+    check_memory(f"AIS of {n_chains:,} chains", CHAIN_COST * n_chains, "take fewer")
     sizes = [min(BLOCK, n_chains - at) for at in range(0, n_chains, BLOCK)]
     blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]
     return blocks, float(softplus(base).sum() + rbm.n_hidden * np.log(2))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rbmviz import checks
+from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 from rbmviz.kernels.enumerate import log_weights
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
@@ -34,14 +35,15 @@ def too_large(rbm: RBM) -> str:
     if units <= MOST_UNITS:
         return ""
     # Measured on one core: so long a state, and so much more for each unit of the other layer.
-    seconds = 2.0**units * (34e-9 + 0.21e-9 * others)
+    seconds = 2.0 ** min(units, 1000) * (34e-9 + 0.21e-9 * others)
+    states = f"{2.0**units:.3g}" if units <= 1000 else f"10^{int(units * np.log10(2))}"
     took = next(
         (f"about {seconds / unit:.2g} {name}" for name, unit in DURATIONS.items() if seconds < 99 * unit),
         "more than a hundred millennia",
     )
     return (
         f"This model is too large to enumerate: its smaller layer has {units} units, which makes 2^{units} = "
-        f"{2.0**units:.3g} states and would take {took}; at most {MOST_UNITS} units can be done"
+        f"{states} states and would take {took}; at most {MOST_UNITS} units can be done"
     )
 
 
@@ -54,6 +56,13 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             f"{too_large(rbm)}; estimate log Z by annealed importance sampling (AIS): metrics.ais_log_z, or "
             "'rbmviz log-z --method ais'."
         )
+    n_high = _high_units(len(own))
+    states = 2**n_high + 4 * 2 ** (len(own) - n_high)
+    check_memory(
+        "Enumerating this model",
+        8 * (states * (len(other) + 1) + 4 * W.size),
+        "choose one with a smaller layer, or estimate log Z by annealed importance sampling (AIS)",
+    )
     return np.ascontiguousarray(W), own, other
 
 

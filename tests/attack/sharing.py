@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
 from tests.attack.server import ROOT, Server, serving
 from tests.attack.visitor import PAGES, Visitor
 

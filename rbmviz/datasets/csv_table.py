@@ -1,0 +1,220 @@
+"""Rows of numbers as people's programs write them: with a header or none, commas, semicolons or tabs.
+
+What is read
+------------
+- Cells parted by tabs, semicolons or commas, whichever stands in the first row, in this order. Quotes
+  around a number mean nothing. Decimal commas, where something else than commas parts the cells, or quotes
+  stand around the number. Blank lines, a byte order mark, and lines of ``#`` at the top are left out.
+- The first row is a header where no cell of it is a number, where it names a column of labels, or where it
+  counts the columns, 0, 1, 2, ..., as pandas does.
+- A column is labels where the header calls it ``label``, ``labels``, ``class`` or ``y``: whole numbers.
+"""
+
+import csv
+import io
+import re
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from rbmviz.array_files import printable
+from rbmviz.budget import check_memory
+from rbmviz.errors import BadInput
+
+LABELS = ("label", "labels", "class", "y")
+"""What a column of labels is called, in any case."""
+
+MOST_COLUMNS = 2**16
+MOST_LINE = 32 * MOST_COLUMNS
+"""Characters of a row: far more than its numbers need."""
+
+CHUNK = 2**20
+"""Cells that are read at once."""
+
+BLOCK = 2**22
+"""Characters that are looked at at once."""
+
+ROW_COST = 32
+"""Bytes for a row beside its numbers: its place in a random order, its label."""
+
+
+class Table(NamedTuple):
+    """rows uint8 or float64 (n, n_visible), the columns of numbers; labels int64 (n,) or None."""
+
+    rows: np.ndarray
+    labels: np.ndarray | None
+
+
+class _Layout(NamedTuple):
+    """How a text is to be read: where its rows begin, what parts the cells, which column is labels."""
+
+    begin: int
+    columns: int
+    separator: str
+    label: int | None
+
+
+def read_table(content: bytes, name: str) -> Table:
+    """Return the numbers of a text (see the module), and its labels.
+
+    Parameters
+    ----------
+    content : bytes
+        UTF-8.
+    name : str
+        The file as the person knows it, for messages.
+
+    Raises
+    ------
+    BadInput
+        Where it is no such text: with the row (counted as a text editor does) and the column.
+    """
+    check_memory(f"'{name}'", 4 * len(content), "give fewer rows")
+    content = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    _check_text(content, name)
+    layout = _layout(content, name)
+    # Of one length and one place still: rows and columns of a message are those of the file.
+    body = content[layout.begin :]
+    if b'"' in body:
+        body = re.sub(rb'"[ \t]*(-?\d*),(\d+)[ \t]*"', rb"\1.\2", body).replace(b'"', b"")
+    decimal = "," if layout.separator != "," and b"," in body else "."
+    values = _numbers(body, name, layout, decimal, content.count(b"\n", 0, layout.begin))
+    if layout.label is None:
+        return Table(values, None)
+    labels = values[:, layout.label].astype(np.float64)
+    if (labels != np.rint(labels)).any() or np.abs(labels).max() > 2**53:
+        raise BadInput(f"'{name}': the labels in column {layout.label + 1} must be whole numbers.")
+    return Table(np.delete(values, layout.label, axis=1), labels.astype(np.int64))
+
+
+def _check_text(content: bytes, name: str) -> None:
+    if b"\0" in content:
+        raise BadInput(f"'{name}' is no text: it holds NUL bytes; save it as comma-separated rows in UTF-8.")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
+    last = -1  # where the line before ended; numpy, for a file of blank lines has millions of them
+    for at in range(0, len(content), BLOCK):
+        block = np.frombuffer(content, np.uint8, min(BLOCK, len(content) - at), at)
+        ends = np.concatenate([[last], np.flatnonzero(block == ord("\n")) + at, [at + len(block)]])
+        long = np.flatnonzero(np.diff(ends) > MOST_LINE)
+        if len(long):
+            number = content.count(b"\n", 0, int(ends[long[0]]) + 1) + 1
+            raise BadInput(
+                f"'{name}': row {number} has more than {MOST_LINE:,} characters: give one example a row."
+            )
+        last = int(ends[-2])
+
+
+def _number(cell: str) -> bool:
+    try:
+        float(cell.strip().replace(",", ".", 1).replace("_", "?"))
+    except ValueError:
+        return False
+    return True
+
+
+def _cells(line: bytes, separator: str) -> list[str]:
+    try:
+        return next(csv.reader([line.decode()], delimiter=separator, skipinitialspace=True), [])
+    except csv.Error:
+        return [line.decode()]
+
+
+def _layout(content: bytes, name: str) -> _Layout:
+    found = re.search(rb"^[ \t]*[^\s#].*", content, re.MULTILINE)
+    if found is None:
+        raise BadInput(f"'{name}' holds no rows: give one example a row, its numbers parted by commas.")
+    begin, first = found.start(), found.group()
+    separator = next((mark for mark in "\t;" if mark.encode() in first), ",")
+    if first.count(separator.encode()) >= MOST_COLUMNS:
+        raise BadInput(f"'{name}' has more than {MOST_COLUMNS:,} columns: give fewer.")
+    cells = [cell.strip() for cell in _cells(first, separator)]
+    named = [i for i, cell in enumerate(cells) if cell.lower() in LABELS]
+    counted = len(cells) > 2 and cells == [str(i) for i in range(len(cells))]
+    if not (named or counted or not any(map(_number, cells))):
+        return _Layout(begin, len(cells), separator, None)
+    if len(named) > 1:
+        raise BadInput(
+            f"'{name}': columns {named[0] + 1} and {named[1] + 1} are both named as labels; keep one."
+        )
+    if "" in cells:
+        raise BadInput(
+            f"'{name}': column {cells.index('') + 1} has no name in the header, as where rows are numbered; "
+            "leave the column out, or name it."
+        )
+    if named and len(cells) == 1:
+        raise BadInput(f"'{name}' holds labels only; give columns of numbers beside them.")
+    return _Layout(found.end(), len(cells), separator, named[0] if named else None)
+
+
+def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> np.ndarray:
+    """Return the cells: uint8 where all are whole numbers from 0 to 255, else float64."""
+    import pandas  # takes longer to import than most files to read
+
+    n_rows = body.count(b"\n") + 1
+    values = np.empty((n_rows, layout.columns), np.uint8)
+
+    def room(itemsize: int) -> None:  # twice: labels are taken out of a copy, as are the parts of the data
+        needed = 4 * len(body) + 2 * itemsize * values.size + ROW_COST * n_rows + 64 * CHUNK
+        check_memory(f"'{name}'", needed, "give fewer rows")
+
+    room(1)
+    done = 0
+    try:
+        chunks = pandas.read_csv(
+            io.BytesIO(body),
+            sep=layout.separator,
+            decimal=decimal,
+            header=None,
+            dtype=np.float64,
+            na_filter=False,
+            quoting=csv.QUOTE_NONE,
+            skipinitialspace=True,
+            chunksize=max(CHUNK // layout.columns, 1),
+        )
+        for chunk in chunks:
+            block = chunk.to_numpy()
+            if block.shape[1] != layout.columns or not np.isfinite(block).all():
+                raise ValueError
+            if values.dtype == np.uint8 and not (
+                block.min() >= 0 and block.max() <= 255 and (block == np.rint(block)).all()
+            ):
+                room(9)
+                values = values.astype(np.float64)
+            values[done : done + len(block)] = block
+            done += len(block)
+    except pandas.errors.EmptyDataError:
+        raise BadInput(f"'{name}' has a header and no rows below it: give one example a row.") from None
+    except BadInput:
+        raise
+    except Exception:  # pandas says what, but not where
+        _explain(body, name, layout, decimal, above)
+    return values[:done]
+
+
+def _explain(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> NoReturn:
+    """Refuse with the first row that has another number of cells, or a cell that is no number."""
+    mark = layout.separator.encode()
+    for number, line in enumerate(io.BytesIO(body), above + 1):
+        if not line.strip():
+            continue
+        cells = line.count(mark) + 1
+        if cells != layout.columns:
+            raise BadInput(
+                f"'{name}': row {number} has {cells:,} columns and the first one {layout.columns:,}: give "
+                "every row the same."
+            )
+        for column, cell in enumerate(line.decode().split(layout.separator), 1):
+            text = cell.strip()
+            try:
+                plain = text if decimal == "." else text.replace(".", "?").replace(",", ".")
+                good = np.isfinite(float(plain.replace("_", "?")))
+            except ValueError:
+                good = False
+            if not good:
+                kind = "finite number" if decimal == "." else "finite number with a decimal comma"
+                holds = f"holds '{printable(text)[:40]}', which is no {kind}" if text else "is empty"
+                raise BadInput(f"'{name}': row {number}, column {column} {holds}: put a number there.")
+    raise BadInput(f"'{name}' cannot be read as rows of numbers; give comma-separated rows.")

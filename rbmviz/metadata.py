@@ -1,0 +1,137 @@
+"""What a model says of itself: the keys that are known, and what each may hold."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rbmviz.array_files import printable
+from rbmviz.errors import BadInput
+
+MOST_TEXT = 5000
+"""Characters of one text; a path has at most 4,096."""
+
+MOST_DEPTH, MOST_VALUES = 8, 10_000
+"""Of what is nested in each other, and of all values together."""
+
+LARGEST = 2**128
+"""Whole numbers are below it, seeds as well."""
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _shape(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(_count(n) and n >= 1 for n in value)
+
+
+def _knobs(value: Any) -> bool:
+    return isinstance(value, dict) and not any(isinstance(knob, dict | list) for knob in value.values())
+
+
+def _scores(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and _number(value.get("log_likelihood") or 0)
+        and isinstance(isl := value.get("isl_10000") or {}, dict)
+        and all(map(_number, isl.values()))
+    )
+
+
+def _reference(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(line, dict) and _number(line.get("isl")) and _count(line.get("n"))
+        for line in value.values()
+    )
+
+
+KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "dataset": (_text, "the name of its training data"),
+    "scored_on": (_text, "the name of the data that it is scored on"),
+    "binarisation": (_text, "the sentence that says how the bits were made"),
+    "source": (_text, "a sentence about whose data they are"),
+    "image_shape": (_shape, "two whole numbers, [rows, columns]"),
+    "trainer": (_text, "the name of its trainer"),
+    "knobs": (_knobs, "an object with a value for each knob"),
+    "seed": (_count, "a whole number"),
+    "updates": (_count, "a whole number"),
+    "scores": (_scores, 'an object of numbers, {"log_likelihood": ..., "isl_10000": {sampler: ...}}'),
+    "reference": (_reference, 'an object {kernel: {"isl": number, "n": whole number}}'),
+    "command": (_text, "the command that trained it"),
+}
+"""Key -> (what its value passes where it is not null, what it should be)."""
+
+
+def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
+    """Return metadata whose known keys hold what ``KNOWN`` says, or None; others any JSON value, bounded.
+
+    Control characters in texts become spaces; NaN and infinite numbers, which JSON does not have, None.
+
+    Parameters
+    ----------
+    meta : mapping
+    what : str
+        Whose metadata, at the beginning of a sentence.
+
+    Raises
+    ------
+    BadInput
+        Where a value is of another type, too long, or nested too deep.
+    """
+    if not isinstance(meta, Mapping):
+        raise BadInput(f"{what} must be an object of names and values, not {_shown(meta)}.")
+    left = [MOST_VALUES]
+    found = {_key(key, what): _json(value, f"{what}, {_shown(key)}", 1, left) for key, value in meta.items()}
+    for key, (passes, wanted) in KNOWN.items():
+        if found.get(key) is not None and not passes(found[key]):
+            raise BadInput(f"{what}: {key} is {_shown(found[key])}; it must be {wanted}.")
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = printable(repr(value))
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _key(key: Any, what: str) -> str:
+    if not isinstance(key, str) or len(key) > 200:
+        raise BadInput(f"{what}: the name {_shown(key)} must be a text of at most 200 characters.")
+    return printable(key)
+
+
+def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
+    """Return a JSON value of bounded size; ``left`` counts down over all values."""
+    left[0] -= 1
+    if depth > MOST_DEPTH or left[0] < 0:
+        raise BadInput(
+            f"{what}: at most {MOST_VALUES:,} values are kept, nested {MOST_DEPTH} deep: leave some out."
+        )
+    if isinstance(value, np.generic):
+        value = value.item()
+    match value:
+        case None | bool():
+            return value
+        case str():
+            if len(value) > MOST_TEXT:
+                raise BadInput(f"{what}: the text has {len(value):,} characters; {MOST_TEXT:,} are the most.")
+            return printable(str(value))
+        case int():
+            if not -LARGEST < value < LARGEST:
+                raise BadInput(f"{what}: a whole number has more than 38 digits.")
+            return int(value)
+        case float():
+            return float(value) if np.isfinite(value) else None
+        case list() | tuple():
+            return [_json(one, what, depth + 1, left) for one in value]
+        case Mapping():
+            return {_key(key, what): _json(one, what, depth + 1, left) for key, one in value.items()}
+    raise BadInput(f"{what}: {_shown(value)} is no JSON value: give a text, a number, a list or an object.")
