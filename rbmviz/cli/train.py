@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from rbmviz import metrics
+from rbmviz.array_files import Damaged, read_file, why
 from rbmviz.cli import add_command, say
 from rbmviz.cli.knob_flags import knob_help, read_knobs
 from rbmviz.datasets import Dataset, load_dataset
@@ -87,11 +88,18 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
     """Return the rows that an interrupted training wrote, up to where it resumes."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    if any(set(row) != columns for row in rows):
-        raise BadInput(f"'{path}' is not the history of this training: name another file, or remove it.")
-    return [row for row in rows if int(row["update"]) <= updates]
+    try:
+        lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
+        rows = list(csv.DictReader(lines))
+        if any(set(row) != columns or None in row.values() for row in rows):
+            raise Damaged("its columns are others")
+        return [row for row in rows if int(row["update"]) <= updates]
+    except (Damaged, csv.Error, UnicodeDecodeError, ValueError, TypeError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(
+            f"'{path}' is not the history of this training ({why(error)}): name another file, or remove it."
+        ) from None
 
 
 def write_history(path: Path, rows: list[dict[str, Any]]) -> None:
