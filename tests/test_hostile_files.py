@@ -19,6 +19,7 @@ from PIL import Image
 from rbmviz import RBM, BadInput, Model
 from rbmviz.array_files import Damaged, read_json
 from rbmviz.cli import main
+from rbmviz.cli.train import read_history
 from rbmviz.datasets import Dataset, bag_of_words, load_bytes, load_dataset, raw
 from rbmviz.datasets.binarise import binarised
 from rbmviz.metrics import ais_log_z, log_z, model_statistics, too_large
@@ -177,8 +178,8 @@ def test_what_is_counted_on_the_way(monkeypatch):
     words = " ".join(np.base_repr(i, 26).translate(letters) for i in range(30_000)).encode()
     directory = zipped({f"{i}": b"" for i in range(3000)}, zipfile.ZIP_STORED)
     many = zipped(dict.fromkeys((f"{i}.png" for i in range(300)), picture(64)))
-    monkeypatch.setattr(bag_of_words, "MOST_WORDS", 20_000)
-    refused(load_bytes, words, "own.txt", match="'own.txt' holds more than 20,000 different words")
+    monkeypatch.setattr(bag_of_words, "MOST_WORDS", 25_000)
+    refused(load_bytes, words, "own.txt", match="'own.txt' holds more than 25,000 different words")
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "10")
     refused(load_bytes, words, "own.txt", match="'own.txt' needs .* give a part of the text")
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "1")
@@ -570,6 +571,22 @@ def test_pickles_are_never_read(tmp_path):
         refused(load_bytes, content, name)
     for name in ("a.npz", "a.safetensors"):
         refused(load_model_bytes, content, name)
+
+
+def test_histories_that_are_refused(tmp_path):
+    columns = {"update", "seconds"}
+    for content in (
+        b"update,seconds\nmany,1\n",
+        b"update,seconds\n1\n",
+        b"a,b\n1,2\n",
+        b"\xff,\n1,2\n",
+        b"a\0",
+    ):
+        (tmp_path / "h.csv").write_bytes(content + b"\n1")
+        refused(read_history, tmp_path / "h.csv", columns, 5, match="not the history of this training")
+    os.mkfifo(tmp_path / "pipe.csv")
+    refused(read_history, tmp_path / "pipe.csv", columns, 5, match="no regular file")
+    assert read_history(tmp_path / "none.csv", columns, 5) == []
 
 
 # What a model may ask of the exact methods

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from rbmviz import metrics
+from rbmviz.array_files import Damaged, read_file, why
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
 from rbmviz.cli.knob_flags import knob_help, range_of, read_knobs
@@ -95,14 +96,16 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
     if not path.exists():
         return []
     try:
-        with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        if any(set(row) != columns or None in row.values() for row in rows):  # None: too short a row
-            raise ValueError
+        lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
+        rows = list(csv.DictReader(lines))
+        if any(set(row) != columns or None in row.values() for row in rows):
+            raise Damaged("its columns are others")
         return [row for row in rows if int(row["update"]) <= updates]
-    except (csv.Error, ValueError):
+    except (Damaged, csv.Error, UnicodeDecodeError, ValueError, TypeError) as error:
+        if isinstance(error, BadInput):
+            raise
         raise BadInput(
-            f"'{path}' is not the history of this training: name another file, or remove it."
+            f"'{path}' is not the history of this training ({why(error)}): name another file, or remove it."
         ) from None
 
 

@@ -73,7 +73,7 @@ def read_table(content: bytes, name: str) -> Table:
     content = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     _check_text(content, name)
     layout = _layout(content, name)
-    # Of one length and one place still: rows and columns of a message are those of the file.
+    # What is done to the rows leaves each where it is: a message names the row and column of the file.
     body = content[layout.begin :]
     if b'"' in body:
         body = re.sub(rb'"[ \t]*(-?\d*),(\d+)[ \t]*"', rb"\1.\2", body).replace(b'"', b"")

@@ -99,9 +99,9 @@ def _open(content: bytes):  # type: ignore[no-untyped-def]
     file = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
     if file.width * file.height > MOST_PIXELS:
         raise Damaged("it is too large")
-    # Sideways by the camera's note, 5 to 8.
-    turned = file.getexif().get(0x0112) in (5, 6, 7, 8)
-    return file, (file.height, file.width) if turned else file.size
+    # Sideways by the camera's note, 5 to 8; where a PNG has none yet, getexif would decode it to search on.
+    exif = file.getexif() if file.format == "JPEG" or "exif" in file.info else {}
+    return file, (file.height, file.width) if exif.get(0x0112) in (5, 6, 7, 8) else file.size
 
 
 def _grey(content: bytes):  # type: ignore[no-untyped-def]
@@ -181,7 +181,9 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     for i, (path, read) in enumerate(files):
         image = tried(path, lambda read=read: _grey(read()))  # type: ignore[misc]
         if len(sizes) == 1 and image.size not in sizes:
-            raise BadInput(f"'{printable(str(path))[:200]}' in '{name}' changed while it was read.")
+            raise BadInput(
+                f"'{printable(str(path))[:200]}' in '{name}' is not of the size it declares; save it again."
+            )
         grey[i] = np.asarray(image if image.size == size else image.resize(size))
     # An archive of one folder has it before every path.
     shared = commonpath([str(path.parent) for path, _ in files])

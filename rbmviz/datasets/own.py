@@ -158,7 +158,9 @@ def _need(headers: Headers) -> int:
     needed = 64 * BLOCK + sum(header.nbytes for header in headers.values())
     for array, header in headers.items():
         if array.startswith("x"):
-            needed += 2 * header.size * (8 if packed else 1) + 32 * (header.shape or (1,))[0]
+            n = (header.shape or (1,))[0]
+            # A single row is computed at once, however long it is.
+            needed += 2 * header.size * (8 if packed else 1) + 32 * n + 24 * (header.size // max(n, 1))
         elif array == "stems":
             needed += 2 * header.nbytes + 64 * header.size
         else:

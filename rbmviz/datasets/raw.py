@@ -158,12 +158,13 @@ def _letters(files: dict[str, bytes]) -> Arrays:
 
 def _checked_mat(content: bytes) -> bytes:
     """Return a MATLAB file as it is, after a look at what its packed parts unpack to."""
-    at = 128
+    at, total = 128, 0
     while at + 8 <= len(content):
         kind, size = struct.unpack_from("<II", content, at)
         if kind == 15:  # a packed variable
-            found = zlib.decompressobj().decompress(content[at + 8 : at + 8 + size], MOST_UNPACKED + 1)
-            if len(found) > MOST_UNPACKED:
+            part = content[at + 8 : at + 8 + size]
+            total += len(zlib.decompressobj().decompress(part, MOST_UNPACKED + 1))
+            if total > MOST_UNPACKED:
                 raise Damaged(f"it unpacks to more than {MOST_UNPACKED / 1e6:,.0f} MB")
         at += 8 + size
     return content
@@ -172,7 +173,8 @@ def _checked_mat(content: bytes) -> bytes:
 def _newsgroups(files: dict[str, bytes]) -> Arrays:
     from scipy.io import loadmat
 
-    content = loadmat(io.BytesIO(_checked_mat(files["20news_w100.mat"])))
+    names = ["documents", "newsgroups", "wordlist", "groupnames"]
+    content = loadmat(io.BytesIO(_checked_mat(files["20news_w100.mat"])), variable_names=names)
     documents = content["documents"]
     if documents.shape[0] * documents.shape[1] > MOST_UNPACKED // 8:
         raise Damaged(f"documents have shape {documents.shape}")
