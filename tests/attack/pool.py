@@ -243,7 +243,7 @@ class Pool:
         """End the loaded process."""
         if self._loaded is not None:
             self._loaded.kill()
-            self._loaded.wait()
+            self._loaded.communicate()  # closes the pipes, too
 
 
 @contextmanager
