@@ -23,11 +23,12 @@ KEEP = Path(".attack")
 
 def fuzz(minutes: float, seed: int = 0, only: Sequence[str] = (), keep: Path = KEEP) -> list[Outcome]:
     """Try cases until the time is over; the same seed tries the same cases in the same order."""
-    end, found, case = time.monotonic() + 60 * minutes, [], seed
+    found, case = [], seed
     names = [
         name for name, family in FAMILIES.items() for _ in range(family.weight) if not only or name in only
     ]
     with pool(keep) as cases:
+        end = time.monotonic() + 60 * minutes
         while time.monotonic() < end:
             for name in names:
                 found.append(cases.run(name, case))

@@ -78,7 +78,7 @@ def _train_whole(folder: Path) -> None:
     if (folder / "m.safetensors").exists():
         load_model(folder / "m.safetensors")
     if (folder / "h.csv").exists():
-        rows = list(csv.DictReader((folder / "h.csv").open(newline="")))
+        rows = list(csv.DictReader((folder / "h.csv").read_text().splitlines()))
         assert rows, "an empty history"
         assert all(None not in row and None not in row.values() for row in rows), "half a row in the history"
 

@@ -192,7 +192,8 @@ class Pool:
         self.keep = keep
         self._loaded: subprocess.Popen[str] | None = None
 
-    def _process(self) -> subprocess.Popen[str]:
+    def start(self) -> subprocess.Popen[str]:
+        """Return the loaded process, a new one where there is none; a first one may have to compile."""
         if self._loaded is None or self._loaded.poll() is not None:
             one = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")}
             mirror = {"RBMVIZ_DATA_MIRROR": "http://127.0.0.1:9", "RBMVIZ_MEMORY_MB": str(BUDGET_MB)}
@@ -214,7 +215,7 @@ class Pool:
 
     def run(self, family: str, seed: int) -> Outcome:
         """Run one case; its input is kept where it is a defect."""
-        process = self._process()
+        process = self.start()
         assert process.stdin is not None
         assert process.stdout is not None
         with tempfile.TemporaryDirectory(prefix="rbmviz-attack-") as folder:
@@ -242,7 +243,7 @@ class Pool:
         """End the loaded process."""
         if self._loaded is not None:
             self._loaded.kill()
-            self._loaded.wait()
+            self._loaded.communicate()  # closes the pipes, too
 
 
 @contextmanager
@@ -251,6 +252,7 @@ def pool(keep: Path) -> Iterator[Pool]:
     keep.mkdir(parents=True, exist_ok=True)
     made = Pool(keep)
     try:
+        made.start()
         yield made
     finally:
         made.close()

@@ -178,8 +178,8 @@ class Visitor:
                 proxy=None,
                 **where,
             )
-        except (InvalidStatus, ConnectionClosed) as error:
-            raise Refused(f"{path.split('?')[0]}: {error}") from None
+        except (InvalidStatus, ConnectionClosed, OSError) as error:  # TimeoutError is one, too
+            raise Refused(f"{path.split('?')[0]}: {error or type(error).__name__}") from None
 
     @staticmethod
     async def _moment(event: asyncio.Event, seconds: float = 0.1) -> None:
