@@ -348,8 +348,8 @@ def fit_pair(up, down, pair, room, v0, states):
     whole = right % WIDTH == 0 and left % WIDTH == 0
     layers = fit_layers(pair.v, m, n, left) and fit_layers(pair.h, n, m, right)
     slopes = room.slope.shape[0] == left and room.part.shape[0] == left and room.factor.shape[0] == left
-    lists = room.on.shape[0] >= longest and room.off.shape[0] >= longest
-    rest = room.z.shape[0] >= longest + 2 * WIDTH and room.zeros.shape[0] >= (longest + 63) // 64
+    lists = room.on.shape[0] == longest and room.off.shape[0] == longest
+    rest = room.z.shape[0] == longest + 2 * WIDTH and room.zeros.shape[0] == (longest + 63) // 64
     starts = v0.shape[1] == m and states.shape[0] >= v0.shape[0]
     lanes = states.shape[1] == 4 and states.shape[2] == FEW
     return maps and whole and layers and slopes and lists and rest and starts and lanes
