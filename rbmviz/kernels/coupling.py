@@ -348,8 +348,8 @@ def fit_pair(up, down, pair, room, v0, states):
     whole = right % WIDTH == 0 and left % WIDTH == 0
     layers = fit_layers(pair.v, m, n, left) and fit_layers(pair.h, n, m, right)
     slopes = room.slope.shape[0] == left and room.part.shape[0] == left and room.factor.shape[0] == left
-    lists = room.on.shape[0] >= longest and room.off.shape[0] >= longest
-    rest = room.z.shape[0] >= longest + 2 * WIDTH and room.zeros.shape[0] >= (longest + 63) // 64
+    lists = room.on.shape[0] == longest and room.off.shape[0] == longest
+    rest = room.z.shape[0] == longest + 2 * WIDTH and room.zeros.shape[0] == (longest + 63) // 64
     starts = v0.shape[1] == m and states.shape[0] >= v0.shape[0]
     lanes = states.shape[1] == 4 and states.shape[2] == FEW
     return maps and whole and layers and slopes and lists and rest and starts and lanes
@@ -374,10 +374,11 @@ def couple(
     f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] go into W, B, C, one slot a chain, or one for all.
     """
     m, n, pairs, slots = up.rows.shape[0], down.rows.shape[0], v0.shape[0], W.shape[0]
-    fit = fit_pair(up, down, pair, room, v0, states) and fit_sums(sums, m, up.bias.shape[0])
+    fit = fit_pair(up, down, pair, room, v0, states)
     fit = fit and tau.shape[0] >= pairs and counts.shape[0] >= pairs and counts.shape[1] == 3
     some = slots == 1 or slots >= pairs
     totals = W.shape == (slots, m, n) and B.shape == (slots, m) and C.shape == (slots, n) and some
+    totals = totals and fit_sums(sums, m, up.bias.shape[0])
     if not (fit and (totals or not estimate)):
         raise ValueError("couple: the arrays do not fit each other")
     for i in range(v0.shape[0]):

@@ -149,8 +149,8 @@ def fit_map(affine, n_in, n_out):
 @inline
 def fit_flips(flips, n):
     """Say whether the lists are those of an input of n units."""
-    lists = flips.on.shape[0] >= n + 4 and flips.off.shape[0] >= n + 4 and flips.active.shape[0] >= n
-    return lists and flips.counts.shape[0] >= 4 and flips.seen.shape[0] == n
+    lists = flips.on.shape[0] == n + 4 and flips.off.shape[0] == n + 4 and flips.active.shape[0] == n + 4
+    return lists and flips.counts.shape[0] == 4 and flips.seen.shape[0] == n
 
 
 def place(flips, x, *affines: Affine) -> None:

@@ -1,0 +1,164 @@
+"""Every kernel that Python calls, with every array of another shape: an exception, not a corrupted heap."""
+
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+from rbmviz import RBM, Model, make_sampler
+from rbmviz.coupling import _maps, pair_states
+from rbmviz.kernels import annealing, batch, coupling, fast_weights, gibbs, hamming, random
+from rbmviz.kernels.enumerate import log_weights
+from rbmviz.rng import kernel_state
+
+f32 = np.float32
+M, N = 70, 20
+
+
+@pytest.fixture(scope="module")
+def rates_model() -> Model:
+    g = np.random.default_rng(0)
+    rbm = RBM(g.normal(0, 0.1, (M, N)), g.normal(0, 0.1, M), g.normal(0, 0.1, N))
+    return Model(rbm, rbm.rates(g.integers(0, 2, (9, M), dtype=np.uint8)))
+
+
+def replaced(x, path, value):
+    """Return the tuple x, nested, with another value at a path."""
+    if not path:
+        return value
+    each = list(x)
+    each[path[0]] = replaced(each[path[0]], path[1:], value)
+    return type(x)(*each) if hasattr(x, "_fields") else tuple(each)
+
+
+def arrays(x, path=()):
+    """Yield (path, array) of all arrays in nested tuples."""
+    for i, value in enumerate(x):
+        if isinstance(value, np.ndarray):
+            yield (*path, i), value
+        elif isinstance(value, tuple):
+            yield from arrays(value, (*path, i))
+
+
+def check(kernel, call: tuple, free=()) -> None:
+    """Call a kernel as it should be, then with each array shorter along each axis, but ``free``."""
+    kernel(*call)
+    for path, x in arrays(call):
+        for axis in range(x.ndim):
+            if (path, axis) in free:
+                continue
+            shorter = np.ascontiguousarray(np.delete(x, -1, axis))
+            with pytest.raises(ValueError, match="the arrays do not fit each other"):
+                kernel(*replaced(call, path, shorter))
+
+
+def test_draws():
+    state, bias = kernel_state(0, "x"), np.zeros(5, f32)
+    x, mean, out = (np.zeros((3, 5), f32) for _ in range(3))
+    check(random.bernoulli_rows, (state, x, bias, mean, out))
+    check(random.bernoulli_chains, (np.stack([state] * 3), x, bias, mean, out))
+    check(random.mean_rows, (x, bias, mean))
+
+
+def test_gibbs(rates_model):
+    chain = make_sampler("gibbs").init(rates_model, 0)
+    place = (chain.v_flips, chain.v, chain.up)
+    gibbs.place(*place)
+    for path, x in arrays(place):
+        for axis in range(x.ndim):
+            with pytest.raises(ValueError, match="do not fit"):
+                gibbs.place(*replaced(place, path, np.delete(x, -1, axis)))
+    v, p = np.zeros((4, M), np.uint8), np.zeros((4, M), f32)
+    call = (chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips, chain.rng, chain.clock)
+    check(gibbs.gibbs, (*call, f32(1.0), 1, v, p))
+
+
+def test_fast_weights(rates_model):
+    sampler = make_sampler("rates_fpcd", alpha=0.9)
+    chain = sampler.init(rates_model, 0)
+    sampler.step(chain, 300)
+    v, p, drift = np.zeros((4, M), np.uint8), np.zeros((4, M), f32), np.zeros(4)
+    call = (chain.up, chain.down, chain.window, chain.v, chain.h, chain.clock)
+    check(fast_weights.driven_gibbs, (*call, chain.rng, 0.03, 0.9, False, 1, v, p, drift))
+    check(fast_weights.herding, (*call, 0.03, 0.9, 50, v, np.zeros(4, np.int64), drift))
+    check(fast_weights.take_moments, (chain.up, chain.down, chain.clock))
+    # Without a second direction to compare with, lists of units may be longer than there are units.
+    seen, units = ((0, 7, 4), 0), ((0, 6), 0)
+    check(fast_weights.write_out, (chain.up, chain.clock.scale, 1.0), (seen, units))
+    window = chain.window
+    check(
+        fast_weights.take_in, (chain.up, window, window.visible, window.hidden, 16), (seen, units, *within(1))
+    )
+    bad = chain.clock._replace(counts=np.array([0, 0, 2000, 0]))  # a window longer than there can be
+    with pytest.raises(ValueError, match="do not fit"):
+        fast_weights.driven_gibbs(*call[:5], bad, chain.rng, 0.03, 0.9, False, 1, v, p, drift)
+
+
+def within(place):
+    """Return all axes of a window at a place of a call."""
+    layers = [((place, layer, i), axis) for layer in range(2) for i in range(4) for axis in range(2)]
+    return [*layers, ((place, 2), 0), ((place, 3), 0)]
+
+
+def test_couplings(rates_model):
+    rbm, pairs = rates_model.rbm, 3
+    pair, room, sums = (make(M, N) for make in (coupling.make_pair, coupling.make_room, coupling.make_sums))
+    v0, states = np.zeros((pairs, M), np.uint8), pair_states(pairs, 0)
+    totals = np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N))
+    tau, counts = np.zeros(pairs, np.int64), np.zeros((pairs, 3), np.int64)
+    call = (*_maps(rbm), pair, room, sums, v0, states, 1, 1, 20, True, 1000, True, tau, counts, *totals)
+    check(coupling.couple, call, [((5,), 0)])  # fewer starts than states
+    times, near = np.array([1, 5]), np.zeros((pairs, 2), np.int32)
+    estimates = np.zeros((pairs, 5)), np.zeros((pairs, 5))
+    call = (*_maps(rbm), pair, room, v0, states, 1, 1, 20, True, 1000, np.zeros(2, np.int64), times, 50)
+    call = (*call, np.zeros(3, np.int64), tau, np.zeros((pairs, 4), np.int64), *estimates, near)
+    # 19 hidden units are padded to the length of 20: no shape tells.
+    check(coupling.follow, call, [((4,), 0), ((1, 0), 0)])
+
+
+def test_sums_over_states():
+    x, out = np.zeros((4, 5), f32), np.zeros(4)
+    check(annealing.add_log_ratio, (x, 1.0, np.zeros(5), 0.5, np.zeros(5), out))
+    states = np.zeros(8)
+    check(log_weights, (states, np.ones(3), np.ones((3, 8)), 2, np.zeros(8)))
+    with pytest.raises(ValueError, match="do not fit"):
+        log_weights(states, np.ones(3), np.ones((3, 8)), 0, np.zeros(8))
+
+
+def test_hamming():
+    rows = np.random.default_rng(0).integers(0, 2, (200, M), dtype=np.uint8)
+    points, blocks = hamming.pack(rows[:6]), hamming.blocks(rows)
+    hamming.count_distances(points, blocks, 200, np.zeros((6, M + 1), np.uint32))
+    wrong = [
+        (points[:5], blocks, 200, (6, M + 1)),
+        (np.ascontiguousarray(points[:, :1]), blocks, 200, (6, M + 1)),
+        (points, blocks[:1], 200, (6, M + 1)),
+        (points, np.ascontiguousarray(blocks[:, :, :64]), 200, (6, M + 1)),
+        (points, blocks, -1, (6, M + 1)),
+        (points, blocks, 200, (6, 40)),
+    ]
+    for a, b, n, shape in wrong:
+        with pytest.raises(ValueError, match="do not fit"):
+            hamming.count_distances(a, b, n, np.zeros(shape, np.uint32))
+    check(hamming.nearest, (points, blocks[0], np.zeros(128, np.int64), np.zeros(128, np.int64)), [((0,), 0)])
+    check(hamming.log_mixtures, (np.ones((6, M + 1), np.uint32), np.ones(3), np.zeros((6, 3))), [((0,), 1)])
+
+
+@pytest.mark.parametrize("rows", [3, 300])
+def test_products(rows):
+    """Small ones go to BLAS, large ones of few bits do not."""
+    x, W = np.zeros((rows, 800), f32), np.zeros((800, 500), f32)
+    h = np.zeros((rows, 500), f32)
+    for product, a, b in (
+        (batch.times, x[:, 1:], W),
+        (batch.times_transposed, h[:, 1:], W),
+        (batch.correlate, x[1:], h),
+    ):
+        with pytest.raises(ValueError, match="share no side"):
+            product(a, b)
+
+
+def test_views_with_gaps_are_refused_when_they_are_typed(rates_model):
+    state = np.stack([kernel_state(0, "x")] * 2, axis=-1)[..., 0]
+    x = np.zeros((3, 5), f32)
+    with pytest.raises(TypingError, match="not contiguous"):
+        random.bernoulli_rows(state, x, np.zeros(5, f32), x, x)
