@@ -139,39 +139,35 @@ class Shared(Generic[T]):
 
 
 @st.cache_resource(show_spinner=False)
-def _models() -> Shared[Model]:
-    return Shared(32)
-
-
-@st.cache_resource(show_spinner=False)
-def _datasets() -> Shared[Dataset]:
-    return Shared(8)
+def _shared(kind: str, most: int) -> Shared[Any]:
+    return Shared(most)
 
 
 def pretrained(name: str) -> Model:
     """Load a shipped model, once for all sessions."""
-    return _models().get(name, lambda: load_model(name))
+    return _shared("pretrained", 32).get(name, lambda: load_model(name))
 
 
 def pattern_landscape(patterns: tuple[str, ...], depth: float) -> Model:
     """Return the small model of these patterns; the same one is the same object, so that its runs go on."""
-    return _models().get((patterns, depth), lambda: pattern_model(patterns, depth))
+    return _shared("patterns", 32).get((patterns, depth), lambda: pattern_model(patterns, depth))
 
 
 def random_landscape(scale: float, seed: int, units: tuple[int, int] = (6, 4)) -> Model:
     """Return a small model of random weights; the same one is the same object, so that its runs go on."""
-    return _models().get(("landscape", scale, seed, units), lambda: random_model(*units, scale, seed))
+    key = scale, seed, units
+    return _shared("landscapes", 32).get(key, lambda: random_model(*units, scale, seed))
 
 
 def drawn_rbm(n_visible: int, n_hidden: int, seed: int) -> Model:
     """Return a random model; the same question has the same object, so that its run goes on."""
-    key = "drawn", n_visible, n_hidden, seed
-    return _models().get(key, lambda: Model(random_rbm(n_visible, n_hidden, seed)))
+    key = n_visible, n_hidden, seed
+    return _shared("drawn", 8).get(key, lambda: Model(random_rbm(n_visible, n_hidden, seed)))
 
 
 def data(name: str) -> Dataset:
     """Load a data set, once for all sessions."""
-    return _datasets().get(name, lambda: load_dataset(name))
+    return _shared("data", 4).get(name, lambda: load_dataset(name))
 
 
 def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:

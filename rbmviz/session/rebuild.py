@@ -103,10 +103,12 @@ class Rebuild:
             if self._kept is not None:
                 again.recall(self._kept)
             again.prepare()
-            self._begun = again.n
+            self._begun = min(self._begun or again.n, again.n)
             return None
         while self._waiting and self._waiting[0].n <= again.n:
             again.turn(self._waiting.pop(0).algorithm)
+        if not again.prepared:  # knobs that its state is made of
+            return None
         if again.n < self.n:
             end = min([self.n, *(change.n for change in self._waiting[:1])])
             again.keep(again.advance(min(again.most(), end - again.n)))

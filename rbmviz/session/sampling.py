@@ -1,6 +1,8 @@
 """A sampler's run on a model: its chains, what it is scored by, what there is to see of it."""
 
 import time
+import weakref
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
@@ -21,6 +23,12 @@ FRAMES = 144
 """Newest samples in a snapshot, enough for a 12 x 12 grid."""
 
 Start = Literal["data", "random"]
+
+STARTS: weakref.WeakKeyDictionary[Dataset, OrderedDict[int, np.ndarray]] = weakref.WeakKeyDictionary()
+"""Where chains start, by data set and seed: 0.8 MB at 784 units, which every panel would have of its own."""
+
+MOST_STARTS = 16
+"""Seeds of a data set whose starts are kept."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,12 +101,11 @@ class SamplingPlan(NamedTuple):
         """Return the bytes that a run takes at most, beyond model, data and the shared allowance."""
         rbm = self.model.rbm
         state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
-        start = 0 if self.start is None else self.start.nbytes
         # Means: those of the run, of the newest snapshot, and of a chunk while it is made.
         shown = (3 + 4) * FRAMES * rbm.n_visible
         scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
         kept = Recorder.bytes(rbm.n_visible, self.allowance is not None)
-        return state + start + shown + scores + kept
+        return state + shown + scores + kept
 
 
 class SamplingRun:
@@ -230,6 +237,20 @@ class Setting(NamedTuple):
         examples = self.dataset.validation
         return examples[rng.generator(self.seed, "start").integers(len(examples), size=n_chains)]
 
+    def _all_starts(self) -> np.ndarray | None:
+        """Return the starts of as many chains as there can be, the same array for all panels and visitors."""
+        if self.dataset is None or self.start == "random":
+            return None
+        known = STARTS.setdefault(self.dataset, OrderedDict())
+        found = known.get(self.seed)
+        if found is None:
+            found = self.starts(MOST_CHAINS)
+            if found is not None:
+                known[self.seed] = found
+        while len(known) > MOST_STARTS:
+            known.popitem(last=False)
+        return found
+
     def first_state(self) -> np.ndarray | None:
         """Return the state that chain 0 starts from; None: random bits of the seed."""
         starts = self.starts(1)
@@ -238,5 +259,5 @@ class Setting(NamedTuple):
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
         return SamplingPlan(
-            self.model, self.seed, self.starts(MOST_CHAINS), self.dataset, self.kernel, self.allowance
+            self.model, self.seed, self._all_starts(), self.dataset, self.kernel, self.allowance
         )

@@ -277,7 +277,7 @@ def test_a_connection_lost_for_long_loses_no_work(live):
     page.until("panels.every(p => Number(p.dataset.n) > 200)")
     run = "[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.run)"
     before, runs, frames = page.counts(), page.ask(run), []
-    page.page.on("websocket", lambda socket: socket.on("framereceived", frames.append))
+    page.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
     page.page.context.set_offline(True)
     page.page.evaluate("window.sockets.forEach(socket => socket.close())")
     page.page.wait_for_timeout(4000)  # the server of these tests gives the memory back after two seconds
