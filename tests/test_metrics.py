@@ -75,16 +75,19 @@ def test_far_samples_do_not_underflow():
 
 
 def test_long_runs_get_wider_counters(monkeypatch):
-    samples, test, validation = bits(1, 300), bits(2, 9), bits(3, 7)
-    want = isl(samples, test, validation, beta=0.9)
+    """The types go by the fullest bin: a chain that sticks fills one, a chain that moves many."""
+    test, validation = bits(2, 9), bits(3, 7)
+    stuck, moving = bits(1, 1).repeat(300, axis=0), bits(1, 300)
+    wanted = [isl(samples, test, validation, beta=0.9) for samples in (stuck, moving)]
     module = sys.modules[ISL.__module__]
-    monkeypatch.setattr(module, "COUNTERS", ((100, np.uint16), (200, np.uint32), (2**63, np.int64)))
-    metric, types = ISL(test, validation, counts=()), []
-    for part in np.array_split(samples, 3):
-        types.append(metric.update(part[:-1]).histograms().dtype)
-        metric.update(part[-1:])
-    assert types == [np.uint16, np.uint32, np.int64]
-    assert metric.value(0.9) == want
+    monkeypatch.setattr(module, "COUNTERS", ((150, np.uint16), (250, np.uint32), (2**63, np.int64)))
+    for samples, want, expected in zip(
+        (stuck, moving), wanted, ([np.uint16, np.uint32, np.int64], [np.uint16] * 3), strict=True
+    ):
+        metric = ISL(test, validation, counts=())
+        types = [metric.update(part).histograms().dtype for part in np.array_split(samples, 3)]
+        assert types == expected
+        assert metric.value(0.9) == want
 
 
 def test_kept_histograms_are_those_of_all_samples_and_have_the_columns_that_are_used():

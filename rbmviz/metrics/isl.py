@@ -21,7 +21,7 @@ COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
 """Numbers of samples at which a curve has a point."""
 
 COUNTERS: tuple[tuple[int, DTypeLike], ...] = ((2**16, np.uint16), (2**32, np.uint32), (2**63, np.int64))
-"""Below so many samples a bin fits into this type: the histograms are most of what a live panel holds."""
+"""Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
 
 COLUMNS = 64
 """Distances are kept in so many columns at a time, up to the largest there has been: in trained models far
@@ -134,7 +134,7 @@ class ISL:
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)
-        self.n = self._counted = 0
+        self.n = self._largest = 0  # samples, and those in the fullest bin
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counts = COUNTS if counts is None else _whole_counts(counts)
         self._points: list[Point] = []
@@ -197,8 +197,7 @@ class ISL:
         samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
         blocks, n = hamming.blocks(samples), self._n_pending
         self._n_pending = 0
-        self._counted += n
-        counter = next(dtype for most, dtype in COUNTERS if self._counted < most)
+        counter = next(dtype for most, dtype in COUNTERS if self._largest + n < most)
         self._histograms = self._histograms.astype(counter, copy=False)
         found = np.empty((POINTS, self._width + 1), np.uint32)
         for at in range(0, len(self._packed), POINTS):
@@ -214,6 +213,7 @@ class ISL:
                 columns += more
             kept = self._histograms[at : at + POINTS]
             np.add(kept, here[:, :columns], out=kept, casting="same_kind")
+        self._largest = int(self._histograms.max())
 
     def histograms(self) -> np.ndarray:
         """Return how many samples are at each distance of each point (binary kernel), (points, width + 1)."""

@@ -22,7 +22,7 @@ from rbmviz.samplers import Sampler, Samples
 KEEP = 100_000
 """Newest samples of a run that are kept for download at the most, bit-packed: 98 bytes each at 784 units."""
 
-KEEP_BYTES = 12_000_000
+KEEP_BYTES = 8_000_000
 """Bytes of kept samples that the runs of one visitor share."""
 
 KEEP_LEAST = 1000

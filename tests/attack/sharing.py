@@ -25,12 +25,12 @@ TWELVE = "&".join([FULL, *["p=gibbs&p=rates_fpcd&p=rates_herding&p=sample_penali
 
 
 async def warm(server: Server) -> None:
-    """Return when the server has nothing to do any more."""
-    busy = True
-    while busy:
+    """Return when the server has had nothing to do for some seconds: its kernels are loaded."""
+    quiet = 0
+    while quiet < 3:
         before = server.cpu_seconds
-        await asyncio.sleep(2)
-        busy = server.cpu_seconds - before > 0.2
+        await asyncio.sleep(1)
+        quiet = quiet + 1 if server.cpu_seconds - before < 0.1 else 0
 
 
 async def memory(server: Server, page: str, query: str, visitors: int, settle: float) -> str:
