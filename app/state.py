@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.datasets import Dataset, load_bytes, load_dataset
+from rbmviz.datasets import Dataset, load_bytes, load_registered
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import load_model, pattern_model, random_model
+from rbmviz.models import load_model, load_pretrained, pattern_model, random_model
 from rbmviz.session import Race, random_rbm
 from rbmviz.session.race import Shared
 
@@ -62,7 +62,7 @@ def trained_models() -> dict[str, Model]:
 @st.cache_resource(show_spinner=False)
 def pretrained(name: str) -> Model:
     """Load a shipped model, once for all sessions."""
-    return load_model(name)
+    return load_pretrained(name)
 
 
 @st.cache_resource(max_entries=200, show_spinner=False)
@@ -95,10 +95,14 @@ def uploaded(name: str, content: bytes) -> Model:
             raise BadInput(str(error).replace(f"{folder}/", "")) from None
 
 
-@st.cache_resource(show_spinner=False)
+@st.cache_resource(max_entries=16, show_spinner=False)
 def data(name: str) -> Dataset:
-    """Load a data set, once for all sessions."""
-    return load_dataset(name)
+    """Load a registered data set, or a variant of one, once for all sessions.
+
+    Names come from links and from models' metadata: no file is ever read, and the variants that links can
+    think of do not fill the memory (60 MB each at most).
+    """
+    return load_registered(name)
 
 
 @st.cache_resource(scope="session", show_spinner=False)
