@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
+from app import messages
 from app.state import pretrained, trained_models, uploaded
 from rbmviz import BadInput, Model
 from rbmviz.session import Race
@@ -106,7 +107,7 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
     try:
         return upload.name, uploaded(upload.name, upload.getvalue())
     except BadInput as error:
-        st.error(str(error), icon=":material/error:")
+        messages.error(error)
         return name, chosen
 
 
@@ -123,7 +124,7 @@ def edits(
         try:
             race.tune(edit["key"], **edit["knobs"])
         except BadInput as error:
-            st.error(str(error), icon=":material/error:")
+            messages.error(error)
         write_link(race)
 
     def removed() -> None:

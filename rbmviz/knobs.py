@@ -7,13 +7,23 @@ checks and documentation are all made from it.
 import dataclasses
 import difflib
 import math
+import numbers
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any, Literal
 
-from rbmviz.errors import BadInput
+from rbmviz.errors import LONGEST, BadInput
 
 Value = int | float | bool | str
+
+
+def brief(value: object) -> str:
+    """Write a value as ``repr`` does, of a long one only the beginning."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 @dataclass(frozen=True)
@@ -62,15 +72,18 @@ class Knob:
 
     def check(self, value: Any, owner: str) -> Value:
         """Return ``value`` as this knob's kind (so that 1 and 1.0 compile one kernel), or raise BadInput."""
-        wrong = BadInput(f"{owner}: {self.name} = {value!r} is outside {self.range_text}.")
+        wrong = BadInput(f"{owner}: {self.name} = {brief(value)} is outside {self.range_text}.")
         if self.kind is bool or self.kind is str:
             if not isinstance(value, self.kind) or (self.choices and value not in self.choices):
                 raise wrong
             return value
-        if isinstance(value, bool) or (self.kind is int and value != value // 1):
+        a_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not a_number:
+            raise wrong
+        if not (self.lo <= value <= self.hi or (self.zero and value == 0)):
             raise wrong
         number = self.kind(value)
-        if not (self.lo <= number <= self.hi or (self.zero and number == 0)):
+        if self.kind is int and number != value:
             raise wrong
         return number
 
@@ -83,7 +96,7 @@ class Knob:
         except ValueError:
             value = text
         if self.kind is not str and not isinstance(value, float):
-            raise BadInput(f"{owner}: {self.name} = {text!r} is outside {self.range_text}.")
+            raise BadInput(f"{owner}: {self.name} = {brief(text)} is outside {self.range_text}.")
         return self.check(value, owner)
 
     def text(self, value: Value) -> str:
@@ -131,6 +144,7 @@ def check_names(cls: Any, given: Mapping[str, Any]) -> None:
     known = knobs_of(cls)
     for name in given:
         if name not in known:
+            name = name[:LONGEST]
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
             raise BadInput(f"{cls.name} has no knob '{name}': {hint}")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from app import views
+from app import messages, views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
@@ -127,11 +127,12 @@ def main() -> None:
     # built again, and blink.
     with st.container():
         if own_name != model_name:
-            st.caption(f"All panels sample your file `{own_name}`; without it they sample {model_name}.")
+            own, chosen = messages.plain(own_name), messages.plain(model_name)
+            st.caption(f"All panels sample your file '{own}'; without it they sample {chosen}.")
         elif look := st.session_state.get("story"):
             st.caption(look)
         if reason:
-            st.info(reason, icon=":material/info:")
+            messages.note(reason)
     panels(race, token, present)
     charts(race, setting.dataset)
     if not present:
@@ -143,7 +144,7 @@ def fill(race: Race) -> None:
     asked = st.query_params.get_all("p")
     read, refused = read_panels(samplers, asked or DEFAULT_PANELS)
     for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
+        messages.left_out(sentence)
     for sampler in read or read_panels(samplers, DEFAULT_PANELS)[0]:
         race.add(sampler)
     race.resume()
@@ -308,7 +309,10 @@ def charts(race: Race, dataset: Dataset | None) -> None:
     if dataset is None or not race.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**How much of the unseen data have the samples covered?** Test part of {dataset.name}.")
+        st.markdown(
+            f"**How much of the unseen data have the samples covered?** Test part of "
+            f"{messages.plain(dataset.name)}."
+        )
         axis = st.segmented_control(
             "Against",
             ["samples", "seconds"],

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from app import weight_charts
+from app import messages, weight_charts
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
@@ -124,11 +124,12 @@ def main() -> None:
     # Always there, empty or not: else the panels below would be built again, and blink.
     with st.container():
         if own_name != name:
-            st.caption(f"All panels weigh samples of your file `{own_name}`; without it those of {name}.")
+            own, chosen = messages.plain(own_name), messages.plain(name)
+            st.caption(f"All panels weigh samples of your file '{own}'; without it those of {chosen}.")
         elif look := told(race, name):
             st.caption(look)
         if reason:
-            st.info(reason, icon=":material/info:")
+            messages.note(reason)
     panels(race, token, present)
     charts(race, present)
     if not present:
@@ -151,7 +152,7 @@ def fill(race: Race[Weighing]) -> None:
     asked = st.query_params.get_all("w")
     read, refused = read_panels(trainers, asked or DEFAULT_PANELS)
     for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
+        messages.left_out(sentence)
     weighed = [trainer for trainer in read if trainer.name == "pop_cd"]
     for trainer in weighed or read_panels(trainers, DEFAULT_PANELS)[0]:
         race.add(trainer)
@@ -399,7 +400,7 @@ def growing(race: Race[Growth], present: bool) -> None:
             help="Training and measuring take a core of this machine until they are done.",
         )
     if sentence := refused or shown.error:
-        st.error(sentence, icon=":material/error:")
+        messages.error(sentence)
     done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
     share = (len(shown.models) / len(race.setting.sizes) + 3 * shown.estimates / MOST_ESTIMATES) / 4
     st.progress(min(share, 1.0), shown.stage + done + ".")
