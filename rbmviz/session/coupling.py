@@ -51,7 +51,6 @@ class Coupling:
         0.01,
         3,
         scale="log",
-        live=False,
         label="Scale of the parameters",
         help="All weights and biases times this number: the larger they are, the later the chains meet.",
     )
@@ -60,7 +59,6 @@ class Coupling:
         10,
         100_000,
         scale="log",
-        live=False,
         label="Give up after",
         unit="sweeps",
         help="Pairs that have not met by then are cut off and counted: what they tell is biased.",
@@ -117,6 +115,7 @@ class CouplingSnapshot(Snapshot):
     algorithm: Coupling
     n_visible: int
     drawn: tuple[Drawn, ...]
+    began: int = 0  # the step at which the first pair began, with the knobs as they are
 
 
 class Running(NamedTuple):
@@ -325,10 +324,17 @@ Key = tuple[Algorithm, int, int]
 class CouplingRun:
     """A pair of each algorithm on show, in step, and streams of pairs that are counted behind them."""
 
+    turns_at_once = True
+
     def __init__(self, number: int, plan: CouplingPlan, coupling: Coupling) -> None:
-        self.number, self.plan, self.algorithm = number, plan, coupling
-        self.n, self.seconds, self.chunk, self.prepared = 0, 0.0, 1, False
+        self.number, self.plan = number, plan
+        self.n, self.seconds = 0, 0.0
         self._lag, self._k = 1, 1
+        self.turn(coupling)
+
+    def turn(self, algorithm: Coupling) -> None:
+        """Forget the pairs, which other knobs have made; ``prepare`` makes new ones, from the first on."""
+        self.algorithm, self.began, self.chunk, self.prepared = algorithm, self.n, 1, False
         self._shows: tuple[Show, ...] = ()
         self._streams: dict[Key, PairStream] = {}
         self._spent: dict[Key | str, float] = {}
@@ -428,10 +434,6 @@ class CouplingRun:
         """Count what advance has made."""
         self.n += made
 
-    def turn(self, algorithm: Coupling) -> None:
-        """Take other values of live knobs: there are none."""
-        self.algorithm = algorithm
-
     def idle(self, paused: bool) -> bool:
         """Count pairs while the pace allows no sweep; while paused only until there is something to show."""
         return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MOST_PAIRS)
@@ -473,6 +475,7 @@ class CouplingRun:
             seconds=self.seconds,
             algorithm=self.algorithm,
             n_visible=self.plan.rbm.n_visible,
+            began=self.began,
             drawn=tuple(
                 show.drawn(self._counted((show.stream.algorithm, 1, self._k)))
                 for show in self._shows

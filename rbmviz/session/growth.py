@@ -148,6 +148,8 @@ class Cell:
 class GrowthRun:
     """Trains a model of each size and measures it, then all of them in turn; a step is a piece of work."""
 
+    turns_at_once = False
+
     def __init__(self, number: int, plan: Growth, trainer: Trainer) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer
         self.n, self.seconds, self.chunk = 0, 0.0, 1

@@ -83,6 +83,8 @@ class LandscapePlan(NamedTuple):
 class LandscapeRun:
     """One chain from its first sample on; a step is a sample."""
 
+    turns_at_once = False
+
     def __init__(self, number: int, plan: LandscapePlan, sampler: Sampler) -> None:
         self.plan = plan
         rbm = plan.model.rbm

@@ -77,6 +77,12 @@ class Race(Generic[S]):
             if panel.key == key:
                 panel.worker.tune(**knobs)
 
+    def turn(self, key: int, **knobs: Value) -> None:
+        """Change live knobs of one panel, as they are dragged: no run is begun."""
+        for panel in self.panels:
+            if panel.key == key:
+                panel.worker.turn(**knobs)
+
     def resume(self) -> None:
         """Let all panels go on, in step; those still starting are waited for."""
         with self._together:

@@ -85,6 +85,8 @@ class SamplingPlan(NamedTuple):
 class SamplingRun:
     """A sampler's chains from their first sample on; a step is a sample."""
 
+    turns_at_once = False
+
     def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
         self.number, self.plan, self.algorithm = number, plan, sampler
         n_visible = plan.model.rbm.n_visible

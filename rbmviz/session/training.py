@@ -223,6 +223,8 @@ class Fantasy:
 class TrainingRun:
     """Replicates of one training, in step; a step is one update of each."""
 
+    turns_at_once = False
+
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer
         origin = plan.origin

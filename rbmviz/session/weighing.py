@@ -230,6 +230,8 @@ class WeighingSnapshot(Snapshot):
 class WeighingRun:
     """Batches of pop-CD at a fixed model, from the first on; a step is a batch."""
 
+    turns_at_once = False
+
     def __init__(self, number: int, plan: Weighing, trainer: PopCD) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer
         self.n, self.seconds = 0, 0.0
