@@ -1,9 +1,13 @@
-"""Panels as text in the page's address, so that a link reproduces what is on the screen."""
+"""The page's address, which holds what is on the screen; anybody may have written it."""
 
+import math
 from collections.abc import Collection
 from typing import Any
 
+import streamlit as st
+
 from rbmviz import BadInput
+from rbmviz.errors import MOST
 from rbmviz.knobs import write_knobs
 from rbmviz.registry import Table
 
@@ -20,5 +24,27 @@ def read_panels(table: Table, texts: list[str]) -> tuple[list[Any], list[str]]:
         try:
             read.append(table.read(text))
         except BadInput as error:
-            refused.append(f"The link's panel '{text}' is left out. {error}")
+            refused.append(f"The link's panel '{text[:MOST]}' is left out. {error}")
     return read, refused
+
+
+def without_unreadable() -> None:
+    """Begin the page again without what its widgets would fall over: empty values, and infinite numbers.
+
+    Streamlit reads a widget's value from the address when it draws it, and leaves out what does not fit, but
+    not these two.
+    """
+    broken = [key for key in st.query_params if not all(map(_readable, st.query_params.get_all(key)))]
+    if broken:
+        for key in broken:
+            del st.query_params[key]
+        names = ", ".join(key[:MOST] for key in broken[:5])
+        st.session_state["link left out"] = f"The link gives no value that can be read to: {names}."
+        st.rerun()
+
+
+def _readable(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return text != ""

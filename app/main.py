@@ -8,9 +8,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # Streamlit starts this file
 import streamlit as st
 
 from app import process
+from app.access import guarded
 from app.live import lifespan, routes
 
 process.give_large_arrays_back()
 # Inside the folder: were it beside a folder "pages", Streamlit would serve those files without it.
 shell = Path(__file__).parent / "pages" / "shell.py"
-app = st.App(shell, routes=routes, lifespan=lifespan)
+app = st.App(shell, routes=routes, middleware=guarded(), lifespan=lifespan)

@@ -18,9 +18,9 @@ import numpy as np
 import streamlit as st
 
 from rbmviz import Model
-from rbmviz.datasets import Dataset, load_bytes, load_dataset
+from rbmviz.datasets import Dataset, load_bytes, load_registered
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import load_model, pattern_model, random_model
+from rbmviz.models import load_pretrained, pattern_model, random_model
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Race, Session, janitor, limits, random_rbm
 from rbmviz.session import race as races_module
@@ -145,7 +145,7 @@ def _shared(kind: str, most: int) -> Shared[Any]:
 
 def pretrained(name: str) -> Model:
     """Load a shipped model, once for all sessions."""
-    return _shared("pretrained", 32).get(name, lambda: load_model(name))
+    return _shared("pretrained", 32).get(name, lambda: load_pretrained(name))
 
 
 def pattern_landscape(patterns: tuple[str, ...], depth: float) -> Model:
@@ -166,8 +166,11 @@ def drawn_rbm(n_visible: int, n_hidden: int, seed: int) -> Model:
 
 
 def data(name: str) -> Dataset:
-    """Load a data set, once for all sessions."""
-    return _shared("data", 4).get(name, lambda: load_dataset(name))
+    """Load a registered data set, or a variant of one, once for all sessions.
+
+    Names come from links and from models' metadata: no file is ever read.
+    """
+    return _shared("data", 4).get(name, lambda: load_registered(name))
 
 
 def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
+from app import messages
 from app.links import read_panels
 from app.state import drop_upload, leave_empty, pretrained, session_race, trained_models, uploaded
 from rbmviz import BadInput, Model
@@ -48,7 +49,7 @@ def visit(page: str, setting: R, rate: float, fill: Callable[[Race[R]], None]) -
             change(race, setting)
     except BadInput as error:
         leave_empty(page)
-        st.info(str(error), icon=":material/hourglass_empty:")
+        messages.note(error)
         st.stop()
     return race, token
 
@@ -58,7 +59,7 @@ def change(race: Race[R], setting: R) -> None:
     try:
         race.change(setting)
     except BadInput as error:
-        st.error(f"{error} The panels go on as they were.", icon=":material/error:")
+        messages.error(f"{error} The panels go on as they were.")
 
 
 def open_panels(
@@ -75,13 +76,12 @@ def open_panels(
     """
     room = limits().panels
     if len(asked) > room:
-        st.warning(
-            f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are open.",
-            icon=":material/link_off:",
+        messages.left_out(
+            f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are open."
         )
     read, refused = read_panels(table, list(asked[:room]) or list(defaults))
     for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
+        messages.left_out(sentence)
     read = [algorithm for algorithm in read if not only or algorithm.name == only]
     for algorithm in read or read_panels(table, list(defaults))[0]:
         try:
@@ -89,7 +89,7 @@ def open_panels(
         except BadInput as error:
             if not race.panels:
                 raise
-            st.warning(f"Not all panels are open. {error}", icon=":material/error:")
+            messages.left_out(f"Not all panels are open. {error}")
             break
     race.resume()
 
@@ -169,7 +169,7 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
     try:
         return upload.name, uploaded(upload.name, upload.getvalue(), key)
     except BadInput as error:
-        st.error(str(error), icon=":material/error:")
+        messages.error(error)
         return name, chosen
 
 
@@ -186,7 +186,7 @@ def edits(
         try:
             race.tune(edit["key"], **edit["knobs"])
         except BadInput as error:
-            st.error(str(error), icon=":material/error:")
+            messages.error(error)
         write_link(race)
 
     def removed() -> None:
@@ -203,7 +203,7 @@ def adders(page: str, labels: Mapping[str, str], add: Callable[[str], None]) -> 
         try:
             add(name)
         except BadInput as error:
-            st.error(str(error), icon=":material/error:")
+            messages.error(error)
 
     for name, label in labels.items():
         st.button(
@@ -237,7 +237,7 @@ def stories(page: str, presets: Sequence[P], tell: Callable[[P], None]) -> None:
         try:
             tell(story)
         except BadInput as error:
-            st.error(str(error), icon=":material/error:")
+            messages.error(error)
 
     # Another key is another popover, closed: a story that was picked must not cover what it shows.
     with st.popover(

@@ -4,10 +4,11 @@ import math
 import time
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from app.asked import Wish
 from rbmviz.rbm import RBM
 from rbmviz.session import (
     CouplingSnapshot,
@@ -22,21 +23,6 @@ from rbmviz.session.weighing import TILES
 
 SLOW_SECONDS = 0.5
 """Class strips, filters and traces change slowly: sent this often."""
-
-
-class Wish(NamedTuple):
-    """What a browser can show next; where it changes, the browser forgets what it had.
-
-    view, of a sampler: "sequence", or "single" (only the newest sample, with its mean); of a trainer:
-    "samples", "filters" or "both". pixels: "binary" or "mean".
-    """
-
-    fps: float
-    view: str
-    pixels: str
-    cells: int
-    n_visible: int
-    panels: list[int]
 
 
 @dataclass
@@ -187,6 +173,9 @@ def _(shown: CouplingSnapshot, wish: Wish, sent: Sent) -> News | None:
     if shown.n_visible != wish.n_visible:
         return None
     lanes, parts, slow = [], [], sent.slow()
+    if shown.began != sent.n:  # other knobs: the pairs are counted from 0 again
+        sent.n = shown.began
+        sent.ended.clear()
     for drawn in shown.drawn:
         lane: dict[str, Any] = {
             name: getattr(drawn, name) for name in ("pair", "t", "met", "truncated", "path", "stride")
@@ -208,7 +197,7 @@ def _(shown: CouplingSnapshot, wish: Wish, sent: Sent) -> News | None:
                 "rejected": [finite(mean) for mean in counted.rejected_mean],
             }
         lanes.append(lane)
-    return {"lanes": lanes}, parts
+    return {"began": shown.began, "lanes": lanes}, parts
 
 
 RUG = 1000

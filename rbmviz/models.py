@@ -31,7 +31,20 @@ def load_model(name: str | Path) -> Model:
     """
     if Path(name).suffix in (".safetensors", ".npz"):
         return load_model_file(name)
-    if str(name) not in list_models():
+    return load_pretrained(str(name))
+
+
+def load_pretrained(name: object) -> Model:
+    """Return a pretrained model by name; never a file that the name may lead to.
+
+    For a name that the person did not type: it stands in a link, or in a file's metadata.
+
+    Raises
+    ------
+    BadInput
+        Where there is no such model.
+    """
+    if name not in list_models():
         raise unknown("model", str(name), list_models())
     return load_model_file(FOLDER / f"{name}.safetensors")
 

@@ -120,9 +120,10 @@ def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(race):
         assert (a.pair, a.t, a.path) == (b.pair, b.t, b.path)
     race.tune(race.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
     race.step(4)
-    wait(lambda: race.snapshots()[0][1].n == 4, "four sweeps")
-    assert race.snapshots()[0][1].run == again.run + 1
-    assert [drawn.ended.tau for drawn in race.snapshots()[0][1].drawn] == [2, 2]
+    wait(lambda: race.snapshots()[0][1].n == SWEEPS + 4, "four sweeps")
+    shown = race.snapshots()[0][1]
+    assert (shown.run, shown.began) == (again.run, SWEEPS)
+    assert [(drawn.pair, drawn.ended.tau) for drawn in shown.drawn] == [(1, 2), (1, 2)]
 
 
 def test_starts_at_data_are_training_examples():

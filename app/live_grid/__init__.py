@@ -232,8 +232,7 @@ def coupling_panel(
     """
     [panel] = race.panels
     coupling = panel.worker.algorithm
-    # Pairs begin anew in no time: their knobs may be dragged, although every step is a new run.
-    knobs = [knob_spec(knob) | {"front": True, "live": True} for knob in knobs_of(coupling).values()]
+    knobs = [knob_spec(knob) | {"front": True} for knob in knobs_of(coupling).values()]
     _coupling(
         key=key,
         data={

@@ -175,7 +175,9 @@ class CouplingPanel extends Panel {
   }
 
   takeNews(head, bytes, at, anew) {
-    if (anew) for (const lane of this.lanes) lane.clear();
+    // Other knobs begin other pairs: those before them are not their past.
+    if (anew || head.began !== this.began) for (const lane of this.lanes) lane.clear();
+    this.began = head.began;
     head.lanes.forEach((news, i) => { at = this.lanes[i].take(news, bytes, at, this.grid.cfg.n_visible, head.status === 'running'); });
     return at;
   }

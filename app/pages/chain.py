@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app import views
+from app import messages, views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import dial, landscape_grid
@@ -230,7 +230,7 @@ def draw_landscape(present: bool) -> None:
         )
     with st.container():
         if refused:
-            st.error(refused, icon=":material/error:")
+            messages.error(refused)
         if look := st.session_state.get("land_story"):
             st.caption(look)
     panels(race, token, present)
@@ -537,15 +537,21 @@ def preset_table(source: str) -> np.ndarray:
 
 def linked_table() -> np.ndarray:
     """Return the matrix of the link, ``0.9,0.1;0.2,0.8``; the first preset where it makes no sense."""
-    text = st.query_params["A"]
-    try:
-        table = np.array([[float(p) for p in row.split(",")] for row in text.split(";")])
-        if not 3 <= len(table) <= MOST_STATES or table.shape != (len(table), len(table)):
-            raise BadInput(f"it has shape {table.shape}; give 3 to {MOST_STATES} rows as long.")
-        return table
-    except ValueError as error:  # BadInput, too
-        st.warning(f"The link's matrix is left out: {error}", icon=":material/link_off:")
+    rows = [row.split(",", MOST_STATES) for row in st.query_params["A"].split(";", MOST_STATES)]
+    if not 3 <= len(rows) <= MOST_STATES or {len(row) for row in rows} != {len(rows)}:
+        messages.left_out(
+            f"The link's matrix is left out: it is not square; give 3 to {MOST_STATES} rows as long, as "
+            "0.9,0.1,0;0.1,0.8,0.1;0,0.5,0.5."
+        )
         return preset_table(next(iter(CHAINS)))
+    try:
+        table = np.array([[float(p) for p in row] for row in rows])
+    except ValueError:
+        table = np.full((1, 1), np.nan)
+    if not ((table >= 0) & (table <= 1)).all():
+        messages.left_out("The link's matrix is left out: it holds something else than numbers from 0 to 1.")
+        return preset_table(next(iter(CHAINS)))
+    return table
 
 
 def resized(table: np.ndarray, n: int) -> np.ndarray:
@@ -579,7 +585,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
         st.session_state.chain_shown = A, names
     except BadInput as error:
         shown = st.session_state.get("chain_shown")
-        st.error(f"{error}{' Shown is the chain before.' if shown else ''}", icon=":material/error:")
+        messages.error(f"{error}{' Shown is the chain before.' if shown else ''}")
         sums = edited.sum(axis=1, keepdims=True)
         if (sums > 0).all():
             st.button(
@@ -603,7 +609,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
             )
         A = transition_matrix(rbm)
     except BadInput as error:
-        st.info(str(error), icon=":material/info:")
+        messages.note(error)
         return None
     order = landscape(rbm).order
     return A[np.ix_(order, order)], [f"{state:0{rbm.n_visible}b}" for state in order]
@@ -626,7 +632,7 @@ def compare(
         try:
             less = less_self(A, lam)
         except BadInput as error:
-            st.info(f"{error} Shown is the limit.", icon=":material/info:")
+            messages.note(f"{error} Shown is the limit.")
             lam = most if most < 1 else 0.0
             less = less_self(A, lam)
         spectra = eigenvalues(A), eigenvalues(less)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from app import coupling_charts as charts
+from app import messages
 from app.live import live_path
 from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
 from app.state import data, drawn_rbm, pretrained, race_of, trained_models
@@ -122,7 +123,7 @@ def main() -> None:
     # Always there, empty or not: else the panel below would be built again, and blink.
     with st.container():
         if reason:
-            st.info(reason, icon=":material/info:")
+            messages.note(reason)
         if look := st.session_state.get("coupling_story"):
             st.caption(look)
     rbm, shown = race.setting.rbm, st.session_state.coupled
@@ -153,7 +154,7 @@ def begin(race: Race[CouplingPlan], name: str) -> None:
             **({"scale": coupling.scale} | read_knobs(Coupling, st.query_params.get("c", "")))
         )
     except BadInput as error:
-        st.warning(f"The link's knobs are left out. {error}", icon=":material/link_off:")
+        messages.left_out(f"The link's knobs are left out. {error}")
     race.add(coupling)
     race.resume()
     st.session_state.coupled = name
@@ -286,7 +287,7 @@ def panel(
         try:
             race.tune(edit["key"], **edit["knobs"])
         except BadInput as error:
-            st.error(str(error), icon=":material/error:")
+            messages.error(error)
         write_link(race)
 
     labels = {"scale": "Standard deviation of all parameters" if name == RANDOM else "Scale (1: as trained)"}

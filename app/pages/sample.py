@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from app import views
+from app import messages, views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
@@ -133,11 +133,12 @@ def main() -> None:
     # built again, and blink.
     with st.container():
         if own_name != model_name:
-            st.caption(f"All panels sample your file `{own_name}`; without it they sample {model_name}.")
+            own, chosen = messages.plain(own_name), messages.plain(model_name)
+            st.caption(f"All panels sample your file '{own}'; without it they sample {chosen}.")
         elif look := st.session_state.get("story"):
             st.caption(look)
         if reason:
-            st.info(reason, icon=":material/info:")
+            messages.note(reason)
     panels(race, token, present)
     charts(race, race.setting.dataset)
     if not present:
@@ -305,7 +306,10 @@ def charts(race: Race, dataset: Dataset | None) -> None:
     if dataset is None or not race.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**How much of the unseen data have the samples covered?** Test part of {dataset.name}.")
+        st.markdown(
+            f"**How much of the unseen data have the samples covered?** Test part of "
+            f"{messages.plain(dataset.name)}."
+        )
         axis = st.segmented_control(
             "Against",
             ["samples", "seconds"],

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from app import views
+from app import messages, views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import shape_of, train_grid
@@ -135,9 +135,11 @@ def main() -> None:
     with st.container():
         refused = refused or go_on(race)
         if refused:
-            st.error(refused, icon=":material/error:")
+            messages.error(refused)
         if upload := st.session_state.get("own_data"):
-            st.caption(f"All panels learn your file `{upload.name}`: {lesson.dataset.binarisation}.")
+            st.caption(
+                messages.plain(f"All panels learn your file '{upload.name}': {lesson.dataset.binarisation}.")
+            )
         if look := st.session_state.get("lesson"):
             st.caption(look)
     panels(race, token, present)
@@ -167,9 +169,13 @@ def choose_lesson() -> tuple[Lesson, str]:
     """Return what all trainers share, and a sentence where the data asked for cannot be had."""
     names = sorted(list_datasets(), key=lambda name: (name != DEFAULT_DATA, name))
     # A story or a link may ask for a variant, which the list does not have.
-    chosen = st.session_state.get("train_data") or st.query_params.get("train_data")
+    chosen, refused = st.session_state.get("train_data") or st.query_params.get("train_data"), ""
     if chosen is not None and chosen not in names:
-        names.append(chosen)
+        try:
+            data(chosen)
+            names.append(chosen)
+        except BadInput as error:
+            refused = f"The link's data are left out. {error}"
     name = st.selectbox(
         "Data",
         names,
@@ -295,7 +301,7 @@ def beginnings(dataset: Dataset) -> dict[str, RBM | None]:
         try:
             found[upload.name] = uploaded(upload.name, upload.getvalue(), "begin").rbm
         except BadInput as error:
-            st.error(str(error), icon=":material/error:")
+            messages.error(error)
     found |= {name: pretrained(name).rbm for name in list_models()} | {
         name: model.rbm for name, model in trained_models().items()
     }
@@ -374,7 +380,7 @@ def charts(race: Race[Lesson]) -> None:
     exact = shown[0][1].method == "exact"
     with st.container(horizontal=True, vertical_alignment="center"):
         how = "exact, by enumeration" if exact else "estimated by annealed importance sampling, ± 2 errors"
-        st.markdown(f"**How likely does the model find the data?** {dataset.name}, {how}.")
+        st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
         part = st.segmented_control(
             "Part",
             ["train", "test"] if len(dataset.test) else ["train"],
@@ -412,8 +418,9 @@ def charts(race: Race[Lesson]) -> None:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
         if newest is not None and np.nanmin([*newest.ess, np.inf]) < LEAST_ESS:
             st.caption(
-                f":material/warning: {name}: at update {newest.update:,} only {newest.ess.min():.1f} of "
-                f"{AIS_CHAINS} chains carry the estimate: the curve is probably too high there."
+                f":material/warning: {messages.plain(name)}: at update {newest.update:,} only "
+                f"{newest.ess.min():.1f} of {AIS_CHAINS} chains carry the estimate: the curve is "
+                "probably too high there."
             )
     inner = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.inner.items()}
     labels = inner | STATS
@@ -546,7 +553,7 @@ def branch(race: Race[Lesson], key: int) -> None:
             same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
             race.add(open_ended(name, **same), plan)
         except BadInput as error:
-            st.error(str(error), icon=":material/error:")
+            messages.error(error)
         st.session_state.taught = st.session_state.get("taught", 0) + 1
 
     with st.popover("Branch", icon=":material/call_split:", key=f"branches {st.session_state.get('taught')}"):
@@ -571,7 +578,7 @@ def send(name: str, worker: Worker[TrainingRun], page: str, key: str) -> None:
     try:
         send_model(title, model)
     except BadInput as error:
-        st.error(str(error), icon=":material/error:")
+        messages.error(error)
         return
     st.session_state[key] = title
     st.switch_page(page, query_params={key: title})

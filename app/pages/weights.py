@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from app import weight_charts
+from app import messages, weight_charts
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
@@ -130,11 +130,12 @@ def main() -> None:
     # Always there, empty or not: else the panels below would be built again, and blink.
     with st.container():
         if own_name != name:
-            st.caption(f"All panels weigh samples of your file `{own_name}`; without it those of {name}.")
+            own, chosen = messages.plain(own_name), messages.plain(name)
+            st.caption(f"All panels weigh samples of your file '{own}'; without it those of {chosen}.")
         elif look := told(race, name):
             st.caption(look)
         if reason:
-            st.info(reason, icon=":material/info:")
+            messages.note(reason)
     panels(race, token, present)
     charts(race, present)
     if not present:
@@ -142,7 +143,7 @@ def main() -> None:
     try:
         grown = growth_race()
     except BadInput as error:
-        st.info(f"The models that grow are left out. {error}", icon=":material/hourglass_empty:")
+        messages.note(f"The models that grow are left out. {error}")
         return
     growing(grown, present)
     if not present:
@@ -397,7 +398,7 @@ def growing(race: Race[Growth], present: bool) -> None:
             help="Training and measuring take a core of this machine until they are done.",
         )
     if sentence := refused or shown.error:
-        st.error(sentence, icon=":material/error:")
+        messages.error(sentence)
     done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
     share = (len(shown.models) / len(race.setting.sizes) + 3 * shown.estimates / MOST_ESTIMATES) / 4
     st.progress(min(share, 1.0), shown.stage + done + ".")

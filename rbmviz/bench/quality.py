@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
@@ -164,7 +164,7 @@ def quality(
         of_data = dataset or model.meta.get("scored_on") or model.meta.get("dataset")
         if of_data is None:
             raise BadInput(f"bench: {name} does not say what data to score against: give --dataset.")
-        data = load_dataset(of_data)
+        data = load_dataset(of_data) if dataset else load_registered(of_data)
         if data.n_visible != model.rbm.n_visible or not len(data.validation):
             raise BadInput(
                 f"bench: {data.name} has {data.n_visible} units and {len(data.validation)} validation rows; "

@@ -19,7 +19,7 @@ from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
 from rbmviz.cli.knob_flags import knob_help, read_knobs
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import held
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import load_dataset, load_registered
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.knobs import values_of
 from rbmviz.models import load_model
@@ -50,6 +50,10 @@ def add(commands: Any) -> None:
         "--init", choices=("data", "random"), default="random", help="first states (default random)"
     )
     command.add_argument(
+        "--dataset",
+        help="a name, a file, or a folder of images for --init data; default: what the model names",
+    )
+    command.add_argument(
         "--thin", type=COUNT, default=1, help="write every THIN-th sample of each chain (default 1)"
     )
     command.add_argument("--seed", type=SEED, default=0, help="default 0")
@@ -62,13 +66,19 @@ def add(commands: Any) -> None:
     )
 
 
-def _start(model: Model, init: str, seed: int, n_chains: int) -> np.ndarray | None:
-    if init == "random":
+def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray | None:
+    if args.init == "random":
         return None
     name = model.meta.get("scored_on") or model.meta.get("dataset")
-    if name is None:
-        raise BadInput("The model does not say what data it was trained on: use --init random.")
-    return Setting(model, load_dataset(name), seed).starts(n_chains)
+    if args.dataset is None and name is None:
+        raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
+    try:
+        dataset = load_registered(name) if args.dataset is None else load_dataset(args.dataset)
+    except BadInput as error:
+        if args.dataset is not None:
+            raise
+        raise BadInput(f"The data that the model names cannot be had: {error} Give --dataset.") from None
+    return Setting(model, dataset, args.seed).starts(n_chains)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
@@ -90,7 +100,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             f"sample: {args.n:,} samples need up to {_size(2 * needed)} while they are written and "
             f"'{target.parent}' has {_size(free)} free: take fewer, --thin them, or use --no-means."
         )
-    state = sampler.init(model, args.seed, _start(model, args.init, args.seed, sampler.n_chains))
+    state = sampler.init(model, args.seed, _start(model, args, sampler.n_chains))
     # Written are whole rounds of the chains, every THIN-th: row t of the file is chain t % n_chains, too.
     size, thin = sampler.n_chains, args.thin
     last_round, last = divmod(args.n - 1, size)

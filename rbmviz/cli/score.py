@@ -9,11 +9,11 @@ import numpy as np
 from rbmviz import metadata
 from rbmviz.array_files import MOST_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
 from rbmviz.cli import add_command, say
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, chain_diagnostics, reference
 from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
-from rbmviz.models import load_model
+from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import BLOCK
 
 KERNELS = {"v": "binary", "p": "mean"}
@@ -108,14 +108,14 @@ def _worth(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
         return {}
     functions = {"activity": v.sum(axis=1)}
     try:
-        rbm = load_model(name).rbm
+        rbm = (load_model(name) if args.model else load_pretrained(name)).rbm
         if v.shape[1] != rbm.n_visible:
             raise BadInput(f"'{args.file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
         functions["free_energy"] = rbm.free_energy(v)
     except BadInput as error:
         if args.model:
             raise
-        say(f"No effective sample size of the free energy: {error}")
+        say(f"No effective sample size of the free energy (give --model): {error}")
     found: dict[str, Any] = {"n_chains": n_chains}
     for key, values in functions.items():
         diagnostics = chain_diagnostics(chains_apart(values, n_chains))
@@ -132,7 +132,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     x, name = samples.x, args.dataset or samples.dataset
     if name is None:
         raise BadInput(f"'{args.file}' does not say what data to score against: give --dataset.")
-    dataset = load_dataset(name)
+    try:
+        dataset = load_dataset(name) if args.dataset else load_registered(name)
+    except BadInput as error:
+        if args.dataset:
+            raise
+        raise BadInput(f"The data that '{args.file}' names cannot be had: {error} Give --dataset.") from None
     if dataset.n_visible != x.shape[1]:
         raise BadInput(
             f"'{args.file}' has {x.shape[1]} units and {dataset.name} {dataset.n_visible}: choose other data."

@@ -12,7 +12,7 @@ from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.registry import datasets
 
-__all__ = ["Dataset", "describe", "fetch", "list_datasets", "load_bytes", "load_dataset"]
+__all__ = ["Dataset", "describe", "fetch", "list_datasets", "load_bytes", "load_dataset", "load_registered"]
 
 
 def load_dataset(name: str | Path, **options: Any) -> Dataset:
@@ -36,6 +36,30 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     if base not in list_datasets() and is_path(base):
         return _called(reader_of_path(Path(base)), base, variant, options)
     return _called(datasets[base], base, variant, options)
+
+
+LONGEST_NAME = 60
+"""Characters of a registered name with its variant."""
+
+
+def load_registered(name: object) -> Dataset:
+    """Return a registered data set, or a variant of one (``usps@0.5``); never a file.
+
+    For a name that the person did not type: it stands in a link, or in the metadata of a file that came from
+    somebody else, and must not make this machine read what it names.
+
+    Raises
+    ------
+    BadInput
+        Where the name is no such name, or the data set is not on this machine.
+    """
+    base, _, variant = name.partition("@") if isinstance(name, str) else ("", "", "")
+    if base not in list_datasets() or len(str(name)) > LONGEST_NAME:
+        raise BadInput(
+            f"'{str(name)[:LONGEST_NAME]}' is not the name of a data set ('rbmviz list datasets' shows "
+            "them); a link, or a file that names its data, cannot name a file."
+        )
+    return _called(datasets[base], base, variant, {})
 
 
 def load_bytes(content: bytes, name: str, **options: Any) -> Dataset:

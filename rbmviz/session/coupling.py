@@ -57,7 +57,6 @@ class Coupling:
         0.01,
         3,
         scale="log",
-        live=False,
         label="Scale of the parameters",
         help="All weights and biases times this number: the larger they are, the later the chains meet.",
     )
@@ -66,7 +65,6 @@ class Coupling:
         10,
         100_000,
         scale="log",
-        live=False,
         label="Give up after",
         unit="sweeps",
         help="Pairs that have not met by then are cut off and counted: what they tell is biased.",
@@ -123,6 +121,7 @@ class CouplingSnapshot(Snapshot):
     algorithm: Coupling
     n_visible: int
     drawn: tuple[Drawn, ...]
+    began: int = 0  # the step at which the first pair began, with the knobs as they are
 
     def at_rest(self) -> Self:
         """Return the clock alone: what has been counted is in the streams."""
@@ -344,11 +343,17 @@ class CouplingRun:
     """A pair of each algorithm on show, in step, and streams of pairs that are counted behind them."""
 
     has_background_work = True
+    turns_at_once = True
 
     def __init__(self, number: int, plan: CouplingPlan, coupling: Coupling) -> None:
-        self.number, self.plan, self.algorithm = number, plan, coupling
-        self.n, self.seconds, self.chunk, self.prepared = 0, 0.0, 1, False
+        self.number, self.plan = number, plan
+        self.n, self.seconds = 0, 0.0
         self._lag, self._k = 1, 1
+        self.turn(coupling)
+
+    def turn(self, algorithm: Coupling) -> None:
+        """Forget the pairs, which other knobs have made; ``prepare`` makes new ones, from the first on."""
+        self.algorithm, self.began, self.chunk, self.prepared = algorithm, self.n, 1, False
         self._owed: dict[Key, int] = {}
         self._shows: tuple[Show, ...] = ()
         self._streams: dict[Key, PairStream] = {}
@@ -457,10 +462,6 @@ class CouplingRun:
         """Count as many pairs again, paused or not."""
         self._lag, self._k, self._owed = kept
 
-    def turn(self, algorithm: Coupling) -> None:
-        """Take other values of live knobs: there are none."""
-        self.algorithm = algorithm
-
     def idle(self, paused: bool) -> bool:
         """Count pairs while the pace allows no sweep; while paused only until there is something to show."""
         return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MOST_PAIRS)
@@ -503,6 +504,7 @@ class CouplingRun:
             seconds=self.seconds,
             algorithm=self.algorithm,
             n_visible=self.plan.rbm.n_visible,
+            began=self.began,
             drawn=tuple(
                 show.drawn(self._counted((show.stream.algorithm, 1, self._k)))
                 for show in self._shows

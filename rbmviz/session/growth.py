@@ -155,6 +155,7 @@ class GrowthRun:
     """Trains a model of each size and measures it, then all of them in turn; a step is a piece of work."""
 
     has_background_work = False
+    turns_at_once = False
 
     def __init__(self, number: int, plan: Growth, trainer: Trainer) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer

@@ -88,6 +88,7 @@ class LandscapeRun:
     """One chain from its first sample on; a step is a sample."""
 
     has_background_work = False
+    turns_at_once = False
 
     def __init__(self, number: int, plan: LandscapePlan, sampler: Sampler) -> None:
         self.plan = plan

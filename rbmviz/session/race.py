@@ -85,11 +85,15 @@ class Race(Generic[S]):
         """Change knobs of one panel."""
         for panel in self.panels:
             if panel.key == key:
-                plan, tuned = panel.worker.plan, panel.worker.tuned(**knobs)
-                if plan.bytes(tuned) > plan.bytes(panel.worker.algorithm):
-                    others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
-                    self._check([*others, (plan, tuned)])
+                self._check_tuned(panel, **knobs)
                 panel.worker.tune(**knobs)
+
+    def turn(self, key: int, **knobs: Value) -> None:
+        """Change live knobs of one panel, as they are dragged: no run is begun."""
+        for panel in self.panels:
+            if panel.key == key:
+                self._check_tuned(panel, **knobs)
+                panel.worker.turn(**knobs)
 
     def resume(self) -> None:
         """Let all panels go on, in step; those still starting are waited for."""
@@ -180,6 +184,12 @@ class Race(Generic[S]):
     def awake(self) -> int:
         """Panels that somebody may be looking at."""
         return sum(panel.worker.awake for panel in self.panels)
+
+    def _check_tuned(self, panel: Panel, **knobs: Value) -> None:
+        plan, tuned = panel.worker.plan, panel.worker.tuned(**knobs)
+        if plan.bytes(tuned) > plan.bytes(panel.worker.algorithm):
+            others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
+            self._check([*others, (plan, tuned)])
 
     def _check(self, wanted: list[Wanted]) -> None:
         if self._session is not None:

@@ -112,6 +112,7 @@ class SamplingRun:
     """A sampler's chains from their first sample on; a step is a sample."""
 
     has_background_work = False
+    turns_at_once = False
 
     def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
         self.number, self.plan, self.algorithm = number, plan, sampler

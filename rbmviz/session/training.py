@@ -270,6 +270,7 @@ class TrainingRun:
     """Replicates of one training, in step; a step is one update of each."""
 
     has_background_work = True
+    turns_at_once = False
 
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer

@@ -243,6 +243,7 @@ class WeighingRun:
     """Batches of pop-CD at a fixed model, from the first on; a step is a batch."""
 
     has_background_work = True
+    turns_at_once = False
 
     def __init__(self, number: int, plan: Weighing, trainer: PopCD) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer

@@ -74,6 +74,8 @@ class Run(Protocol):
     prepared: bool
     algorithm: Any
     has_background_work: bool  # whether idle may ever do anything: where not, nobody waits for a turn for it
+    turns_at_once: bool
+    """Whether other knobs are taken while no step is due, too: there is something to show of them."""
 
     def prepare(self) -> None:
         """Make the state and what judges it; compile the kernels outside the run's own clock."""
@@ -88,7 +90,7 @@ class Run(Protocol):
         """Count and record what advance has made."""
 
     def turn(self, algorithm: Any) -> None:
-        """Take other values of live knobs from the next step on."""
+        """Take other values of live knobs from the next step on; may leave the run to be prepared again."""
 
     def idle(self, paused: bool) -> bool:
         """Do a little of what is owed besides steps, while pace or pause allows none; False: nothing is."""
@@ -209,6 +211,22 @@ class Worker(Generic[R]):
         """Return the algorithm with other knobs; BadInput where one is unknown or out of its range."""
         check_names(type(self._algorithm), knobs)
         return dataclasses.replace(self._algorithm, **knobs)
+
+    def turn(self, **knobs: Value) -> None:
+        """Change live knobs, as they are dragged: no run is begun, not even for a failed one.
+
+        Raises
+        ------
+        BadInput
+            Where a knob is unknown, not live, or out of range.
+        """
+        known = knobs_of(self._algorithm)
+        check_names(type(self._algorithm), knobs)
+        if fixed := [name for name in knobs if not known[name].live]:
+            raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: let it go to begin anew.")
+        with self._wake:
+            self._algorithm = dataclasses.replace(self._algorithm, **knobs)
+            self._rouse()
 
     def begin(self, plan: Plan[R]) -> None:
         """Begin a new run by this plan."""
@@ -387,9 +405,11 @@ class Worker(Generic[R]):
             n = self._due()
             if self._snapshot.status != "failed" and self._status() != self._snapshot.status:
                 self._snapshot = run.snapshot(self._status())
-            if n and run.algorithm is not self._algorithm:
+            if (n or run.turns_at_once) and run.algorithm is not self._algorithm:
                 run.turn(self._algorithm)
                 self._log.note(run.n, self._algorithm)
+                if not run.prepared:  # knobs that its state is made of
+                    return
         if n == 0:
             self._rest(run)
             return

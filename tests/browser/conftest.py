@@ -17,7 +17,7 @@ OURS = (ROOT / "app", ROOT / "rbmviz")
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """Serve the app as the README says; yields its address and process."""
+    """Serve the app as the README says, from another folder; yields its address and process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -26,10 +26,10 @@ def server(tmp_path_factory):
         process = subprocess.Popen(
             [
                 sys.executable,
-                *("-m", "streamlit", "run", "app/main.py"),
+                *("-m", "streamlit", "run", str(ROOT / "app" / "main.py")),
                 *("--server.headless", "true", "--server.port", str(port)),
             ],
-            cwd=ROOT,
+            cwd=log.parent,
             env=os.environ | {"RBMVIZ_RELEASE_SECONDS": "2"},
             stdout=out,
             stderr=subprocess.STDOUT,

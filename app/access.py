@@ -1,0 +1,119 @@
+"""Who can reach the server: programs and browsers of this machine, unless its owner opens it."""
+
+import ipaddress
+import os
+import re
+import sys
+
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import config
+
+from rbmviz import BadInput
+
+PUBLIC = "RBMVIZ_PUBLIC"
+"""Environment variable that opens the server to other machines where it is 1."""
+
+HOSTS = "RBMVIZ_HOSTS"
+"""Environment variable with the host names that people of other machines type, separated by commas."""
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
+
+
+def public() -> bool:
+    """Return whether other machines may reach the server."""
+    return os.environ.get(PUBLIC) == "1"
+
+
+def check_address(address: str | None) -> None:
+    """Refuse an address that other machines can reach, unless the server is public.
+
+    Parameters
+    ----------
+    address : str or None
+        What the server listens on; nothing means every network of this machine.
+
+    Raises
+    ------
+    BadInput
+        Where the address is not of this machine alone.
+    """
+    if public() or is_loopback(address or ""):
+        return
+    where = f"The address {address!r}" if address else "An empty server.address"
+    raise BadInput(
+        f"{where} would let other machines use this server: leave server.address at 127.0.0.1, or set "
+        f"{PUBLIC}=1 (and {HOSTS} to the names that people type) if that is what you want."
+    )
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    try:
+        return address == "localhost" or ipaddress.ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_hosts() -> list[str]:
+    """Return the names that a request may be addressed to; any other name is that of somebody else's page.
+
+    A page of another name that is made to point at this machine (DNS rebinding) would be of the same origin
+    as the server: only the name tells them apart.
+
+    Raises
+    ------
+    BadInput
+        Where ``RBMVIZ_HOSTS`` does not hold names.
+    """
+    names = [name.strip().lower() for name in os.environ.get(HOSTS, "").split(",") if name.strip()]
+    for name in names:
+        if not HOST.fullmatch(name):
+            raise BadInput(
+                f"{HOSTS}: {name[:60]!r} is not a host name: give names without scheme and port, separated "
+                "by commas, as rbm.example.org or *.example.org or 192.168.0.7."
+            )
+    return [*LOCAL_HOSTS, *(names if public() else [])]
+
+
+class Loopback:
+    """Answer only those who came in by the address of this machine alone.
+
+    The settings do not know what another ASGI server listens on; each of its connections does.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        server = scope.get("server")
+        if scope["type"] in ("http", "websocket") and not (server and is_loopback(server[0])):
+            sentence = f"This server is for its own machine; its owner may set {PUBLIC}=1."
+            await PlainTextResponse(sentence, 403)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def guarded() -> list[Middleware]:
+    """Return what stands before every route, HTTP and WebSocket; end the process where it would be open.
+
+    Called while the app is imported, before anybody can have been answered.
+    """
+    try:
+        check_address(config.get_option("server.address"))
+        hosts = allowed_hosts()
+    except BadInput as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        sys.exit(2)
+    if public() and len(hosts) == len(LOCAL_HOSTS):
+        print(  # noqa: T201
+            f"{PUBLIC}=1, but only browsers of this machine are answered: set {HOSTS} to the names or "
+            "addresses that the others type, separated by commas.",
+            file=sys.stderr,
+        )
+    names = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+    return [names] if public() else [Middleware(Loopback), names]

@@ -1,0 +1,104 @@
+"""What a browser may say over the live socket: which frame it wants, and which live knobs were turned.
+
+Anybody who knows the token can write there, so that nothing is believed: names, types and sizes are checked
+before anything is done.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+from rbmviz import BadInput
+from rbmviz.knobs import Value
+
+MOST_BYTES = 4096
+"""Of one message, in UTF-8; those of our pages have some hundred."""
+
+MOST_PANELS = 100
+MOST_CELLS = 1000
+MOST_VISIBLE = 100_000
+FPS = 60
+"""Frames a second, at most: a screen shows no more."""
+
+VIEWS = ("sequence", "single", "samples", "filters", "both", "pairs", "landscape", "weights")
+PIXELS = ("binary", "mean")
+
+
+class Wish(NamedTuple):
+    """What a browser can show next; where it changes, the browser forgets what it had.
+
+    view, of a sampler: "sequence", or "single" (only the newest sample, with its mean); of a trainer:
+    "samples", "filters" or "both". pixels: "binary" or "mean".
+    """
+
+    fps: float
+    view: str
+    pixels: str
+    cells: int
+    n_visible: int
+    panels: list[int]
+
+
+class Turned(NamedTuple):
+    """Knobs of one panel as they stand under the hand."""
+
+    panel: int
+    knobs: dict[str, Value]
+
+
+def read_message(text: str) -> Wish | Turned:
+    """Return what a message asks for.
+
+    Raises
+    ------
+    BadInput
+        Where it is too long, no JSON, or asks for what no page of ours asks for.
+    """
+    if len(text.encode(errors="replace")) > MOST_BYTES:
+        raise BadInput(f"A message has more than {MOST_BYTES} bytes.")
+    try:
+        message = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise BadInput("A message is not JSON, or nested too deeply.") from None
+    if not isinstance(message, dict):
+        raise BadInput("A message is not an object.")
+    if set(message) == {"tune", "knobs"}:
+        return _turned(message)
+    if set(message) == set(Wish._fields):
+        return _wish(message)
+    raise BadInput(f"A message has neither tune and knobs, nor {', '.join(Wish._fields)}.")
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _turned(message: dict[str, Any]) -> Turned:
+    panel, knobs = message["tune"], message["knobs"]
+    # A value that is out of range is refused by the knob, and so is a name that is none of a knob.
+    if not _whole(panel, 0, 2**31) or not isinstance(knobs, dict) or not 1 <= len(knobs) <= 30:
+        raise BadInput("tune is not the number of a panel, or knobs holds none.")
+    if not all(isinstance(value, int | float | str) for value in knobs.values()):
+        raise BadInput("A knob is neither a number nor a word.")
+    return Turned(panel, knobs)
+
+
+def _wish(message: dict[str, Any]) -> Wish:
+    wish = Wish(**message)
+    fps, panels = wish.fps, wish.panels
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 1 <= fps <= FPS:
+        raise BadInput(f"fps is not a number from 1 to {FPS}.")
+    if wish.view not in VIEWS or wish.pixels not in PIXELS:
+        raise BadInput("view or pixels is unknown.")
+    if not _whole(wish.cells, 1, MOST_CELLS):
+        raise BadInput(f"cells is not a whole number from 1 to {MOST_CELLS}.")
+    if not _whole(wish.n_visible, 1, MOST_VISIBLE):
+        raise BadInput(f"n_visible is not a whole number from 1 to {MOST_VISIBLE}.")
+    if not isinstance(panels, list) or len(panels) > MOST_PANELS:
+        raise BadInput(f"panels is not a list of at most {MOST_PANELS} numbers.")
+    if not all(_whole(panel, 0, 2**31) for panel in panels):
+        raise BadInput("panels holds something else than numbers of panels.")
+    return wish
+
+
+def _whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

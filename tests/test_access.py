@@ -1,0 +1,153 @@
+"""Who can reach the server: addresses, names, and the settings from whatever folder it is started in."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from app import access
+from rbmviz import BadInput
+
+MAIN = Path(__file__).parents[1] / "app" / "main.py"
+
+
+@pytest.fixture(autouse=True)
+def closed(monkeypatch):
+    for name in (access.PUBLIC, access.HOSTS):
+        monkeypatch.delenv(name, raising=False)
+
+
+def client(monkeypatch, address="127.0.0.1", base="http://127.0.0.1:8501"):
+    monkeypatch.setattr(access.config, "get_option", lambda name: address)
+    here = Route("/", lambda request: PlainTextResponse("here"))
+    return TestClient(Starlette(routes=[here], middleware=access.guarded()), base_url=base)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]"])
+def test_addresses_of_this_machine_are_served(address):
+    access.check_address(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [None, "", "0.0.0.0", "::", "192.168.0.7", "example.org", "127.0.0.1.evil.example", "2130706433"],
+)
+def test_other_addresses_are_refused_unless_the_server_is_public(address, monkeypatch, capsys):
+    with pytest.raises(BadInput, match="RBMVIZ_PUBLIC=1"):
+        access.check_address(address)
+    with pytest.raises(SystemExit) as ended:
+        client(monkeypatch, address)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    monkeypatch.setenv(access.PUBLIC, "yes")  # only 1 is yes
+    with pytest.raises(BadInput):
+        access.check_address(address)
+    monkeypatch.setenv(access.PUBLIC, "1")
+    access.check_address(address)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8501", 200),
+        ("localhost", 200),
+        ("LocalHost:99", 200),
+        ("[::1]:8501", 200),
+        ("evil.example:8501", 400),
+        ("localhost.evil.example", 400),
+        ("evil.example@localhost", 400),
+        ("192.168.0.7:8501", 400),
+        ("rbm.example.org", 400),
+        ("", 400),
+    ],
+)
+def test_only_names_of_this_machine_are_answered(host, status, monkeypatch):
+    monkeypatch.setenv(access.HOSTS, "rbm.example.org")  # nothing without RBMVIZ_PUBLIC
+    assert client(monkeypatch).get("/", headers={"host": host}).status_code == status
+
+
+def test_a_connection_that_came_in_by_another_address_is_refused(monkeypatch):
+    """However the server was started: here the settings say 127.0.0.1, and it listens elsewhere, too."""
+    outside = client(monkeypatch, base="http://192.168.0.7:8501")
+    answer = outside.get("/", headers={"host": "localhost:8501"})
+    assert (answer.status_code, "RBMVIZ_PUBLIC=1" in answer.text) == (403, True)
+
+
+def test_a_public_server_is_known_by_its_names(monkeypatch, capsys):
+    monkeypatch.setenv(access.PUBLIC, "1")
+    client(monkeypatch, "0.0.0.0")
+    said = capsys.readouterr().err
+    assert (said.count("\n"), "set RBMVIZ_HOSTS" in said) == (1, True)
+    monkeypatch.setenv(access.HOSTS, " rbm.example.org, *.lab.example , 192.168.0.7,[fd00::7] ")
+    open_ = client(monkeypatch, "0.0.0.0", base="http://192.168.0.7:8501")
+    assert not capsys.readouterr().err
+    for host, status in (
+        ("rbm.example.org:443", 200),
+        ("a.lab.example", 200),
+        ("192.168.0.7:8501", 200),
+        ("[fd00::7]:8501", 200),
+        ("localhost", 200),
+        ("lab.example.evil", 400),
+        ("www.rbm.example.org", 400),
+    ):
+        assert open_.get("/", headers={"host": host}).status_code == status, host
+
+
+@pytest.mark.parametrize(
+    "name", ["*", "http://rbm.example.org", "rbm.example.org:8501", "a b", "x" * 9 + "*"]
+)
+def test_hosts_that_are_no_names_are_refused(name, monkeypatch, capsys):
+    monkeypatch.setenv(access.PUBLIC, "1")
+    monkeypatch.setenv(access.HOSTS, f"rbm.example.org,{name}")
+    with pytest.raises(SystemExit) as ended:
+        client(monkeypatch)
+    assert ended.value.code == 2
+    assert "is not a host name" in capsys.readouterr().err
+
+
+def streamlit(folder, *command, **environment):
+    """Run a command in another folder, without the settings that the tests themselves may have."""
+    keep = {
+        name: value for name, value in os.environ.items() if not name.startswith(("STREAMLIT", "RBMVIZ_"))
+    }
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=keep | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_settings_hold_from_any_folder(tmp_path):
+    read = f"""
+import json
+from streamlit import config
+config._main_script_path = {str(MAIN)!r}  # what "streamlit run" does first
+names = "server.address", "server.maxUploadSize", "server.enableXsrfProtection", "runner.postScriptGC"
+names += "client.showErrorDetails", "server.maxMessageSize", "theme.light.primaryColor"
+print(json.dumps([config.get_option(name) for name in names]))
+"""
+    found = json.loads(streamlit(tmp_path, "-c", read).stdout)
+    assert found == ["127.0.0.1", 64, True, False, "none", 16, "#c2410c"]
+
+
+def test_a_server_on_all_interfaces_ends_before_anybody_is_answered(tmp_path):
+    ended = streamlit(
+        tmp_path,
+        *("-m", "streamlit", "run", str(MAIN), "--server.headless", "true", "--server.port", "0"),
+        STREAMLIT_SERVER_ADDRESS="0.0.0.0",
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].startswith(
+        "The address '0.0.0.0' would let other machines use this server"
+    )
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,304 @@
+"""The live socket as strangers meet it: every refusal, and what nobody can take from the others."""
+
+import json
+import threading
+import time
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+from waiting import PATIENCE, wait
+
+from app import live
+from app.access import guarded
+from app.asked import FPS, MOST_BYTES, MOST_PANELS, Turned, read_message
+from app.state import hub
+from rbmviz import BadInput, make_sampler
+from rbmviz.session import Coupling, CouplingPlan, Race, SamplingPlan, SamplingRun, Setting, random_rbm
+
+HOME = "http://127.0.0.1:8501"
+ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
+PAGE = {"origin": HOME}
+WISH = {"fps": 60, "view": "sequence", "pixels": "binary", "cells": 4, "n_visible": 5, "panels": [0]}
+
+
+@pytest.fixture
+def race(model):
+    """A panel of a tiny model that runs, known by the token 'secret'."""
+    race = Race(Setting(model), rate=200)
+    race.add(make_sampler("rates_fpcd"))
+    race.resume()
+    hub()["secret"] = race
+    yield race
+    race.close()
+    race.panels[0].worker.join(PATIENCE)
+
+
+@pytest.fixture
+def client(race, monkeypatch):
+    for name in ("RBMVIZ_PUBLIC", "RBMVIZ_HOSTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("app.access.config.get_option", lambda name: "127.0.0.1")
+    app = Starlette(routes=live.routes, middleware=guarded())
+    with TestClient(app, base_url=HOME) as client:
+        yield client
+
+
+def connect(client, token="secret", **headers):
+    return client.websocket_connect(ROUTE + token, headers=PAGE | headers)
+
+
+def closed(socket):
+    """Return code and reason of the end of a connection, frames before it left aside."""
+    while True:
+        message = socket.receive()
+        if message["type"] == "websocket.close":
+            return message["code"], message.get("reason")
+
+
+def frame(socket):
+    data = socket.receive_bytes()
+    return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+
+
+def test_a_page_of_ours_gets_frames_and_turns_knobs(client, race):
+    with connect(client) as socket:
+        socket.send_json(WISH)
+        assert frame(socket)["wish"] == WISH
+        socket.send_json({"tune": 0, "knobs": {"eps": 0.25}})
+        wait(lambda: race.panels[0].worker.algorithm.eps == 0.25, "another step size")
+        socket.send_json(WISH)
+        [head] = frame(socket)["panels"]
+        assert head["run"] == 1
+
+
+def test_a_program_without_an_origin_needs_the_token_all_the_same(client):
+    with client.websocket_connect(ROUTE + "secret") as socket:
+        socket.send_json(WISH)
+        assert frame(socket)["wish"] == WISH
+    with client.websocket_connect(ROUTE + "guessed") as socket:
+        assert closed(socket) == (live.UNKNOWN, "This page belongs to a session that has ended.")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "http://127.0.0.1:8502", "null", "http://127.0.0.1:8501.evil.example", ""],
+)
+def test_pages_of_other_origins_get_nothing(client, origin):
+    with pytest.raises(WebSocketDisconnect) as refused, connect(client, origin=origin):
+        pass
+    assert refused.value.code == live.UNKNOWN
+
+
+def test_another_name_for_this_machine_is_refused_though_origin_and_host_agree(client):
+    """DNS rebinding: a page of evil.example whose name now leads to 127.0.0.1."""
+    headers = {"host": "evil.example:8501", "origin": "http://evil.example:8501"}
+    with pytest.raises(WebSocketDisconnect), connect(client, **headers):
+        pass
+    with connect(client, host="localhost:8501", origin="http://localhost:8501") as socket:
+        socket.send_json(WISH)
+        assert frame(socket)
+
+
+BROKEN = {
+    "nonsense": "nonsense",
+    "no object": "[1, 2]",
+    "nothing": "",
+    "a null": "null",
+    "deep nesting": "[" * 2000,
+    "deep objects": '{"a":' * 600,
+    "a huge number": '{"tune": 0, "knobs": {"eps": ' + "9" * 3900 + "}}",
+    "too long": json.dumps(WISH) + " " * MOST_BYTES,
+    "too long in bytes": json.dumps({"tune": 0, "knobs": {"é" * 1500: 1}}, ensure_ascii=False) + " " * 1200,
+    "half a wish": '{"fps": 1}',
+    "more than a wish": json.dumps(WISH | {"run": 1}),
+    "a wish and a knob": json.dumps(WISH | {"tune": 0, "knobs": {"eps": 0.1}}),
+    "NaN": json.dumps(WISH | {"fps": float("nan")}),
+    "an infinite rate": json.dumps(WISH).replace("60", "1e999"),
+    "an absurd rate": json.dumps(WISH | {"fps": 1e308}),
+    "no rate": json.dumps(WISH | {"fps": 0}),
+    "a rate in words": json.dumps(WISH | {"fps": "20"}),
+    "a rate that is true": json.dumps(WISH | {"fps": True}),
+    "a view of its own": json.dumps(WISH | {"view": "all"}),
+    "a list as view": json.dumps(WISH | {"view": ["single"]}),
+    "other pixels": json.dumps(WISH | {"pixels": None}),
+    "a billion cells": json.dumps(WISH | {"cells": 10**9}),
+    "no cells": json.dumps(WISH | {"cells": 0}),
+    "half a cell": json.dumps(WISH | {"cells": 1.5}),
+    "a large width": json.dumps(WISH | {"n_visible": 10**30}),
+    "a negative width": json.dumps(WISH | {"n_visible": -5}),
+    "too many panels": json.dumps(WISH | {"panels": list(range(MOST_PANELS + 1))}),
+    "panels in words": json.dumps(WISH | {"panels": ["0"]}),
+    "panels as a number": json.dumps(WISH | {"panels": 0}),
+    "nested panels": json.dumps(WISH | {"panels": [[0]]}),
+    "a panel in words": '{"tune": "0", "knobs": {"eps": 0.1}}',
+    "a panel that is true": '{"tune": true, "knobs": {"eps": 0.1}}',
+    "a list of knobs": '{"tune": 0, "knobs": ["eps"]}',
+    "no knob": '{"tune": 0, "knobs": {}}',
+    "an unknown knob": '{"tune": 0, "knobs": {"hot": 1}}',
+    "a knob of Python": '{"tune": 0, "knobs": {"__class__": 1}}',
+    "a knob that begins anew": '{"tune": 0, "knobs": {"n_chains": 7}}',
+    "a live knob beside it": '{"tune": 0, "knobs": {"eps": 0.1, "n_chains": 7}}',
+    "a knob out of range": '{"tune": 0, "knobs": {"eps": 1e308}}',
+    "an infinite knob": '{"tune": 0, "knobs": {"eps": 1e999}}',
+    "a knob that is NaN": '{"tune": 0, "knobs": {"eps": NaN}}',
+    "a knob in words": '{"tune": 0, "knobs": {"eps": "large"}}',
+    "a knob that is null": '{"tune": 0, "knobs": {"eps": null}}',
+    "a nested knob": '{"tune": 0, "knobs": {"eps": {"eps": 1}}}',
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_what_makes_no_sense_ends_the_connection_with_a_reason(client, race, text):
+    before = race.panels[0].worker.algorithm
+    with connect(client) as socket:
+        socket.send_text(text)
+        code, reason = closed(socket)
+    assert code == live.UNSUPPORTED
+    assert 10 < len(reason) <= 123
+    assert race.panels[0].worker.algorithm == before
+    assert not live._open
+
+
+def test_bytes_end_the_connection_with_a_reason(client):
+    with connect(client) as socket:
+        socket.send_bytes(b"\x00" * 100)
+        assert closed(socket) == (live.UNSUPPORTED, "A message is not text.")
+
+
+def test_a_reason_in_other_letters_fits_a_close_frame(client):
+    with connect(client) as socket:
+        socket.send_json({"tune": 0, "knobs": {"ж" * 300: 1}})
+        assert len(closed(socket)[1].encode()) <= 123
+
+
+def test_what_our_pages_say_is_understood():
+    assert read_message(json.dumps(WISH | {"fps": FPS, "panels": list(range(MOST_PANELS))})).fps == FPS
+    turned = read_message('{"tune": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}')
+    assert turned == Turned(3, {"eps": 0, "statistics": "mean", "share": True})
+    with pytest.raises(BadInput, match="neither tune and knobs, nor fps, view"):
+        read_message("{}")
+
+
+def test_a_knob_of_a_panel_that_has_gone_is_no_harm(client):
+    with connect(client) as socket:
+        socket.send_json({"tune": 77, "knobs": {"eps": 0.1}})
+        socket.send_json(WISH)
+        assert frame(socket)["wish"] == WISH
+
+
+def test_connections_to_one_page_are_bounded(client):
+    sockets = [connect(client) for _ in range(live.MOST_SOCKETS)]
+    for socket in sockets:
+        socket.__enter__()
+    with connect(client) as one_more:
+        assert closed(one_more) == (live.BUSY, "This page has too many connections.")
+    sockets.pop().__exit__(None, None, None)
+    wait(lambda: live._open["secret"] < live.MOST_SOCKETS, "one has gone")
+    with connect(client) as another:
+        another.send_json(WISH)
+        assert frame(another)
+    for socket in sockets:
+        socket.__exit__(None, None, None)
+    wait(lambda: not live._open, "all have gone")
+
+
+def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, race, monkeypatch):
+    turned, turn = [], race.turn
+    first, go_on = threading.Event(), threading.Event()
+
+    def slowly(panel, **knobs):
+        turned.append(knobs)
+        first.set()
+        assert go_on.wait(PATIENCE)
+        turn(panel, **knobs)
+
+    monkeypatch.setattr(race, "turn", slowly)
+    with connect(client) as socket:
+        socket.send_json({"tune": 0, "knobs": {"eps": 0.5}})
+        assert first.wait(PATIENCE)
+        for i in range(100):
+            socket.send_json({"tune": 0, "knobs": {"eps": (1 + i) / 200}})
+        socket.send_json({"tune": 0, "knobs": {"alpha": 0.9}})
+        socket.send_json(WISH)
+        run = frame(socket)["panels"][0]["run"]  # frames go on meanwhile
+        go_on.set()
+        wait(lambda: race.panels[0].worker.algorithm.alpha == 0.9, "the last value")
+    assert turned == [{"eps": 0.5}, {"eps": 0.5, "alpha": 0.9}]
+    assert race.snapshots()[0][1].run == run == 1
+
+
+def test_many_wishes_owe_one_frame(client, monkeypatch):
+    made, original = [], live.Viewer.frame
+    monkeypatch.setattr(live.Viewer, "frame", lambda *asked: made.append(asked) or original(*asked))
+    with connect(client) as socket:
+        for cells in range(1, 41):
+            socket.send_json(WISH | {"cells": cells})
+        while frame(socket)["wish"]["cells"] < 40:
+            pass
+    assert len(made) < 20
+
+
+def test_messages_are_read_at_a_bounded_rate(client, monkeypatch):
+    monkeypatch.setattr(live, "MESSAGES", 50)
+    read = []
+    monkeypatch.setattr(live, "read_message", lambda text: read.append(text) or read_message(text))
+    with connect(client) as socket:
+        begin = time.monotonic()
+        for _ in range(200):
+            socket.send_json(WISH)
+        wait(lambda: len(read) >= 125, "more than a second's worth")
+        assert time.monotonic() - begin > 1  # 50 at once, 75 more at 50 a second
+
+
+def test_knobs_that_are_not_live_are_turned_by_no_hand(race, monkeypatch):
+    monkeypatch.setattr(SamplingPlan, "run", None)
+    worker = race.panels[0].worker
+    for knobs, said in (
+        ({"n_chains": 3}, "not live"),
+        ({"eps": 2.0}, "outside"),
+        ({"ep": 1}, "did you mean"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            worker.turn(**knobs)
+    assert worker.peek().run == 1
+
+
+def test_a_live_knob_does_not_begin_a_failed_run_anew(race, monkeypatch):
+    worker = race.panels[0].worker
+
+    def fail(run, n):
+        raise BadInput("no more")
+
+    monkeypatch.setattr(SamplingRun, "advance", fail)
+    wait(lambda: race.snapshots()[0][1].status == "failed", "a failure")
+    monkeypatch.undo()
+    race.turn(0, eps=0.2)
+    assert (worker.algorithm.eps, worker.peek().run) == (0.2, 1)
+    race.tune(0, eps=0.2)  # where the hand lets go
+    wait(lambda: race.snapshots()[0][1].status == "running", "a new run")
+    assert worker.peek().run == 2
+
+
+def test_dragging_the_scale_begins_pairs_and_no_runs():
+    """Also while it is paused; the thread takes the newest value, however many there were."""
+    race = Race(CouplingPlan(random_rbm(9, 6, 5), seed=5))
+    race.add(Coupling(scale=1.2, max_sweeps=60))
+    race.step(7)
+    wait(lambda: race.snapshots()[0][1].n == 7, "seven sweeps")
+    wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
+    for i in range(200):
+        race.turn(0, scale=0.02 + i / 1000)
+    race.turn(0, scale=0.02)
+    wait(lambda: race.snapshots()[0][1].algorithm.scale == 0.02, "the newest scale")
+    wait(
+        lambda: all(drawn.counted.n >= 200 for drawn in race.snapshots()[0][1].drawn),
+        "pairs counted in a pause",
+    )
+    shown = race.snapshots()[0][1]
+    assert (shown.run, shown.n, shown.began) == (1, 7, 7)
+    assert [drawn.t for drawn in shown.drawn] == [0, 0]
+    assert all(drawn.counted.tau.mean() < 3 for drawn in shown.drawn)
+    race.close()
+    race.panels[0].worker.join(PATIENCE)
