@@ -262,7 +262,7 @@ def choose_lesson() -> tuple[Lesson, str]:
             bind="query-params",
             help="How many samples and filters a panel shows: fewer are larger.",
         )
-    dataset, refused = None, ""
+    dataset = None
     if upload is None:
         drop_upload("own_data")
     try:
