@@ -73,6 +73,19 @@ def test_within_a_group_everybody_has_turns(clock):
             turns[i] = slots.ask(group, Kind.FULL)
 
 
+def test_paced_work_of_a_group_leaves_turns_to_its_other_work(clock):
+    """Three paced panels that cannot keep their pace, and a fourth that waits with work of its background."""
+    slots, group = Slots(1, clock), Group()
+    paced = [slots.ask(group, Kind.PACED) for _ in range(3)]
+    other = slots.ask(group, Kind.FULL)
+    for i in range(3):
+        assert not other.granted.is_set()
+        clock.now += 0.03
+        slots.end(paced[i])
+        paced[i] = slots.ask(group, Kind.PACED)
+    assert other.granted.is_set()
+
+
 def test_being_away_saves_little_up(clock):
     slots, one, other = Slots(1, clock), Group(), Group()
     serve(slots, clock, [(one, Kind.FULL)], 60)

@@ -119,9 +119,10 @@ class Slots:
             may = [t for t in self._waiting if not full or (t.kind is Kind.START and not t.group.began)]
             if not may:
                 return
-            # min takes the first of equals: the one that has waited longest.
-            turn = min(may, key=lambda turn: turn.group.used(now) - turn.kind.value)
-            group = turn.group
+            # min takes the first of equals: the group that has waited longest. What its turns are wanted for
+            # counts between groups alone: within one they come in the order of arrival, so that none starves.
+            group = min(may, key=lambda turn: turn.group.used(now) - turn.kind.value).group
+            turn = next(turn for turn in may if turn.group is group)
             self._waiting.remove(turn)
             group.waiting -= 1
             group.began.append(now)
