@@ -439,6 +439,25 @@ def test_a_checkpoint_goes_on_to_the_same_bits(open_worker, toy):
     np.testing.assert_array_equal(shown.models[0].W, want.models[0].W)
 
 
+def test_a_checkpoint_does_not_go_on_with_chains_of_another_number(open_worker, toy):
+    """Their arrays have other sizes than the trainer would read."""
+    plan, trainer = TrainingPlan(toy, 3), make_trainer("pt", n_temperatures=5, n_chains=7)
+    worker = open_worker(plan, trainer)
+    worker.step(3)
+    finished(worker, 3)
+    content = worker.read(TrainingRun.checkpoint)
+    later = open_worker(plan._replace(checkpoint=content), trainer)
+    later.tune(n_temperatures=9)
+    wait(lambda: later.snapshot.status == "failed", "a refusal")
+    assert "made with n_temperatures = 5: set it back" in later.snapshot.error
+    later.tune(n_temperatures=5)
+    later.step(2)
+    assert finished(later, 5).n == 5
+    other = open_worker(plan._replace(checkpoint=content), make_trainer("pcd", n_chains=7))
+    wait(lambda: other.snapshot.status == "failed", "a refusal")
+    assert "is one of pt" in other.snapshot.error
+
+
 def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
     worker.step(5)

@@ -9,9 +9,10 @@ import numpy as np
 
 from rbmviz import metrics, rng
 from rbmviz.datasets import Dataset
+from rbmviz.errors import BadInput
 from rbmviz.kernels.batch import times, times_transposed
 from rbmviz.kernels.random import bernoulli_rows
-from rbmviz.knobs import values_of
+from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.snapshot import Frames, Snapshot, Status
@@ -279,7 +280,8 @@ class TrainingRun:
         self._begun = self.n, self.seconds
         self._resumed = None
         if plan.checkpoint:
-            self._resumed = load_checkpoint(plan.checkpoint, plan.dataset.train).state
+            found = load_checkpoint(plan.checkpoint, plan.dataset.train)
+            self._resumed, self._resumed_trainer = found.state, found.trainer
             self.n, self.seconds = self._resumed.update, self._resumed.seconds
         self.chunk = 1
         self.prepared = False
@@ -292,9 +294,26 @@ class TrainingRun:
         self._kept: Kept | None = None
         self._dreamed = self._credit = 0.0
 
+    def _check_resumed(self) -> None:
+        """Refuse knobs that the chains of the checkpoint are not made for: their arrays have other sizes."""
+        now, was = values_of(self.algorithm), values_of(self._resumed_trainer)
+        if self._resumed_trainer.name != self.algorithm.name:
+            raise BadInput(
+                f"The checkpoint is one of {self._resumed_trainer.name}, and this panel's trainer is "
+                f"{self.algorithm.name}: go on with the same."
+            )
+        for name, knob in knobs_of(self.algorithm).items():
+            if not knob.live and now[name] != was.get(name):
+                raise BadInput(
+                    f"The checkpoint was made with {name} = {was.get(name)}: set it back to go on, or add a "
+                    f"panel that begins anew with {name} = {now[name]}."
+                )
+
     def prepare(self) -> None:
         """Make the states and what judges them; compile the kernels outside the run's own clock."""
         plan, data = self.plan, self.plan.dataset.train
+        if self._resumed is not None:
+            self._check_resumed()
         models = plan.first_models()
         self.algorithm.step(self.algorithm.init(models[0], data, plan.seed), 1)
         if self._kept is not None and self._kept.checkpoints:
