@@ -83,11 +83,11 @@ def test_own_data_are_learned_and_bad_files_refused(live, tmp_path):
     page = live().open("train?t=cd&pace=200")
     rows = np.random.default_rng(0).integers(0, 2, (60, 9))
     np.savetxt(tmp_path / "rows.csv", rows, fmt="%d", delimiter=",")
-    (tmp_path / "broken.csv").write_text("1,0,oops\n")
+    (tmp_path / "broken.csv").write_text("1,0,1\n1,0,oops\n")
     page.page.get_by_role("button", name="Settings").click()
     upload = page.page.locator("input[type=file]").first
     upload.set_input_files(tmp_path / "broken.csv")
-    page.page.get_by_text("cannot be read").first.wait_for()
+    page.page.get_by_text("oops").first.wait_for()
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
     upload.set_input_files(tmp_path / "rows.csv")
