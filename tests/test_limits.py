@@ -13,7 +13,7 @@ from waiting import PATIENCE, wait
 from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import chain_diagnostics
-from rbmviz.metrics.chains import chains_apart
+from rbmviz.metrics.diagnostics import chains_apart
 from rbmviz.session import (
     Coupling,
     CouplingPlan,

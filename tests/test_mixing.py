@@ -8,8 +8,8 @@ from rbmviz.metrics import (
     chain_distances,
     check_chain,
     eigenvalues,
-    less_self,
     probabilities,
+    remove_self_transitions,
     stationary_law,
     transition_matrix,
 )
@@ -30,7 +30,7 @@ def share_that_slows(make, n, chains=1000):
     slower = 0
     for _ in range(chains):
         A = make(n, g)
-        less = less_self(A, A.diagonal().min())
+        less = remove_self_transitions(A, A.diagonal().min())
         slower += abs(eigenvalues(less)[1]) > abs(eigenvalues(A)[1]) + 1e-12
     return slower / chains
 
@@ -44,7 +44,7 @@ def test_the_law_stays_and_the_eigenvalues_move(n):
     np.testing.assert_allclose(law, np.linalg.matrix_power(A, 10_000)[0], atol=1e-9)
     for share in (0.0, 0.4, 1.0):
         lam = share * A.diagonal().min()
-        less = less_self(A, lam)
+        less = remove_self_transitions(A, lam)
         np.testing.assert_allclose(less.sum(axis=1), 1)
         assert less.min() >= 0
         np.testing.assert_allclose(stationary_law(less), law, atol=1e-10)
@@ -68,7 +68,7 @@ def test_the_second_eigenvalue_shrinks_in_most_chains_that_stay_a_lot():
 
 def test_a_chain_that_swings_settles_no_more():
     A = np.array([[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]])
-    less = less_self(A, 0.1)
+    less = remove_self_transitions(A, 0.1)
     start, law = np.eye(4)[0], stationary_law(A)
     assert eigenvalues(A)[1].real == pytest.approx(-0.8)
     assert eigenvalues(less)[1].real == pytest.approx(-1)
@@ -88,18 +88,18 @@ def test_the_gibbs_chain_of_an_rbm_has_the_models_law_and_little_to_take(rbm):
     np.testing.assert_allclose(stationary_law(A), law, atol=1e-10)
     most = A.diagonal().min()
     assert most < 0.02
-    np.testing.assert_allclose(stationary_law(less_self(A, most)), law, atol=1e-10)
+    np.testing.assert_allclose(stationary_law(remove_self_transitions(A, most)), law, atol=1e-10)
     assert eigenvalues(A).real.min() > -1e-9  # up, then down: no negative one that could take the lead
 
 
 def test_more_than_the_smallest_stay_is_refused():
     A = np.array([[0.5, 0.5, 0], [0.25, 0.25, 0.5], [0, 0.1, 0.9]])
-    less_self(A, 0.25)
+    remove_self_transitions(A, 0.25)
     for lam in (0.26, -0.1, np.nan):
         with pytest.raises(BadInput, match=r"state 2 stays with probability 0\.25; choose from 0 to 0\.25"):
-            less_self(A, lam)
+            remove_self_transitions(A, lam)
     with pytest.raises(BadInput, match="below 1"):
-        less_self(np.eye(3), 1.0)
+        remove_self_transitions(np.eye(3), 1.0)
 
 
 @pytest.mark.parametrize(

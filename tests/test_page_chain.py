@@ -13,7 +13,7 @@ from app import views
 from app.links import write_panel
 from app.live import Viewer, Wish
 from rbmviz import RBM, Model, make_sampler
-from rbmviz.metrics import eigenvalues, landscape, less_self
+from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
 from rbmviz.models import pattern_model
 from rbmviz.session import LandscapeRun, Race, Terrain
 
@@ -186,7 +186,7 @@ def test_the_matrix_says_how_much_faster(page):
 def test_the_matrix_follows_its_link(page):
     test = page(little="matrix", A="0.5,0.5,0;0.25,0.5,0.25;0,0.5,0.5", lam="0.2")
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
-    second = abs(eigenvalues(less_self(A, 0.2))[1])
+    second = abs(eigenvalues(remove_self_transitions(A, 0.2))[1])
     assert f"**{second:.4f}** of Ã" in text_of(test)
     assert test.number_input[0].value == 3
 
@@ -241,7 +241,7 @@ def test_a_landscape_too_large_for_a_matrix_says_so(page, visible, hidden, says)
 
 def test_matrix_charts_and_file():
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
-    less, law = less_self(A, 0.5), np.array([0.25, 0.5, 0.25])
+    less, law = remove_self_transitions(A, 0.5), np.array([0.25, 0.5, 0.25])
     rows, spec = views.matrix_chart(A, "123", "A")
     assert list(rows["p"]) == list(A.ravel())
     assert views.matrix_chart(less, "123", "A")[1] == spec

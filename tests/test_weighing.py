@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rng
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import gradient_quality
-from rbmviz.metrics.weights import LogMean, ess_by_size, heaviest_shares
+from rbmviz.metrics.importance_weights import LogMean, ess_by_size, heaviest_shares
 from rbmviz.session import Growth, Weighing, growth, weighing
 from rbmviz.trainers import parts
 from rbmviz.trainers.pop_cd import PROPOSALS, pop_weights

@@ -20,7 +20,7 @@ from rbmviz.metrics import (
     check_chain,
     eigenvalues,
     landscape,
-    less_self,
+    remove_self_transitions,
     stationary_law,
     transition_matrix,
 )
@@ -630,11 +630,11 @@ def compare(
     with beside:
         lam = choose_lambda(most)
         try:
-            less = less_self(A, lam)
+            less = remove_self_transitions(A, lam)
         except BadInput as error:
             messages.note(f"{error} Shown is the limit.")
             lam = most if most < 1 else 0.0
-            less = less_self(A, lam)
+            less = remove_self_transitions(A, lam)
         spectra = eigenvalues(A), eigenvalues(less)
         second = [float(abs(found[1])) for found in spectra]
         st.markdown(

@@ -13,7 +13,7 @@ from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
-from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
+from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
 from rbmviz.metrics.isl import COUNTS
 from rbmviz.models import load_model
 from rbmviz.rbm import Model

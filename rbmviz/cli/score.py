@@ -12,7 +12,7 @@ from rbmviz.cli import add_command, say
 from rbmviz.datasets import load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, chain_diagnostics, reference
-from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
+from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import BLOCK
 

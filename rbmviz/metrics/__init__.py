@@ -1,17 +1,8 @@
 """Metrics: one file each; streaming ones have ``update`` and ``value``, and none of them plots."""
 
 from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
-from rbmviz.metrics.chain import (
-    chain_distances,
-    start_law,
-    sweep_distances,
-    sweep_law,
-    sweep_law_steps,
-    total_variation,
-    transition_matrix,
-)
-from rbmviz.metrics.chains import Diagnostics, chain_diagnostics
 from rbmviz.metrics.coverage import Coverage
+from rbmviz.metrics.diagnostics import Diagnostics, chain_diagnostics
 from rbmviz.metrics.exact import (
     exact_gradient,
     highest_log_likelihood,
@@ -21,9 +12,18 @@ from rbmviz.metrics.exact import (
     probabilities,
     too_large,
 )
+from rbmviz.metrics.finite_chain import check_chain, eigenvalues, remove_self_transitions, stationary_law
+from rbmviz.metrics.gibbs_chain import (
+    chain_distances,
+    start_law,
+    sweep_distances,
+    sweep_law,
+    sweep_law_steps,
+    total_variation,
+    transition_matrix,
+)
 from rbmviz.metrics.isl import ISL, Kernel, isl, reference
 from rbmviz.metrics.landscape import Landscape, landscape
-from rbmviz.metrics.mixing import check_chain, eigenvalues, less_self, stationary_law
 from rbmviz.registry import metrics
 
 
@@ -49,13 +49,13 @@ __all__ = [
     "highest_log_likelihood",
     "isl",
     "landscape",
-    "less_self",
     "list_metrics",
     "log_likelihood",
     "log_z",
     "model_statistics",
     "probabilities",
     "reference",
+    "remove_self_transitions",
     "start_law",
     "stationary_law",
     "sweep_distances",

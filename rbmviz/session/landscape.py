@@ -7,7 +7,7 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 from rbmviz.metrics import Landscape, landscape, probabilities
-from rbmviz.metrics.chain import total_variation
+from rbmviz.metrics.gibbs_chain import total_variation
 from rbmviz.metrics.landscape import codes
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
-from rbmviz.metrics.chains import LEAST_DRAWS, chains_apart
+from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
 from rbmviz.metrics.isl import COUNTS
 from rbmviz.samplers import Samples
 from rbmviz.session.snapshot import Point

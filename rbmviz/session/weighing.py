@@ -14,7 +14,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import log_z
 from rbmviz.metrics.ais import ais_steps
-from rbmviz.metrics.weights import BatchSize, LogMean, ess_by_size, heaviest_shares
+from rbmviz.metrics.importance_weights import BatchSize, LogMean, ess_by_size, heaviest_shares
 from rbmviz.rbm import Model
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status

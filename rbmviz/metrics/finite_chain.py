@@ -34,7 +34,7 @@ def check_chain(A: np.ndarray) -> np.ndarray:
     return A / sums[:, None]
 
 
-def less_self(A: np.ndarray, lam: float) -> np.ndarray:
+def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
     """Return A~ = (A - lam I) / (1 - lam): the chain that stays less, with the same stationary law.
 
     Paper rates-FPCD, section 3: mass lam is taken from every P(s_t = i | s_{t-1} = i) and shared out over
