@@ -107,7 +107,7 @@ class FastWeights:
         return float(np.sqrt(sum((f**2).sum() for f in self.F)))
 
 
-class Crowd:
+class SharedFastWeights:
     """Chains of FastWeights under one theta_F, which moves by the mean of their statistics."""
 
     def __init__(self, model, rng_states, starts, rates: bool = True) -> None:

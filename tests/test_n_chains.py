@@ -14,7 +14,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Coverage, chain_diagnostics
 from rbmviz.models import pattern_model
 from rbmviz.registry import samplers
-from rbmviz.samplers import chains, crowd, fast_weights, list_samplers, make_sampler, sample
+from rbmviz.samplers import fast_weights, interleave, list_samplers, make_sampler, sample, shared_fast_weights
 from rbmviz.session import LandscapePlan, SamplingPlan, SamplingRun, Setting, Worker, replay, scores
 from rbmviz.session.scores import Agreement
 
@@ -103,7 +103,7 @@ def test_any_number_of_threads_makes_the_same_samples(name, more, wide, monkeypa
     sampler = make_sampler(name, n_chains=9, **more)
 
     def made(threads):
-        monkeypatch.setattr(chains, "THREADS", threads)
+        monkeypatch.setattr(interleave, "THREADS", threads)
         state = sampler.init(wide, 2)
         return [sampler.step(state, n) for n in (5, 300)]
 
@@ -115,7 +115,7 @@ def test_any_number_of_threads_makes_the_same_samples(name, more, wide, monkeypa
 
 def test_threads_run_side_by_side(wide, monkeypatch):
     """Two steps that wait for each other end only if both are under way at once."""
-    monkeypatch.setattr(chains, "THREADS", 2)
+    monkeypatch.setattr(interleave, "THREADS", 2)
     sampler = make_sampler("gibbs", n_chains=2)
     state = sampler.init(wide, 0)
 
@@ -127,11 +127,11 @@ def test_threads_run_side_by_side(wide, monkeypatch):
                 meeting.wait()
             return sampler._step(chain, m)
 
-        return chains.in_turns(state, n, step)
+        return interleave.interleave(state, n, step)
 
-    assert meet(2 * chains.BLOCK, 20).v.shape == (2 * chains.BLOCK, 70)
+    assert meet(2 * interleave.BLOCK, 20).v.shape == (2 * interleave.BLOCK, 70)
     with pytest.raises(threading.BrokenBarrierError):  # too few samples to share out: one after the other
-        meet(2 * chains.BLOCK - 1, 0.05)
+        meet(2 * interleave.BLOCK - 1, 0.05)
 
 
 @pytest.mark.parametrize(("name", "more"), KINDS)
@@ -218,13 +218,13 @@ def test_one_chain_shares_with_nobody(name, wide):
     ],
 )
 @pytest.mark.parametrize("n_chains", [2, 5])
-def test_a_crowd_is_the_formula(name, knobs, n_chains, wide):
+def test_shared_fast_weights_follow_the_formula(name, knobs, n_chains, wide):
     """theta_F moves once a round by the mean statistics, kept densely in float64 by the oracle."""
     starts = np.random.default_rng(2).integers(0, 2, (n_chains, 70), dtype=np.uint8)
     sampler = make_sampler(name, n_chains=n_chains, share=True, **knobs)
     got = sample(wide, sampler, 100 * n_chains, seed=4, v0=starts)
     streams = [rng.kernel_state(4, "chain", c) for c in range(n_chains)]
-    oracle = naive.Crowd(wide, streams, starts, rates=name != "sample_penalization")
+    oracle = naive.SharedFastWeights(wide, streams, starts, rates=name != "sample_penalization")
     for r in range(100):
         for c, chain in enumerate(oracle.chains):
             t = r * n_chains + c
@@ -239,7 +239,7 @@ def test_a_crowd_is_the_formula(name, knobs, n_chains, wide):
         np.testing.assert_allclose(got.info["drift"][r * n_chains : (r + 1) * n_chains], want, rtol=2e-4)
 
 
-def test_a_crowd_that_is_not_pushed_is_gibbs(wide):
+def test_shared_chains_that_are_not_pushed_are_gibbs(wide):
     """Bit for bit, but where a uniform falls between two roundings of a mean: not in so few draws."""
     want = sample(wide, make_sampler("gibbs", n_chains=3, k=2), 300, seed=3)
     for name in ("rates_fpcd", "sample_penalization"):
@@ -276,14 +276,14 @@ def jumps(v: np.ndarray) -> np.ndarray:
     return np.bincount(kinds.reshape(-1), minlength=36)
 
 
-def test_a_crowd_of_one_has_the_law_of_the_chain_alone(model):
-    """Where a strongly pushed chain is and how far it jumps; the chains of a crowd of two jump less far."""
+def test_one_shared_chain_has_the_law_of_the_chain_alone(model):
+    """Where a strongly pushed chain is and how far it jumps; two chains that share theta_F jump less far."""
     sampler, rounds = make_sampler("rates_fpcd", eps=1.0, alpha=0.9), 50_000
     alone = jumps(sample(model, sampler, rounds, seed=1).v[:, None])
 
     def p_value(n_chains):
         rates = model.rates.W, model.rates.b, model.rates.c
-        state = crowd.start_crowd(model, rates, n_chains, 2, None)
+        state = shared_fast_weights.start_shared(model, rates, n_chains, 2, None)
         counts = jumps(sampler.step(state, rounds * n_chains).v.reshape(rounds, n_chains, 5))
         table = np.array([alone, counts])
         return chi2_contingency(table[:, table.min(axis=0) > 5]).pvalue

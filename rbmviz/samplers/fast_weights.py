@@ -26,9 +26,9 @@ from rbmviz.kernels.gibbs import place, rebuild, zero_map
 from rbmviz.kernels.window import Window, make_window, span_of, sum_of, window_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
-from rbmviz.samplers import Samples, chains, machine_memory
-from rbmviz.samplers.chains import Chains
-from rbmviz.samplers.crowd import Crowd, crowd_bytes, start_crowd, target
+from rbmviz.samplers import Samples, machine_memory
+from rbmviz.samplers.interleave import OBJECT, Chains, maps, maps_bytes, next_chain, one_or_many, starts
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, shared_bytes, start_shared, target
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Chain:
     alpha: float = 1.0
 
 
-State = Chain | Chains[Chain] | Crowd
+State = Chain | Chains[Chain] | SharedFastWeights
 
 FOLD = 256
 """Samples after which theta_F is written out, in the regime of rows."""
@@ -77,7 +77,7 @@ def start(
         else (np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c))
     )
     if sampler.share and sampler.n_chains > 1:
-        return start_crowd(model, R, sampler.n_chains, seed, v0)
+        return start_shared(model, R, sampler.n_chains, seed, v0)
     needed, memory = 8 * rbm.W.size * sampler.n_chains, machine_memory()  # M both ways
     if needed > memory / 2:
         raise BadInput(
@@ -86,8 +86,8 @@ def start(
             f"give fewer, or let them share."
         )
     m, n = rbm.W.shape
-    up_theta, down_theta = chains.maps(rbm)
-    up_rates, down_rates = chains.maps(rates) if rates else (zero_map(m, n), zero_map(n, m))
+    up_theta, down_theta = maps(rbm)
+    up_rates, down_rates = maps(rates) if rates else (zero_map(m, n), zero_map(n, m))
 
     def chain(v: np.ndarray, stream: np.ndarray) -> Chain:
         up = kernels.make_direction(up_theta, up_rates, n)
@@ -96,17 +96,17 @@ def start(
         h, window = np.zeros(n, np.uint8), make_window(m, n)
         return Chain(v, h, up, down, window, kernels.make_clock(R), stream)
 
-    return chains.gather([chain(*of) for of in chains.starts(sampler.n_chains, model, seed, v0)])
+    return one_or_many([chain(*of) for of in starts(sampler.n_chains, model, seed, v0)])
 
 
 def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
     """Return the bytes of what ``start`` makes."""
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
-        return crowd_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # R, where nothing pulls back
+        return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # R, where nothing pulls back
     directions = kernels.direction_bytes(m, n) + kernels.direction_bytes(n, m)
-    chain = directions + window_bytes(m, n) + m + n + rng.STATE_BYTES + 64 * chains.OBJECT
-    return 2 * chains.maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
+    chain = directions + window_bytes(m, n) + m + n + rng.STATE_BYTES + 64 * OBJECT
+    return 2 * maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
 # The regime, see kernels.fast_weights
@@ -223,9 +223,9 @@ def driven_gibbs(chain: Chain, n: int, eps: float, alpha: float, mean_field: boo
 
 def with_fast(state: State) -> RBM:
     """Return the model that the next sample is drawn from: theta + theta_F of the chain whose turn it is."""
-    if isinstance(state, Crowd):
+    if isinstance(state, SharedFastWeights):
         return target(state)
-    chain = chains.due(state)
+    chain = next_chain(state)
     up, down, (pull, push, own, _) = chain.up, chain.down, chain.clock.scale
     m, n = len(chain.v), len(chain.h)
     P_W, P_b, P_c = sum_of(chain.window)

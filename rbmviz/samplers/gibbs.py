@@ -11,8 +11,18 @@ from rbmviz.kernels.vectors import aligned_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples, chains
-from rbmviz.samplers.chains import Chains
+from rbmviz.samplers import Samples
+from rbmviz.samplers.interleave import (
+    OBJECT,
+    Chains,
+    interleave,
+    maps,
+    maps_bytes,
+    n_chains_knob,
+    next_chain,
+    one_or_many,
+    starts,
+)
 
 
 @dataclass
@@ -53,12 +63,12 @@ class Gibbs:
         scale="log",
         help="Gibbs sweeps between two samples: see how little even 100 help a chain that sticks.",
     )
-    n_chains: int = chains.n_chains()
+    n_chains: int = n_chains_knob()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain | Chains[Chain]:
         """Return chains started at v0; see Sampler."""
         rbm = model.rbm
-        up, down = chains.maps(rbm)
+        up, down = maps(rbm)
 
         def start(v: np.ndarray, stream: np.ndarray) -> Chain:
             chain = Chain(
@@ -74,18 +84,18 @@ class Gibbs:
             kernels.place(chain.v_flips, v, chain.up)
             return chain
 
-        return chains.gather([start(*of) for of in chains.starts(self.n_chains, model, seed, v0)])
+        return one_or_many([start(*of) for of in starts(self.n_chains, model, seed, v0)])
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Sampler."""
         flips = kernels.flips_bytes(n_visible) + kernels.flips_bytes(n_hidden)
         values = aligned_bytes(n_visible) + aligned_bytes(n_hidden)
-        chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * chains.OBJECT
-        return chains.maps_bytes(n_visible, n_hidden) + self.n_chains * chain
+        chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * OBJECT
+        return maps_bytes(n_visible, n_hidden) + self.n_chains * chain
 
     def step(self, state: Chain | Chains[Chain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""
-        return chains.in_turns(state, n, self._step)
+        return interleave(state, n, self._step)
 
     def _step(self, chain: Chain, n: int) -> Samples:
         v = np.empty((n, len(chain.v)), np.uint8)
@@ -108,7 +118,7 @@ class Gibbs:
 
     def target(self, state: Chain | Chains[Chain]) -> RBM:
         """Return theta / T."""
-        chain = chains.due(state)
+        chain = next_chain(state)
         m, n = len(chain.v), len(chain.h)
         W, b, c = chain.up.rows[:m, :n], chain.down.bias[:m], chain.up.bias[:n]
         return RBM(W / self.temperature, b / self.temperature, c / self.temperature)

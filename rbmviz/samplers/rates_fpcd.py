@@ -8,8 +8,7 @@ from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples, chains
-from rbmviz.samplers.crowd import Crowd, gibbs_round, in_rounds
+from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     Chain,
     State,
@@ -20,6 +19,8 @@ from rbmviz.samplers.fast_weights import (
     state_bytes,
     with_fast,
 )
+from rbmviz.samplers.interleave import interleave, n_chains_knob
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
 
 
 @sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates")
@@ -64,7 +65,7 @@ class RatesFPCD:
         choices=("sampled", "mean"),
         help="The h of each push: the drawn bits, or their means, which push more smoothly and cost more.",
     )
-    n_chains: int = chains.n_chains()
+    n_chains: int = n_chains_knob()
     share: bool = share()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
@@ -77,13 +78,13 @@ class RatesFPCD:
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
-        if isinstance(state, Crowd):
-            return in_rounds(
+        if isinstance(state, SharedFastWeights):
+            return step_all_chains(
                 state,
                 n,
-                lambda crowd: gibbs_round(crowd, self.eps, self.alpha, self.k, self.statistics == "mean"),
+                lambda shared: gibbs_round(shared, self.eps, self.alpha, self.k, self.statistics == "mean"),
             )
-        return chains.in_turns(state, n, self._step)
+        return interleave(state, n, self._step)
 
     def _step(self, chain: Chain, n: int) -> Samples:
         return driven_gibbs(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)

@@ -9,9 +9,10 @@ from rbmviz.kernels.fast_weights import herding
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples, chains
-from rbmviz.samplers.crowd import Crowd, herding_round, in_rounds
+from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import Chain, State, pieces, rates_of, share, start, state_bytes, with_fast
+from rbmviz.samplers.interleave import interleave, n_chains_knob
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round, step_all_chains
 
 
 @sampler(
@@ -55,7 +56,7 @@ class RatesHerding:
         scale="log",
         help="Climbing stops after so many sweeps: watch sweeps per sample to see whether it ever has to.",
     )
-    n_chains: int = chains.n_chains()
+    n_chains: int = n_chains_knob()
     share: bool = share()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
@@ -68,11 +69,11 @@ class RatesHerding:
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the walks by n modes, and theta_F after every one."""
-        if isinstance(state, Crowd):
-            return in_rounds(
-                state, n, lambda crowd: herding_round(crowd, self.eps, self.alpha, self.max_sweeps)
+        if isinstance(state, SharedFastWeights):
+            return step_all_chains(
+                state, n, lambda shared: herding_round(shared, self.eps, self.alpha, self.max_sweeps)
             )
-        return chains.in_turns(state, n, self._step)
+        return interleave(state, n, self._step)
 
     def _step(self, chain: Chain, n: int) -> Samples:
         v = np.empty((n, len(chain.v)), np.uint8)

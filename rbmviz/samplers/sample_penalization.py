@@ -8,9 +8,10 @@ from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples, chains
-from rbmviz.samplers.crowd import Crowd, gibbs_round, in_rounds
+from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import Chain, State, driven_gibbs, share, start, state_bytes, with_fast
+from rbmviz.samplers.interleave import interleave, n_chains_knob
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
 
 
 @sampler(
@@ -53,7 +54,7 @@ class SamplePenalization:
         scale="log",
         help="Gibbs sweeps between two samples: more sweeps per penalty slow the drift down.",
     )
-    n_chains: int = chains.n_chains()
+    n_chains: int = n_chains_knob()
     share: bool = share()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
@@ -66,9 +67,11 @@ class SamplePenalization:
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
-        if isinstance(state, Crowd):
-            return in_rounds(state, n, lambda crowd: gibbs_round(crowd, self.eps, self.alpha, self.k, False))
-        return chains.in_turns(state, n, self._step)
+        if isinstance(state, SharedFastWeights):
+            return step_all_chains(
+                state, n, lambda shared: gibbs_round(shared, self.eps, self.alpha, self.k, False)
+            )
+        return interleave(state, n, self._step)
 
     def _step(self, chain: Chain, n: int) -> Samples:
         return driven_gibbs(chain, n, self.eps, self.alpha, False, self.k)

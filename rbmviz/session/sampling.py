@@ -13,7 +13,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
-from rbmviz.samplers.chains import MOST_CHAINS
+from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
@@ -245,7 +245,7 @@ class Setting(NamedTuple):
         known = STARTS.setdefault(self.dataset, OrderedDict())
         found = known.get(self.seed)
         if found is None:
-            found = self.starts(MOST_CHAINS)
+            found = self.starts(MAX_CHAINS)
             if found is not None:
                 known[self.seed] = found
         while len(known) > MOST_STARTS:

@@ -21,7 +21,7 @@ from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
 
-MOST_CHAINS = 1000
+MAX_CHAINS = 1000
 
 THREADS = os.cpu_count() or 1
 """Blocks of chains that are advanced at the same time."""
@@ -35,10 +35,10 @@ OBJECT = 192
 S = TypeVar("S")
 
 
-def n_chains() -> Any:
+def n_chains_knob() -> Any:
     """Knob: chains of a sampler; a dataclass field belongs to one class, hence a function."""
     text = "Chains that take turns, sample after sample: with 100 of them each cell of a 10 x 10 grid is one."
-    return knob(1, 1, MOST_CHAINS, label="Chains", scale="log", live=False, help=text)
+    return knob(1, 1, MAX_CHAINS, label="Chains", scale="log", live=False, help=text)
 
 
 @dataclass
@@ -64,12 +64,12 @@ def maps_bytes(n_visible: int, n_hidden: int) -> int:
     return affine_bytes(n_visible, n_hidden) + affine_bytes(n_hidden, n_visible) + 16 * OBJECT
 
 
-def gather(each: list[S]) -> S | Chains[S]:
+def one_or_many(each: list[S]) -> S | Chains[S]:
     """Return the state of these chains."""
     return each[0] if len(each) == 1 else Chains(each)
 
 
-def due(state: S | Chains[S]) -> S:
+def next_chain(state: S | Chains[S]) -> S:
     """Return the chain whose turn it is."""
     return state.each[state.n % len(state.each)] if isinstance(state, Chains) else state
 
@@ -97,7 +97,7 @@ def starts(
         yield start, rng.kernel_state(seed, "chain", c)
 
 
-def room(like: Samples, n: int) -> Samples:
+def empty_samples(like: Samples, n: int) -> Samples:
     """Return room for n samples of the same kind."""
 
     def empty(array: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ def room(like: Samples, n: int) -> Samples:
     return Samples(empty(like.v), empty(like.p), {name: empty(trace) for name, trace in like.info.items()})
 
 
-def put(out: Samples, rows: slice, made: Samples, of: slice = slice(None)) -> None:
+def copy_into(out: Samples, rows: slice, made: Samples, of: slice = slice(None)) -> None:
     """Write samples, or some ``of`` them, into these rows."""
     out.v[rows], out.p[rows] = made.v[of], made.p[of]
     for name, trace in made.info.items():
@@ -119,17 +119,17 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="rbmviz-chains")
 
 
-def in_turns(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) -> Samples:
+def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) -> Samples:
     """Make n samples, the chains in turns; ``step(chain, m)`` makes the m that fall to one of them."""
     if not isinstance(state, Chains):
         return step(state, n)
     count, first = len(state.each), state.n
-    out = room(step(due(state), 0), n)
+    out = empty_samples(step(next_chain(state), 0), n)
 
     def advance(block: np.ndarray) -> None:
         for i in block:
             turns = slice(i, n, count)
-            put(out, turns, step(state.each[(first + i) % count], len(range(n)[turns])))
+            copy_into(out, turns, step(state.each[(first + i) % count], len(range(n)[turns])))
 
     busy = min(n, count)
     blocks = np.array_split(np.arange(busy), max(min(THREADS, busy, n // BLOCK), 1))

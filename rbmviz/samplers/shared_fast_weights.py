@@ -20,13 +20,13 @@ from rbmviz.kernels.batch import correlate, times, times_transposed
 from rbmviz.kernels.random import bernoulli_chains, mean_rows
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.chains import OBJECT, put, room, starts
+from rbmviz.samplers.interleave import OBJECT, copy_into, empty_samples, starts
 
 Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
-class Crowd:
+class SharedFastWeights:
     """The chains: theta, R and theta_F as (W, b, c); v (chains, n_visible) and h, 0 and 1; all float32.
 
     rng uint32 (chains, 4, lanes); made: the newest round; left: how many of its samples are not handed out.
@@ -42,10 +42,10 @@ class Crowd:
     left: int = 0
 
 
-def start_crowd(
+def start_shared(
     model: Model, rates: Parameters, n_chains: int, seed: rng.Seed, v0: np.ndarray | None
-) -> Crowd:
-    """Return a crowd at its starts (see ``chains.starts``) with theta_F = 0."""
+) -> SharedFastWeights:
+    """Return a crowd at its starts (see ``interleave.starts``) with theta_F = 0."""
     rbm = model.rbm
     bits, streams = zip(*starts(n_chains, model, seed, v0), strict=True)
     nothing = Samples(
@@ -53,7 +53,7 @@ def start_crowd(
         np.zeros((0, rbm.n_visible), np.float32),
         {"sweeps": np.zeros(0, np.int64), "drift": np.zeros(0)},
     )
-    return Crowd(
+    return SharedFastWeights(
         theta=(rbm.W, rbm.b, rbm.c),
         rates=rates,
         fast=(np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c)),
@@ -64,15 +64,15 @@ def start_crowd(
     )
 
 
-def crowd_bytes(n_chains: int, n_visible: int, n_hidden: int) -> int:
+def shared_bytes(n_chains: int, n_visible: int, n_hidden: int) -> int:
     """Return the bytes of a crowd beyond theta and R."""
     fast = 4 * (n_visible * n_hidden + n_visible + n_hidden)
     return fast + n_chains * (4 * (n_visible + n_hidden) + rng.STATE_BYTES) + 32 * OBJECT
 
 
-def target(crowd: Crowd) -> RBM:
+def target(shared: SharedFastWeights) -> RBM:
     """Return the model of the next round: theta + theta_F."""
-    return RBM(*_moved(crowd))
+    return RBM(*_moved(shared))
 
 
 @functools.cache
@@ -80,66 +80,68 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all loaded libraries: once is enough
 
 
-def in_rounds(crowd: Crowd, n: int, make_round: Callable[[Crowd], Samples]) -> Samples:
+def step_all_chains(
+    shared: SharedFastWeights, n: int, make_round: Callable[[SharedFastWeights], Samples]
+) -> Samples:
     """Make n samples, round after round, the chains in turns."""
-    out, done, size = room(crowd.made, n), 0, len(crowd.v)
+    out, done, size = empty_samples(shared.made, n), 0, len(shared.v)
     # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
     with _blas().limit(limits=1, user_api="blas"):
         while done < n:
-            if not crowd.left:
-                crowd.made, crowd.left = make_round(crowd), size
-            at, m = size - crowd.left, min(crowd.left, n - done)
-            put(out, slice(done, done + m), crowd.made, slice(at, at + m))
+            if not shared.left:
+                shared.made, shared.left = make_round(shared), size
+            at, m = size - shared.left, min(shared.left, n - done)
+            copy_into(out, slice(done, done + m), shared.made, slice(at, at + m))
             done += m
-            crowd.left -= m
+            shared.left -= m
     return out
 
 
-def gibbs_round(crowd: Crowd, eps: float, alpha: float, k: int, mean_field: bool) -> Samples:
+def gibbs_round(shared: SharedFastWeights, eps: float, alpha: float, k: int, mean_field: bool) -> Samples:
     """Make k Gibbs sweeps of every chain, then the step of theta_F: with h as drawn, or E[h|v]."""
-    W, b, c = _moved(crowd)
-    p = np.empty_like(crowd.v)
+    W, b, c = _moved(shared)
+    p = np.empty_like(shared.v)
     for _ in range(k):
-        x = times(crowd.v, W)
-        bernoulli_chains(crowd.rng, x, c, x, crowd.h)
-        y = times_transposed(crowd.h, W)
-        bernoulli_chains(crowd.rng, y, b, p, crowd.v)
-    h = crowd.h
+        x = times(shared.v, W)
+        bernoulli_chains(shared.rng, x, c, x, shared.h)
+        y = times_transposed(shared.h, W)
+        bernoulli_chains(shared.rng, y, b, p, shared.v)
+    h = shared.h
     if mean_field:
-        h = times(crowd.v, W)
+        h = times(shared.v, W)
         mean_rows(h, c, h)
-    return _emit(crowd, p, np.full(len(p), k), _push(crowd, h, eps, alpha))
+    return _emit(shared, p, np.full(len(p), k), _push(shared, h, eps, alpha))
 
 
-def herding_round(crowd: Crowd, eps: float, alpha: float, max_sweeps: int) -> Samples:
+def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweeps: int) -> Samples:
     """Let every chain climb until its v stays, or max_sweeps, then the step of theta_F."""
-    W, b, c = _moved(crowd)
-    sweeps = np.zeros(len(crowd.v), np.int64)
-    moving = np.arange(len(crowd.v))
+    W, b, c = _moved(shared)
+    sweeps = np.zeros(len(shared.v), np.int64)
+    moving = np.arange(len(shared.v))
     while len(moving) and sweeps[moving[0]] < max_sweeps:
-        before = crowd.v[moving]
+        before = shared.v[moving]
         h = times(before, W) + c > 0
         v = times_transposed(h.astype(np.float32), W) + b > 0
-        crowd.h[moving], crowd.v[moving] = h, v
+        shared.h[moving], shared.v[moving] = h, v
         sweeps[moving] += 1
         moving = moving[(v != before).any(axis=1)]
-    return _emit(crowd, crowd.v.copy(), sweeps, _push(crowd, crowd.h, eps, alpha))
+    return _emit(shared, shared.v.copy(), sweeps, _push(shared, shared.h, eps, alpha))
 
 
-def _moved(crowd: Crowd) -> Parameters:
-    W, b, c = (theta + fast for theta, fast in zip(crowd.theta, crowd.fast, strict=True))
+def _moved(shared: SharedFastWeights) -> Parameters:
+    W, b, c = (theta + fast for theta, fast in zip(shared.theta, shared.fast, strict=True))
     return W, b, c
 
 
-def _push(crowd: Crowd, h: np.ndarray, eps: float, alpha: float) -> float:
+def _push(shared: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) -> float:
     """Do theta_F <- alpha theta_F + eps (R - <s>), and return its norm."""
-    mean = (correlate(crowd.v, h, len(h)), crowd.v.mean(axis=0), h.mean(axis=0))
-    for fast, rate, s in zip(crowd.fast, crowd.rates, mean, strict=True):
+    mean = (correlate(shared.v, h, len(h)), shared.v.mean(axis=0), h.mean(axis=0))
+    for fast, rate, s in zip(shared.fast, shared.rates, mean, strict=True):
         fast *= np.float32(alpha)
         fast += np.float32(eps) * (rate - s)
-    return float(np.sqrt(sum(float(np.vdot(fast, fast)) for fast in crowd.fast)))
+    return float(np.sqrt(sum(float(np.vdot(fast, fast)) for fast in shared.fast)))
 
 
-def _emit(crowd: Crowd, p: np.ndarray, sweeps: np.ndarray, drift: float) -> Samples:
+def _emit(shared: SharedFastWeights, p: np.ndarray, sweeps: np.ndarray, drift: float) -> Samples:
     traces = {"sweeps": sweeps, "drift": np.full(len(p), drift)}
-    return Samples(crowd.v.astype(np.uint8), p, traces)
+    return Samples(shared.v.astype(np.uint8), p, traces)
