@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from app.views import GREY, abreast, colour, live_spec
 from rbmviz.coupling import STATISTICS
-from rbmviz.session import Coupling, CouplingPlan, CouplingSnapshot, Results
-from rbmviz.session.coupling import Counted
+from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz.session.coupling import PairStatistics
 
 NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1"}
 EXACT = "exact"
@@ -40,7 +40,7 @@ def style(series: str) -> tuple[str, list[int]]:
     return STYLES["CD" if series.startswith("CD-") else series]
 
 
-def tau_rows(pairs: Sequence[Counted]) -> Rows:
+def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
     """Return the histogram of stopping times: bins from x to x2, and one behind for pairs cut off."""
     rows = []
     for counted in pairs:
@@ -60,7 +60,7 @@ def tau_rows(pairs: Sequence[Counted]) -> Rows:
     return rows
 
 
-def tau_chart(pairs: Sequence[Counted], log: bool) -> Chart:
+def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
     """Return the chart of stopping times."""
     rows = tau_rows(pairs)
     floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
@@ -90,7 +90,7 @@ def tau_chart(pairs: Sequence[Counted], log: bool) -> Chart:
     return data, live_spec([bars], HEIGHT, menu=True)
 
 
-def rejected_rows(pairs: Sequence[Counted]) -> Rows:
+def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
     """Return shares of pairs by refused proposals of either chain."""
     rows = []
     for counted in pairs:
@@ -110,7 +110,7 @@ def rejected_rows(pairs: Sequence[Counted]) -> Rows:
     return rows
 
 
-def rejected_chart(pairs: Sequence[Counted]) -> Chart:
+def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
     """Return the chart of refused proposals a chain."""
     rows = [row | {"who": f"{row['series']}, {row['chain']}"} for row in rejected_rows(pairs)]
     data = pd.DataFrame(rows, columns=["series", "chain", "x", "order", "value", "who"])
@@ -138,7 +138,7 @@ def rejected_chart(pairs: Sequence[Counted]) -> Chart:
     return data, live_spec([bars], HEIGHT, menu=True)
 
 
-def distance_rows(pairs: Sequence[Counted]) -> Rows:
+def distance_rows(pairs: Sequence[PairStatistics]) -> Rows:
     """Return mean and middle 80 % of the Hamming distance of all pairs over time."""
     rows = []
     for counted in pairs:
@@ -315,13 +315,13 @@ def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> 
     return content.getvalue()
 
 
-def snippet(model_name: str, plan: CouplingPlan, coupling: Coupling) -> str:
+def snippet(model_name: str, plan: CouplingSetup, coupling: Coupling) -> str:
     """Return Python code that repeats the first pairs of the page."""
     m, n = plan.rbm.W.shape
     lines = [
         "import rbmviz",
         "from rbmviz import rng",
-        "from rbmviz.session import CouplingPlan, random_rbm",
+        "from rbmviz.session import CouplingSetup, random_rbm",
         "",
     ]
     if model_name == "random":
@@ -330,7 +330,7 @@ def snippet(model_name: str, plan: CouplingPlan, coupling: Coupling) -> str:
         lines.append(f'rbm = rbmviz.load_model("{model_name}").rbm')
     data = "None" if plan.dataset is None else f'rbmviz.load_dataset("{plan.dataset.name}")'
     lines += [
-        f"starts = CouplingPlan(rbm, {data}, seed={plan.seed}).starts(0)",
+        f"starts = CouplingSetup(rbm, {data}, seed={plan.seed}).starts(0)",
         f"scale = {coupling.scale!r}",
         "rbm = rbmviz.RBM(scale * rbm.W, scale * rbm.b, scale * rbm.c)",
         f'seed = rng.child({plan.seed}, "pairs", 0)',

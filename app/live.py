@@ -30,7 +30,7 @@ from app.state import hub
 from app.wire import Sent, news_of
 from rbmviz import BadInput
 from rbmviz.knobs import Value
-from rbmviz.session import Race
+from rbmviz.session import Comparison
 
 UNKNOWN = 4403
 """Close code for a token or origin that is not ours: the page must not try again."""
@@ -57,8 +57,8 @@ MOST_SOCKETS = 8
 class Viewer:
     """One browser: remembers what it has, so that each frame carries only what is new."""
 
-    def __init__(self, race: Race) -> None:
-        self._race = race
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
         self._wish: Wish | None = None
         self._sent: dict[int, Sent] = {}
 
@@ -68,10 +68,14 @@ class Viewer:
             self._wish = wish
             self._sent.clear()
         heads, parts = [], []
-        for key, snapshot in self._race.snapshots():
+        for key, snapshot in self._comparison.snapshots():
             if key not in wish.panels:
                 continue
-            status = "waiting" if self._race.launching and snapshot.status == "paused" else snapshot.status
+            status = (
+                "waiting"
+                if self._comparison.waiting_for_all and snapshot.status == "paused"
+                else snapshot.status
+            )
             sent = self._sent.get(key)
             if sent is None or sent.run != snapshot.run:
                 sent = self._sent[key] = Sent(snapshot.run)
@@ -134,12 +138,12 @@ _open: Counter[str] = Counter()
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
-    race = hub().get(token)
+    comparison = hub().get(token)
     if not of_our_page(socket.headers.get("origin"), socket.headers.get("host")):
         await socket.close(code=UNKNOWN)
         return
     await socket.accept()
-    if race is None:
+    if comparison is None:
         await socket.close(code=UNKNOWN, reason="This page belongs to a session that has ended.")
         return
     if _open[token] >= MOST_SOCKETS:
@@ -150,8 +154,8 @@ async def live(socket: WebSocket) -> None:
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_read_messages, socket, desk)
-            tasks.start_soon(_turn_knobs, race, desk)
-            tasks.start_soon(_send_frames, socket, race, desk)
+            tasks.start_soon(_turn_knobs, comparison, desk)
+            tasks.start_soon(_send_frames, socket, comparison, desk)
     except* WebSocketDisconnect:
         pass
     except* BadInput as refused:
@@ -179,23 +183,23 @@ async def _read_messages(socket: WebSocket, desk: Desk) -> None:
         await asyncio.sleep(max(free - clock(), 0))
 
 
-async def _turn_knobs(race: Race, desk: Desk) -> None:
+async def _turn_knobs(comparison: Comparison, desk: Desk) -> None:
     while True:
         for panel, knobs in (await desk.knobs()).items():
             # In a thread: a run may hold its lock for a moment, and nobody else should have to wait for it.
-            await anyio.to_thread.run_sync(functools.partial(race.turn, panel, **knobs))
+            await anyio.to_thread.run_sync(functools.partial(comparison.set_knobs, panel, **knobs))
         await asyncio.sleep(TURN_SECONDS)
 
 
-async def _send_frames(socket: WebSocket, race: Race, desk: Desk) -> None:
-    viewer, clock, before = Viewer(race), asyncio.get_running_loop().time, None
+async def _send_frames(socket: WebSocket, comparison: Comparison, desk: Desk) -> None:
+    viewer, clock, before = Viewer(comparison), asyncio.get_running_loop().time, None
     due = 0.0
     while True:
         wish = await desk.wish()
         due = max(due + 1 / wish.fps, clock())
         await asyncio.sleep(due - clock())
         quiet = clock() + QUIET_SECONDS
-        while (news := (wish, race.running, *race.snapshots())) == before and clock() < quiet:
+        while (news := (wish, comparison.running, *comparison.snapshots())) == before and clock() < quiet:
             await asyncio.sleep(0.02)
         before = news
         try:

@@ -1,7 +1,7 @@
 """What outlives a script run: the only file with st.session_state and st.cache_resource.
 
-A race (its panels, chains and scores) lives in the session state; its threads are lent to it by a
-session-scoped resource, which is released on every disconnect: after a reconnect the same race gets
+A comparison (its panels, chains and scores) lives in the session state; its threads are lent to it by a
+session-scoped resource, which is released on every disconnect: after a reconnect the same comparison gets
 new threads and goes on where it was. Ten seconds after a disconnect the memory of its runs is given
 back; a reconnect while Streamlit still has the session (ten minutes) makes them again.
 """
@@ -22,8 +22,8 @@ from rbmviz.datasets import Dataset, load_bytes, load_registered
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_pretrained, pattern_model, random_model
 from rbmviz.rbm import load_model_bytes
-from rbmviz.session import Allowance, Race, Session, janitor, limits, random_rbm
-from rbmviz.session import race as races_module
+from rbmviz.session import Allowance, Comparison, Session, janitor, limits, random_rbm
+from rbmviz.session import comparison as races_module
 
 S = TypeVar("S", bound=races_module.Shared)
 T = TypeVar("T")
@@ -31,19 +31,19 @@ U = TypeVar("U", Model, Dataset)
 
 
 @st.cache_resource(show_spinner=False)
-def hub() -> MutableMapping[str, Race]:
-    """Return the races of this process by their unguessable token (the live path finds them here)."""
+def hub() -> MutableMapping[str, Comparison]:
+    """Return the comparisons of this process by their unguessable token (the live path finds them here)."""
     return weakref.WeakValueDictionary()
 
 
-def _release(race: Race) -> None:
+def _release(comparison: Comparison) -> None:
     # On the server's event loop: this sets flags only.
-    janitor.close(race, limits().release_seconds)
+    janitor.close(comparison, limits().release_seconds)
 
 
 @st.cache_resource(scope="session", on_release=_release, show_spinner=False)
-def _threads(token: str, _race: Race) -> Race:
-    return _race
+def _threads(token: str, _comparison: Comparison) -> Comparison:
+    return _comparison
 
 
 @st.cache_resource(show_spinner=False)
@@ -58,41 +58,41 @@ def visitor() -> Session:
     return st.session_state.visitor
 
 
-def session_race(page: str, setting: S, rate: float, beside: str = "") -> tuple[Race[S], str, bool]:
-    """Return this session's race of a page, its token, and whether it was made just now.
+def session_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple[Comparison[S], str, bool]:
+    """Return this session's comparison of a page, its token, and whether it was made just now.
 
-    beside : the page that shows this race, where it bears another name
+    beside : the page that shows this comparison, where it bears another name
 
     Raises
     ------
     BadInput
-        Where the race has been put to rest and there is no room for it now.
+        Where the comparison has been put to rest and there is no room for it now.
     """
-    races = st.session_state.setdefault("races", {})
-    fresh = page not in races
+    comparisons = st.session_state.setdefault("comparisons", {})
+    fresh = page not in comparisons
     if fresh:
-        races[page] = Race(setting, rate, visitor()), secrets.token_urlsafe(24)
-    race, token = races[page]
-    hub()[token] = race
-    visitor().visit(beside or page, page, race)
+        comparisons[page] = Comparison(setup, rate, visitor()), secrets.token_urlsafe(24)
+    comparison, token = comparisons[page]
+    hub()[token] = comparison
+    visitor().visit(beside or page, page, comparison)
     # Before it is opened: whoever disconnects in between must not leave it open.
-    _threads(token, race)
-    if race.closed_at is not None:
-        race.open()
-    return race, token, fresh
+    _threads(token, comparison)
+    if comparison.closed_at is not None:
+        comparison.open()
+    return comparison, token, fresh
 
 
 def leave_empty(page: str) -> None:
-    """Forget this session's race of a page where it has no panel, so that the next look makes another one."""
-    races = st.session_state.races
-    if page in races and not races[page][0].panels:
-        del races[page]
+    """Forget this session's comparison of a page where it has no panel, so that the next look makes another one."""
+    comparisons = st.session_state.comparisons
+    if page in comparisons and not comparisons[page][0].panels:
+        del comparisons[page]
         visitor().leave(page)
 
 
-def race_of(page: str) -> Race[Any]:
-    """Return this session's race of a page that has been drawn."""
-    return st.session_state.races[page][0]
+def comparison_of(page: str) -> Comparison[Any]:
+    """Return this session's comparison of a page that has been drawn."""
+    return st.session_state.comparisons[page][0]
 
 
 def allowance() -> Allowance:
@@ -114,8 +114,8 @@ def send_model(title: str, model: Model) -> None:
 class Shared(Generic[T]):
     """Objects by what they are made of, for all sessions: the same question has the same object.
 
-    So it is as long as anybody uses the object: a race whose model were another object would begin anew.
-    Of those that nobody uses the newest few are kept, however many are asked for.
+    So it is as long as anybody uses the object: a comparison whose model were another object would begin
+    anew. Of those that nobody uses the newest few are kept, however many are asked for.
     """
 
     def __init__(self, most: int) -> None:

@@ -19,12 +19,12 @@ from rbmviz.knobs import knobs_of, values_of
 from rbmviz.samplers import Sampler, list_samplers
 from rbmviz.session import (
     Allowance,
+    Comparison,
     Frames,
     LandscapeSnapshot,
-    Lesson,
-    Race,
     SamplingSnapshot,
     TrainingPlan,
+    TrainingSetup,
     TrainingSnapshot,
     write_array,
 )
@@ -261,15 +261,15 @@ def mosaics_png(
     return content.getvalue()
 
 
-def samples_npz(race: Race, names: Sequence[str]) -> bytes:
+def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
     """Return the newest samples of every panel and the log that makes them again.
 
     Arrays ``v0, v1, ...`` uint8 (m, n_visible), one a panel; ``meta`` is a JSON string: for each panel
     its name, the number of its first sample here, and its record (sampler, seed, start, knob changes).
     """
-    model, content, panels = race.setting.model, io.BytesIO(), []
+    model, content, panels = comparison.setup.model, io.BytesIO(), []
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for i, (panel, name) in enumerate(zip(race.panels, names, strict=True)):
+        for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
             (first, packed), log = panel.worker.read(lambda run: (run.packed(), run.record()))
             shape = len(packed), model.rbm.n_visible
             # Unpacked they would be hundreds of megabytes: a few thousand rows at a time.
@@ -294,7 +294,7 @@ def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: st
     """Return Python code that repeats the runs of the page from their first sample."""
     lines = [
         "import rbmviz",
-        "from rbmviz.session import Setting",
+        "from rbmviz.session import SamplingSetup",
         "",
         f'model = rbmviz.load_model("{model_name}")',
     ]
@@ -302,7 +302,7 @@ def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: st
     if dataset is not None:
         lines += [
             f'data = rbmviz.load_dataset("{dataset}")',
-            f"starts = Setting(model, data, seed={seed}).starts",
+            f"starts = SamplingSetup(model, data, seed={seed}).starts",
         ]
         start = ", v0=starts(sampler.n_chains)"
     lines.append("")
@@ -374,7 +374,7 @@ def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
     return text.getvalue().encode()
 
 
-def training_snippet(lesson: Lesson, trainers: Sequence[Any]) -> str:
+def training_snippet(lesson: TrainingSetup, trainers: Sequence[Any]) -> str:
     """Return Python code that repeats the trainings of the page, as long as no knob was turned meanwhile."""
     lines = ["import rbmviz", "", f'data = rbmviz.load_dataset("{lesson.dataset.name}")']
     for i, trainer in enumerate(trainers):

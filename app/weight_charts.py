@@ -12,12 +12,12 @@ import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
 
 from app.views import GREY, _dashes, colour, live_spec
-from rbmviz.session import Grown, GrowthSnapshot, Race, Weighing, WeighingRun, WeighingSnapshot
-from rbmviz.session.growth import ESTIMATORS
-from rbmviz.session.weighing import TILES
+from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightRun, WeightSetup, WeightSnapshot
+from rbmviz.session.estimator_study import ESTIMATORS
+from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers.pop_cd import PopCD
 
-Named = Sequence[tuple[str, WeighingSnapshot]]
+Named = Sequence[tuple[str, WeightSnapshot]]
 
 PINK = colour("pop_cd")
 STEPS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#d9c400", "#ef9b20", "#d1495b")
@@ -268,7 +268,7 @@ def _estimators() -> tuple[alt.Scale, alt.Scale]:
     )
 
 
-def quality_rows(models: Iterable[Grown]) -> list[dict[str, Any]]:
+def quality_rows(models: Iterable[StudiedModel]) -> list[dict[str, Any]]:
     """Return bias and variance of every estimator on every model.
 
     ``seen``: whether the bias is more than two standard errors from none; else the point is what the noise of
@@ -318,7 +318,7 @@ TOOLTIP = [
 ]
 
 
-def plane_chart(models: Iterable[Grown]) -> tuple[pd.DataFrame, dict[str, Any]]:
+def plane_chart(models: Iterable[StudiedModel]) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return data and spec: bias against variance, a trail of growing points for each estimator."""
     colours, shapes = _estimators()
     log = alt.Scale(type="log", nice=False)
@@ -369,7 +369,7 @@ QUANTITIES = {
 }
 
 
-def growth_chart(models: Sequence[Grown], quantity: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+def growth_chart(models: Sequence[StudiedModel], quantity: str) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return data and spec of one of QUANTITIES against hidden units (or sweeps)."""
     hidden = alt.X(
         "hidden:Q",
@@ -416,7 +416,7 @@ def growth_chart(models: Sequence[Grown], quantity: str) -> tuple[pd.DataFrame, 
     return pd.DataFrame(rows, columns=[*QUALITY_COLUMNS, "ratio"]), live_spec(layers, 510, menu=True)
 
 
-def ratio_rows(models: Iterable[Grown]) -> list[dict[str, Any]]:
+def ratio_rows(models: Iterable[StudiedModel]) -> list[dict[str, Any]]:
     """Return how many times the bias of pop-CD-k that of CD-k is; both as in the paper's table 1."""
     rows = []
     for row in quality_rows(models):
@@ -427,7 +427,7 @@ def ratio_rows(models: Iterable[Grown]) -> list[dict[str, Any]]:
     return rows
 
 
-def ess_rows(models: Iterable[Grown]) -> list[dict[str, Any]]:
+def ess_rows(models: Iterable[StudiedModel]) -> list[dict[str, Any]]:
     """Return effective sample sizes as shares of a batch, by hidden units and sweeps."""
     return [
         {"hidden": model.n_hidden, "k": k, "ess": share} for model in models for k, share in model.ess.items()
@@ -435,7 +435,7 @@ def ess_rows(models: Iterable[Grown]) -> list[dict[str, Any]]:
 
 
 def _ess_chart(
-    models: Sequence[Grown], quantity: str, hidden: alt.X, chart: alt.Chart
+    models: Sequence[StudiedModel], quantity: str, hidden: alt.X, chart: alt.Chart
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     sweeps = alt.X(
         "k:Q",
@@ -484,7 +484,7 @@ def curves_csv(named: Named) -> bytes:
     return text.getvalue().encode()
 
 
-def plane_csv(snapshot: GrowthSnapshot) -> bytes:
+def plane_csv(snapshot: StudySnapshot) -> bytes:
     """Return bias and variance of every estimator, and the effective sizes, on every model as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -499,7 +499,7 @@ def plane_csv(snapshot: GrowthSnapshot) -> bytes:
     return text.getvalue().encode()
 
 
-def weights_npz(race: Race[Weighing], names: Sequence[str]) -> bytes:
+def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> bytes:
     """Return the newest log weights of every panel, and its newest batch, heaviest first.
 
     Arrays: ``log_weights0`` float64 (n,), ``batch_log_weights0`` float64 (m,) and ``batch_v0`` uint8
@@ -507,15 +507,15 @@ def weights_npz(race: Race[Weighing], names: Sequence[str]) -> bytes:
     """
     arrays: dict[str, Any] = {}
     panels = []
-    for i, (panel, name) in enumerate(zip(race.panels, names, strict=True)):
-        arrays[f"log_weights{i}"] = panel.worker.read(WeighingRun.kept)
+    for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
+        arrays[f"log_weights{i}"] = panel.worker.read(WeightRun.kept)
         shown: Any = panel.worker.peek()
         if shown.batch is not None:
             arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = shown.batch.log_weights, shown.batch.v
         algorithm = panel.worker.algorithm
         knobs = {knob: getattr(algorithm, knob) for knob in ("k", "proposal", "mixture", "n_chains")}
         panels.append({"name": name, "batches": shown.n, "weights": shown.pooled, **knobs})
-    meta = {"model": dict(race.setting.model.meta), "seed": race.setting.seed, "panels": panels}
+    meta = {"model": dict(comparison.setup.model.meta), "seed": comparison.setup.seed, "panels": panels}
     arrays["meta"] = json.dumps(meta)
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)

@@ -9,11 +9,11 @@ import streamlit as st
 
 from app import messages
 from app.links import read_panels
-from app.state import drop_upload, leave_empty, pretrained, session_race, trained_models, uploaded
+from app.state import drop_upload, leave_empty, pretrained, session_comparison, trained_models, uploaded
 from rbmviz import BadInput, Model
 from rbmviz.registry import Table
-from rbmviz.session import Race, limits
-from rbmviz.session.race import Shared
+from rbmviz.session import Comparison, limits
+from rbmviz.session.comparison import Shared
 
 R = TypeVar("R", bound=Shared)
 Args = ParamSpec("Args")
@@ -35,37 +35,39 @@ def every_second(draw: Callable[Args, None]) -> Callable[Args, None]:
     return placed
 
 
-def visit(page: str, setting: R, rate: float, fill: Callable[[Race[R]], None]) -> tuple[Race[R], str]:
-    """Return this session's race of a page and its token, on this setting where there is room for it.
+def visit(
+    page: str, setup: R, rate: float, fill: Callable[[Comparison[R]], None]
+) -> tuple[Comparison[R], str]:
+    """Return this session's comparison of a page and its token, on this setting where there is room for it.
 
-    fill : gives a new race its panels; where there is room for none, or none to make those at rest again,
-    the page ends here with the reason.
+    fill : gives a new comparison its panels; where there is room for none, or none to make those at rest
+    again, the page ends here with the reason.
     """
     try:
-        race, token, fresh = session_race(page, setting, rate)
+        comparison, token, fresh = session_comparison(page, setup, rate)
         if fresh:
-            fill(race)
-        elif race.setting != setting:
-            change(race, setting)
+            fill(comparison)
+        elif comparison.setup != setup:
+            change(comparison, setup)
     except BadInput as error:
         leave_empty(page)
         messages.note(error)
         st.stop()
-    return race, token
+    return comparison, token
 
 
-def change(race: Race[R], setting: R) -> None:
+def change(comparison: Comparison[R], setup: R) -> None:
     """Begin anew with another setting; where there is no room for it say so, and leave all as it is."""
     try:
-        race.change(setting)
+        comparison.change(setup)
     except BadInput as error:
         messages.error(f"{error} The panels go on as they were.")
 
 
 def open_panels(
-    race: Race[Any], table: Table, asked: Sequence[str], defaults: Sequence[str], only: str = ""
+    comparison: Comparison[Any], table: Table, asked: Sequence[str], defaults: Sequence[str], only: str = ""
 ) -> None:
-    """Give a new race the panels of the link, or the default ones, as many as there is room for; start it.
+    """Give a new comparison the panels of the link, or the default ones, as many as there is room for; start it.
 
     only : the name that algorithms must have; default: any
 
@@ -85,13 +87,13 @@ def open_panels(
     read = [algorithm for algorithm in read if not only or algorithm.name == only]
     for algorithm in read or read_panels(table, list(defaults))[0]:
         try:
-            race.add(algorithm)
+            comparison.add(algorithm)
         except BadInput as error:
-            if not race.panels:
+            if not comparison.panels:
                 raise
             messages.left_out(f"Not all panels are open. {error}")
             break
-    race.resume()
+    comparison.resume()
 
 
 class Speed(NamedTuple):
@@ -106,27 +108,27 @@ class Speed(NamedTuple):
 
 
 @st.fragment
-def transport(page: str, race: Race[Any], speed: Speed, play: str, step: str, reset: str) -> None:
+def transport(page: str, comparison: Comparison[Any], speed: Speed, play: str, step: str, reset: str) -> None:
     """Draw play, step, reset and speed; play, step and reset are the helps of these buttons."""
 
     def toggle() -> None:
-        (race.pause if race.running else race.resume)()
+        (comparison.pause if comparison.running else comparison.resume)()
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label, icon = ("Pause", "pause") if race.running else ("Play", "play_arrow")
+        label, icon = ("Pause", "pause") if comparison.running else ("Play", "play_arrow")
         st.button(
             label,
             icon=f":material/{icon}:",
             on_click=toggle,
             shortcut="P",
             key=f"{page}_play",
-            type="secondary" if race.running else "primary",
+            type="secondary" if comparison.running else "primary",
             help=play,
         )
         st.button(
             "Step",
             icon=":material/skip_next:",
-            on_click=race.step,
+            on_click=comparison.step,
             shortcut="S",
             key=f"{page}_step",
             help=step,
@@ -134,7 +136,7 @@ def transport(page: str, race: Race[Any], speed: Speed, play: str, step: str, re
         st.button(
             "Reset",
             icon=":material/replay:",
-            on_click=race.reset,
+            on_click=comparison.reset,
             shortcut="0",
             key=f"{page}_reset",
             help=reset,
@@ -149,8 +151,8 @@ def transport(page: str, race: Race[Any], speed: Speed, play: str, step: str, re
             width=speed.width,
             help=speed.help,
         )
-        if rate != race.rate:
-            race.set_rate(rate)
+        if rate != comparison.rate:
+            comparison.set_rate(rate)
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
@@ -174,7 +176,7 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
 
 
 def edits(
-    race: Race[R], grid: str, write_link: Callable[[Race[R]], None]
+    comparison: Comparison[R], grid: str, write_link: Callable[[Comparison[R]], None]
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return what happens where a knob of a panel is let go, and where its cross is clicked.
 
@@ -184,14 +186,14 @@ def edits(
     def edited() -> None:
         edit = st.session_state[grid].edit
         try:
-            race.tune(edit["key"], **edit["knobs"])
+            comparison.tune(edit["key"], **edit["knobs"])
         except BadInput as error:
             messages.error(error)
-        write_link(race)
+        write_link(comparison)
 
     def removed() -> None:
-        race.remove(st.session_state[grid].remove["key"])
-        write_link(race)
+        comparison.remove(st.session_state[grid].remove["key"])
+        write_link(comparison)
 
     return edited, removed
 

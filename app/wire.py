@@ -16,10 +16,10 @@ from rbmviz.session import (
     SamplingSnapshot,
     Snapshot,
     TrainingSnapshot,
-    WeighingSnapshot,
+    WeightSnapshot,
 )
+from rbmviz.session.importance_weights import TILES
 from rbmviz.session.sampling import FRAMES
-from rbmviz.session.weighing import TILES
 
 SLOW_SECONDS = 0.5
 """Class strips, filters and traces change slowly: sent this often."""
@@ -205,7 +205,7 @@ RUG = 1000
 
 
 @news_of.register
-def _(shown: WeighingSnapshot, wish: Wish, sent: Sent) -> News | None:
+def _(shown: WeightSnapshot, wish: Wish, sent: Sent) -> News | None:
     if shown.n_visible != wish.n_visible:
         return None
     parts: list[bytes] = []

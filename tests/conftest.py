@@ -51,6 +51,6 @@ def _nothing_left_running():
     """Give back what the runs of pages hold: all pages of a test process count against one server's limit."""
     yield
     if "app.state" in sys.modules:
-        for race in list(sys.modules["app.state"].hub().values()):
-            race.close()
-            race.rest()
+        for comparison in list(sys.modules["app.state"].hub().values()):
+            comparison.close()
+            comparison.rest()

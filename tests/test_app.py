@@ -20,27 +20,27 @@ from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Frames, Lesson, Race, SamplingRun, Setting, replay
+from rbmviz.session import Comparison, Frames, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.training import Likelihood
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
 
 
 @pytest.fixture
-def race(model):
+def comparison(model):
     """Two panels of a tiny model, 12 samples each, paused."""
     g = np.random.default_rng(3)
     train, validation, test = (g.integers(0, 2, (n, 5), dtype=np.uint8) for n in (40, 11, 17))
     labels = train[:, 0].astype(np.int64)
     toy = Dataset("toy", train, validation, test, "bits", "none", labels, classes=("zero", "one"))
-    race = Race(Setting(model, toy, seed=4))
-    race.add(make_sampler("gibbs"))
-    race.add(make_sampler("rates_fpcd", eps=0.1))
-    race.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in race.snapshots()), "twelve samples")
-    yield race
-    race.close()
-    for panel in race.panels:
+    comparison = Comparison(SamplingSetup(model, toy, seed=4))
+    comparison.add(make_sampler("gibbs"))
+    comparison.add(make_sampler("rates_fpcd", eps=0.1))
+    comparison.step(12)
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.snapshots()), "twelve samples")
+    yield comparison
+    comparison.close()
+    for panel in comparison.panels:
         panel.worker.join(PATIENCE)
 
 
@@ -98,50 +98,50 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
         prepare(run)
 
     monkeypatch.setattr(SamplingRun, "prepare", late)
-    race = Race(Setting(model))
-    race.add(make_sampler("gibbs"))
-    race.add(make_sampler("rates_fpcd"))
-    race.resume()
-    wish = Wish(20, "sequence", "binary", 4, 5, [panel.key for panel in race.panels])
+    comparison = Comparison(SamplingSetup(model))
+    comparison.add(make_sampler("gibbs"))
+    comparison.add(make_sampler("rates_fpcd"))
+    comparison.resume()
+    wish = Wish(20, "sequence", "binary", 4, 5, [panel.key for panel in comparison.panels])
 
     def statuses():
-        frame = Viewer(race).frame(wish)
+        frame = Viewer(comparison).frame(wish)
         length = int.from_bytes(frame[:4], "little")
         return [head["status"] for head in json.loads(frame[4 : 4 + length])["panels"]]
 
     wait(lambda: statuses() == ["waiting", "starting"], "one is ready")
-    assert [shown.n for _, shown in race.snapshots()] == [0, 0]
+    assert [shown.n for _, shown in comparison.snapshots()] == [0, 0]
     ready.set()
     wait(lambda: statuses() == ["running", "running"], "both run")
-    race.close()
-    for panel in race.panels:
+    comparison.close()
+    for panel in comparison.panels:
         panel.worker.join(PATIENCE)
 
 
 def test_a_download_is_never_unpacked_whole():
     """30,000 samples of 784 units, 23.5 MB as bytes; what is kept of them is 2.9 MB."""
-    race = Race(Setting(Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))))
-    race.add(make_sampler("gibbs"))
-    race.step(30_000)
-    wait(lambda: race.snapshots()[0][1].n == 30_000, "all samples")
+    comparison = Comparison(SamplingSetup(Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))))
+    comparison.add(make_sampler("gibbs"))
+    comparison.step(30_000)
+    wait(lambda: comparison.snapshots()[0][1].n == 30_000, "all samples")
     tracemalloc.start()
-    content = views.samples_npz(race, ["gibbs"])
+    content = views.samples_npz(comparison, ["gibbs"])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    race.close()
-    race.panels[0].worker.join(PATIENCE)
+    comparison.close()
+    comparison.panels[0].worker.join(PATIENCE)
     assert peak < 14e6
     with np.load(io.BytesIO(content)) as archive:
         assert archive["v0"].shape == (30_000, 784)
 
 
-def test_exports(race, model):
-    shown = [snapshot for _, snapshot in race.snapshots()]
+def test_exports(comparison, model):
+    shown = [snapshot for _, snapshot in comparison.snapshots()]
     names = views.titles([snapshot.algorithm for snapshot in shown])
     named = list(zip(names, shown, strict=True))
-    with np.load(io.BytesIO(views.samples_npz(race, names))) as archive:
+    with np.load(io.BytesIO(views.samples_npz(comparison, names))) as archive:
         meta = json.loads(str(archive["meta"]))
-        for panel, (i, entry) in zip(race.panels, enumerate(meta["panels"]), strict=True):
+        for panel, (i, entry) in zip(comparison.panels, enumerate(meta["panels"]), strict=True):
             record = panel.worker.read(SamplingRun.record)
             again = np.concatenate([chunk.v for chunk in replay(record, model, 12)])
             np.testing.assert_array_equal(archive[f"v{i}"], again)
@@ -160,29 +160,29 @@ def test_exports(race, model):
     )
 
 
-def test_the_snippet_repeats_the_run(race, model, monkeypatch):
+def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
     import rbmviz
 
-    code = views.snippet("toy", [panel.worker.algorithm for panel in race.panels], 4, "toy")
+    code = views.snippet("toy", [panel.worker.algorithm for panel in comparison.panels], 4, "toy")
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
-    monkeypatch.setattr(rbmviz, "load_dataset", lambda name: race.setting.dataset)
+    monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
     scope = {}
     exec(code.replace("10_000", "12"), scope)
-    for i, panel in enumerate(race.panels):
+    for i, panel in enumerate(comparison.panels):
         np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.kept)[1])
 
 
-def test_isl_chart_keeps_its_spec_and_separates_its_data(race):
-    named = list(zip(("a", "b"), (snapshot for _, snapshot in race.snapshots()), strict=True))
+def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
+    named = list(zip(("a", "b"), (snapshot for _, snapshot in comparison.snapshots()), strict=True))
     line = views.Reference("training", -3.0)
     rows, spec = views.isl_chart(named, line, "n")
     assert set(rows["sampler"]) == {"a", "b"}
     assert rows["n"].min() >= 5
     assert "data" not in spec["layer"][0]
     assert spec["layer"][1]["data"]["values"][0]["isl"] == -3.0
-    race.step(5)
-    wait(lambda: all(s.n == 17 for _, s in race.snapshots()), "five more")
-    named = list(zip(("a", "b"), (snapshot for _, snapshot in race.snapshots()), strict=True))
+    comparison.step(5)
+    wait(lambda: all(s.n == 17 for _, s in comparison.snapshots()), "five more")
+    named = list(zip(("a", "b"), (snapshot for _, snapshot in comparison.snapshots()), strict=True))
     more, again = views.isl_chart(named, line, "n")
     assert again == spec
     assert len(more) > len(rows)
@@ -207,21 +207,21 @@ def decode(frame: bytes, wish: Wish):
     return header["panels"], cells
 
 
-def test_frames_carry_what_is_new_and_nothing_twice(race):
-    keys = [panel.key for panel in race.panels]
+def test_frames_carry_what_is_new_and_nothing_twice(comparison):
+    keys = [panel.key for panel in comparison.panels]
     wish = Wish(20, "sequence", "binary", 100, 5, keys)
-    viewer = Viewer(race)
+    viewer = Viewer(comparison)
     heads, cells = decode(viewer.frame(wish), wish)
-    for panel, head in zip(race.panels, heads, strict=True):
+    for panel, head in zip(comparison.panels, heads, strict=True):
         assert (head["n"], head["cells"], head["status"]) == (12, 12, "paused")
         np.testing.assert_array_equal(cells[panel.key], panel.worker.read(SamplingRun.kept)[1])
     heads, _ = decode(viewer.frame(wish), wish)
     assert [head["cells"] for head in heads] == [0, 0]
-    race.step(3)
-    wait(lambda: all(s.n == 15 for _, s in race.snapshots()), "three more")
+    comparison.step(3)
+    wait(lambda: all(s.n == 15 for _, s in comparison.snapshots()), "three more")
     heads, cells = decode(viewer.frame(wish), wish)
     assert [head["cells"] for head in heads] == [3, 3]
-    np.testing.assert_array_equal(cells[keys[0]], race.panels[0].worker.read(SamplingRun.kept)[1][-3:])
+    np.testing.assert_array_equal(cells[keys[0]], comparison.panels[0].worker.read(SamplingRun.kept)[1][-3:])
     other = wish._replace(cells=4, panels=keys[:1])
     heads, cells = decode(viewer.frame(other), other)
     assert [head["cells"] for head in heads] == [4]
@@ -229,26 +229,26 @@ def test_frames_carry_what_is_new_and_nothing_twice(race):
     assert decode(viewer.frame(narrow), narrow)[0] == []
 
 
-def test_a_chain_that_stays_empty_is_named(race):
-    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
+def test_a_chain_that_stays_empty_is_named(comparison):
+    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
     off = Model(RBM(np.zeros((5, 3)), np.full(5, -30.0), np.zeros(3)))
-    race.change(race.setting._replace(model=off, start="random"))
-    race.remove(race.panels[1].key)
+    comparison.change(comparison.setup._replace(model=off, start="random"))
+    comparison.remove(comparison.panels[1].key)
     for steps, said in ((20, False), (200, True)):
-        race.step(steps)
-        wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
-        wait(lambda steps=steps: race.snapshots()[0][1].n >= steps, "samples")
-        head = decode(Viewer(race).frame(wish), wish)[0][0]
+        comparison.step(steps)
+        wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
+        wait(lambda steps=steps: comparison.snapshots()[0][1].n >= steps, "samples")
+        head = decode(Viewer(comparison).frame(wish), wish)[0][0]
         assert ("all empty" in head["warning"]) is said
 
 
-def test_a_reset_sends_everything_anew(race):
-    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
-    viewer = Viewer(race)
+def test_a_reset_sends_everything_anew(comparison):
+    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    viewer = Viewer(comparison)
     run = decode(viewer.frame(wish), wish)[0][0]["run"]
-    race.reset()
-    race.step(2)
-    wait(lambda: all(s.n == 2 for _, s in race.snapshots()), "two samples")
+    comparison.reset()
+    comparison.step(2)
+    wait(lambda: all(s.n == 2 for _, s in comparison.snapshots()), "two samples")
     head = decode(viewer.frame(wish), wish)[0][0]
     assert (head["cells"], head["run"]) == (2, run + 1)
 
@@ -271,9 +271,9 @@ def page():
 
     yield run
     for test in opened:
-        for race, _ in test.session_state["races"].values():
-            race.close()
-            for panel in race.panels:
+        for comparison, _ in test.session_state["comparisons"].values():
+            comparison.close()
+            for panel in comparison.panels:
                 panel.worker.join(PATIENCE)
 
 
@@ -290,70 +290,73 @@ def test_every_page_is_tested():
 
 def test_sample_page_is_alive(page):
     test = page("sample.py")
-    race = test.session_state["races"]["sample"][0]
-    assert [panel.worker.algorithm.name for panel in race.panels] == [
+    comparison = test.session_state["comparisons"]["sample"][0]
+    assert [panel.worker.algorithm.name for panel in comparison.panels] == [
         "gibbs",
         "rates_fpcd",
         "rates_herding",
         "sample_penalization",
     ]
-    wait(lambda: all(s.n > 5 for _, s in race.snapshots()), "samples in every panel")
-    assert {s.n_visible for s in (snapshot.frames for _, snapshot in race.snapshots())} == {784}
-    wait(lambda: all(s.newest is not None for _, s in race.snapshots()), "scores in every panel")
+    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "samples in every panel")
+    assert {s.n_visible for s in (snapshot.frames for _, snapshot in comparison.snapshots())} == {784}
+    wait(lambda: all(s.newest is not None for _, s in comparison.snapshots()), "scores in every panel")
 
 
 def test_sample_page_follows_its_link(page):
     test = page("sample.py", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
-    race = test.session_state["races"]["sample"][0]
-    assert [write_panel(panel.worker.algorithm) for panel in race.panels] == [
+    comparison = test.session_state["comparisons"]["sample"][0]
+    assert [write_panel(panel.worker.algorithm) for panel in comparison.panels] == [
         "gibbs:temperature=1.0,k=7,n_chains=1"
     ]
-    assert (race.setting.seed, race.setting.start) == (5, "random")
-    assert race.setting.model.rbm.n_visible == 16
+    assert (comparison.setup.seed, comparison.setup.start) == (5, "random")
+    assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    wait(lambda: race.snapshots()[0][1].n >= 20, "samples")
-    first, v = race.panels[0].worker.read(SamplingRun.kept)
-    want = sample(race.setting.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
+    wait(lambda: comparison.snapshots()[0][1].n >= 20, "samples")
+    first, v = comparison.panels[0].worker.read(SamplingRun.kept)
+    want = sample(comparison.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
     np.testing.assert_array_equal(v, want[first:])
 
 
 def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample.py", model="bas_pcd", data="mnist5k")
     assert any("784 units and this model 16" in info.value for info in test.info)
-    race = test.session_state["races"]["sample"][0]
-    wait(lambda: race.snapshots()[0][1].n > 0, "samples all the same")
+    comparison = test.session_state["comparisons"]["sample"][0]
+    wait(lambda: comparison.snapshots()[0][1].n > 0, "samples all the same")
 
 
 def test_the_mean_kernel_scores_live(page):
     test = page("sample.py", kernel="mean", p=["gibbs", "rates_fpcd"])
-    race = test.session_state["races"]["sample"][0]
-    wait(lambda: all(s.newest is not None and s.n >= 5 for _, s in race.snapshots()), "scores in every panel")
-    assert race.setting.kernel == "mean"
+    comparison = test.session_state["comparisons"]["sample"][0]
+    wait(
+        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.snapshots()),
+        "scores in every panel",
+    )
+    assert comparison.setup.kernel == "mean"
     test.run()
     assert not test.exception
 
 
 def test_transport_and_stories(page):
     test = page("sample.py")
-    race = test.session_state["races"]["sample"][0]
+    comparison = test.session_state["comparisons"]["sample"][0]
     test.button(key="sample_play").click().run()
-    assert not race.running
-    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
-    counts = [s.n for _, s in race.snapshots()]
+    assert not comparison.running
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    counts = [s.n for _, s in comparison.snapshots()]
     next(button for button in test.button if button.label == "Step").click().run()
-    wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one step each")
+    wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one step each")
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
-    assert [panel.worker.algorithm.alpha for panel in race.panels] == [1.0, 0.99, 0.95, 0.8]
+    assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
     assert any("bad for sampling" in caption.value for caption in test.caption)
 
 
 def test_train_page_is_alive(page):
     test = page("train.py")
-    race = test.session_state["races"]["train"][0]
-    assert [panel.worker.algorithm.name for panel in race.panels] == ["cd", "pcd", "pop_cd", "ucd"]
-    assert (race.setting.dataset.name, race.setting.n_hidden) == ("bas", 16)
-    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in race.snapshots()), "scored updates")
+    comparison = test.session_state["comparisons"]["train"][0]
+    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "ucd"]
+    assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 16)
+    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in comparison.snapshots()), "scored updates")
     test.run()
     assert not test.exception
 
@@ -362,40 +365,40 @@ def test_train_page_follows_its_link(page):
     test = page(
         "train.py", t=["cd:k=3", "ucdd"], train_seed="5", train_data="bas@3", hidden="7", replicates="2"
     )
-    race = test.session_state["races"]["train"][0]
-    assert race.setting == (race.setting.dataset, 7, 5, 2)
-    assert race.setting.dataset.name == "bas@3"
-    assert race.panels[0].worker.algorithm == make_trainer("cd", k=3)
+    comparison = test.session_state["comparisons"]["train"][0]
+    assert comparison.setup == (comparison.setup.dataset, 7, 5, 2)
+    assert comparison.setup.dataset.name == "bas@3"
+    assert comparison.panels[0].worker.algorithm == make_trainer("cd", k=3)
     assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
-    wait(lambda: race.snapshots()[0][1].n > 5, "updates")
-    assert len(race.snapshots()[0][1].models) == 2
+    wait(lambda: comparison.snapshots()[0][1].n > 5, "updates")
+    assert len(comparison.snapshots()[0][1].models) == 2
 
 
 def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkeypatch, tmp_path):
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     test = page("train.py", train_data="reviews")
     assert any("reviews" in error.value for error in test.error)
-    race = test.session_state["races"]["train"][0]
-    assert race.setting.dataset.name == "bas"
-    wait(lambda: race.snapshots()[0][1].n > 0, "updates all the same")
+    comparison = test.session_state["comparisons"]["train"][0]
+    assert comparison.setup.dataset.name == "bas"
+    wait(lambda: comparison.snapshots()[0][1].n > 0, "updates all the same")
 
 
 def test_lessons_branch_and_the_way_to_the_sample_page(page):
     test = page("train.py", t=["cd"])
-    race = test.session_state["races"]["train"][0]
-    wait(lambda: race.snapshots()[0][1].n > 20, "updates")
+    comparison = test.session_state["comparisons"]["train"][0]
+    wait(lambda: comparison.snapshots()[0][1].n > 20, "updates")
     test.button(key="branch ucd").click().run()
     assert not test.exception
-    assert [panel.worker.algorithm.name for panel in race.panels] == ["cd", "ucd"]
-    origin = race.panels[1].worker.plan.origin
+    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "ucd"]
+    origin = comparison.panels[1].worker.plan.origin
     assert origin.update > 20
-    wait(lambda: race.snapshots()[1][1].n > origin.update, "updates of the branch")
-    assert views.origin_text(race.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
+    wait(lambda: comparison.snapshots()[1][1].n > origin.update, "updates of the branch")
+    assert views.origin_text(comparison.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
     next(button for button in test.button if button.label == "Four prototypes").click().run()
     assert not test.exception
-    assert race.setting.dataset.name == "modes"
-    assert [panel.worker.algorithm.name for panel in race.panels] == ["cd", "pcd", "pop_cd", "pt"]
-    wait(lambda: all(s.n > 0 for _, s in race.snapshots()), "updates")
+    assert comparison.setup.dataset.name == "modes"
+    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "pt"]
+    wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "updates")
 
 
 def test_trained_models_are_offered_by_the_sample_page(page, model):
@@ -404,27 +407,29 @@ def test_trained_models_are_offered_by_the_sample_page(page, model):
     test.query_params["model"] = "PCD, 3 updates"
     test.run()
     assert not test.exception
-    race = test.session_state["races"]["sample"][0]
+    comparison = test.session_state["comparisons"]["sample"][0]
     try:
-        assert race.setting.model is model
-        wait(lambda: all(s.n > 0 for _, s in race.snapshots()), "samples")
+        assert comparison.setup.model is model
+        wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "samples")
     finally:
-        race.close()
+        comparison.close()
 
 
 @pytest.fixture
 def lesson():
     """Two trainers with two replicates each on tiny data, 40 updates, paused."""
     rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
-    race = Race(Lesson(Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), 3, 1, 2))
-    race.add(make_trainer("cd"))
-    race.add(make_trainer("ucd", learning_rate=0.05))
-    race.step(40)
-    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in race.snapshots()), "forty updates")
-    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in race.snapshots()), "the last score")
-    yield race
-    race.close()
-    for panel in race.panels:
+    comparison = Comparison(
+        TrainingSetup(Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), 3, 1, 2)
+    )
+    comparison.add(make_trainer("cd"))
+    comparison.add(make_trainer("ucd", learning_rate=0.05))
+    comparison.step(40)
+    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.snapshots()), "forty updates")
+    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in comparison.snapshots()), "the last score")
+    yield comparison
+    comparison.close()
+    for panel in comparison.panels:
         panel.worker.join(PATIENCE)
 
 

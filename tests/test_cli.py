@@ -146,7 +146,7 @@ def test_init_from_data(capsys, tmp_path):
         capsys, "sample", "--model", tmp_path / "b.safetensors", "--sampler", "gibbs", "-n", 3,
         "--init", "data", "--out", tmp_path / "s.npz",
     )  # fmt: skip
-    start = rbmviz.session.Setting(rbmviz.Model(rbm), data, 0).first_state()
+    start = rbmviz.session.SamplingSetup(rbmviz.Model(rbm), data, 0).first_state()
     with np.load(tmp_path / "s.npz") as got:
         want = sample(rbmviz.Model(rbm), make_sampler("gibbs"), 3, v0=start).v
         np.testing.assert_array_equal(got["v"], want)
@@ -165,7 +165,7 @@ def test_init_from_data_begins_each_chain_at_an_example_of_its_own(capsys, tmp_p
         "data", "--out", out,
     )  # fmt: skip
     model = load_model("bas_pcd")
-    starts = rbmviz.session.Setting(model, rbmviz.load_dataset("bas"), 0).starts(5)
+    starts = rbmviz.session.SamplingSetup(model, rbmviz.load_dataset("bas"), 0).starts(5)
     with np.load(out) as got:
         want = sample(model, make_sampler("gibbs", n_chains=5), 20, v0=starts).v
         np.testing.assert_array_equal(got["v"], want)

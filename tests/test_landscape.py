@@ -12,7 +12,7 @@ from rbmviz.metrics import landscape, model_statistics, probabilities, total_var
 from rbmviz.metrics.landscape import codes
 from rbmviz.models import pattern_model, random_model
 from rbmviz.samplers import list_samplers
-from rbmviz.session import LandscapePlan, LandscapeRun, Race, Terrain, Worker, replay
+from rbmviz.session import Comparison, LandscapePlan, LandscapeRun, LandscapeSetup, Worker, replay
 
 
 def lowest_neighbour(law, state, n):
@@ -192,9 +192,9 @@ def test_the_ground_rises_under_a_chain_that_unlearns_and_never_under_gibbs(walk
 
 def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
     model = pattern_model(["110", "011"], 3)
-    race = Race(Terrain(model, 2))
-    race.add(make_sampler("gibbs"))
-    (_, shown), worker = race.peek()[0], race.panels[0].worker
+    comparison = Comparison(LandscapeSetup(model, 2))
+    comparison.add(make_sampler("gibbs"))
+    (_, shown), worker = comparison.peek()[0], comparison.panels[0].worker
     assert (shown.n, shown.curve, list(shown.trail)) == (0, (), [landscape(model.rbm).valleys[0].floor])
     np.testing.assert_array_equal(shown.law, probabilities(model.rbm))
     worker.step(3)
@@ -203,7 +203,7 @@ def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
     wait(lambda: worker.snapshot.n == 4, "four samples")
     hot = RBM(model.rbm.W / 2, model.rbm.b / 2, model.rbm.c / 2)
     np.testing.assert_allclose(worker.snapshot.law, probabilities(hot), rtol=1e-6)
-    race.close()
+    comparison.close()
     worker.join(PATIENCE)
 
 

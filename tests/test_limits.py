@@ -15,14 +15,14 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import chain_diagnostics
 from rbmviz.metrics.diagnostics import chains_apart
 from rbmviz.session import (
+    Comparison,
     Coupling,
-    CouplingPlan,
-    Lesson,
-    Race,
+    CouplingSetup,
+    SamplingSetup,
     Session,
-    Setting,
     TrainingPlan,
-    Weighing,
+    TrainingSetup,
+    WeightSetup,
     limits,
     recorder,
 )
@@ -43,21 +43,21 @@ def server():
 
 
 @pytest.fixture
-def race_of(server):
-    """Make races of visitors, closed after the test."""
+def comparison_of(server):
+    """Make comparisons of visitors, closed after the test."""
     made = []
 
-    def make(setting, session=None, page="sample"):
+    def make(setup, session=None, page="sample"):
         session = session or Session(server)
-        race = Race(setting, session=session)
-        session.visit(page, page, race)
-        made.append((race, session))
-        return race
+        comparison = Comparison(setup, session=session)
+        session.visit(page, page, comparison)
+        made.append((comparison, session))
+        return comparison
 
     yield make
-    for race, _ in made:
-        race.close()
-        for panel in race.panels:
+    for comparison, _ in made:
+        comparison.close()
+        for panel in comparison.panels:
             panel.worker.join(PATIENCE)
 
 
@@ -72,61 +72,65 @@ def test_settings_come_from_the_environment(monkeypatch):
             limits()
 
 
-def test_a_page_holds_so_many_panels_and_what_runs_goes_on(race_of, model, monkeypatch):
+def test_a_page_holds_so_many_panels_and_what_runs_goes_on(comparison_of, model, monkeypatch):
     monkeypatch.setenv("RBMVIZ_PANELS", "2")
-    race = race_of(Setting(model))
-    first, second = race.add(make_sampler("gibbs")), race.add(make_sampler("rates_fpcd"))
-    race.resume()
-    wait(lambda: all(s.n > 5 for _, s in race.snapshots()), "samples")
+    comparison = comparison_of(SamplingSetup(model))
+    first, second = comparison.add(make_sampler("gibbs")), comparison.add(make_sampler("rates_fpcd"))
+    comparison.resume()
+    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "samples")
     with pytest.raises(BadInput, match=r"room for 2 panels: close one first, .* RBMVIZ_PANELS"):
-        race.add(make_sampler("gibbs"))
+        comparison.add(make_sampler("gibbs"))
     with pytest.raises(BadInput, match="room for 2 panels"):
-        race.replace(race.setting, [make_sampler("gibbs")] * 3)
-    assert race.panels == (first, second)
-    assert [s.run for _, s in race.snapshots()] == [1, 1]
-    race.remove(first.key)
-    race.add(make_sampler("gibbs"))
+        comparison.replace(comparison.setup, [make_sampler("gibbs")] * 3)
+    assert comparison.panels == (first, second)
+    assert [s.run for _, s in comparison.snapshots()] == [1, 1]
+    comparison.remove(first.key)
+    comparison.add(make_sampler("gibbs"))
 
 
-def test_memory_is_checked_before_it_is_taken(race_of, monkeypatch):
+def test_memory_is_checked_before_it_is_taken(comparison_of, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "60")
-    race = race_of(Setting(WIDE))
-    panel = race.add(make_sampler("rates_fpcd"))
+    comparison = comparison_of(SamplingSetup(WIDE))
+    panel = comparison.add(make_sampler("rates_fpcd"))
     run = panel.worker.peek().run
     with pytest.raises(BadInput, match=r"This would take 3,[0-9]+ MB .* RBMVIZ_SESSION_MB"):
-        race.tune(panel.key, n_chains=1000)
+        comparison.tune(panel.key, n_chains=1000)
     with pytest.raises(BadInput, match="a visitor has 60 MB"):
-        race.add(make_sampler("rates_fpcd", n_chains=100))
+        comparison.add(make_sampler("rates_fpcd", n_chains=100))
     wider = Model(RBM(np.zeros((784, 4000)), np.zeros(784), np.zeros(4000)))
     with pytest.raises(BadInput, match="a visitor has 60 MB"):
-        race.change(Setting(wider))
-    assert (panel.worker.algorithm.n_chains, panel.worker.peek().run, race.setting.model) == (1, run, WIDE)
-    race.tune(panel.key, eps=0.1, n_chains=2)
+        comparison.change(SamplingSetup(wider))
+    assert (panel.worker.algorithm.n_chains, panel.worker.peek().run, comparison.setup.model) == (
+        1,
+        run,
+        WIDE,
+    )
+    comparison.tune(panel.key, eps=0.1, n_chains=2)
     assert panel.worker.algorithm.n_chains == 2
 
 
-def test_trainers_count_their_chains_and_hidden_units(race_of, toy, monkeypatch):
+def test_trainers_count_their_chains_and_hidden_units(comparison_of, toy, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "20")
     rows = np.random.default_rng(0).integers(0, 2, (50, 784), dtype=np.uint8)
-    race = race_of(Lesson(Dataset("wide", rows, rows[:5], rows[:5], "bits", "none"), 16))
+    comparison = comparison_of(TrainingSetup(Dataset("wide", rows, rows[:5], rows[:5], "bits", "none"), 16))
     with pytest.raises(BadInput, match="a visitor has 20 MB"):
-        race.add(make_trainer("pt", n_chains=1000))
-    race.add(make_trainer("cd"))
+        comparison.add(make_trainer("pt", n_chains=1000))
+    comparison.add(make_trainer("cd"))
     with pytest.raises(BadInput, match="a visitor has 20 MB"):
-        race.change(race.setting._replace(n_hidden=2000))
+        comparison.change(comparison.setup._replace(n_hidden=2000))
     with pytest.raises(BadInput, match="a visitor has 20 MB"):
-        race.change(race.setting._replace(replicates=200))
+        comparison.change(comparison.setup._replace(replicates=200))
 
 
-def test_pages_left_behind_sleep_or_rest_where_room_is_short(server, race_of, monkeypatch):
+def test_pages_left_behind_sleep_or_rest_where_room_is_short(server, comparison_of, monkeypatch):
     monkeypatch.setenv("RBMVIZ_RUNS", "3")
     session = Session(server)
-    left = race_of(Setting(WIDE), session, "sample")
+    left = comparison_of(SamplingSetup(WIDE), session, "sample")
     for _ in range(2):
         left.add(make_sampler("gibbs"))
     left.resume()
     wait(lambda: all(s.n > 5 for _, s in left.snapshots()), "samples")
-    here = race_of(Setting(WIDE), session, "other")
+    here = comparison_of(SamplingSetup(WIDE), session, "other")
     assert left.awake == 2
     for _ in range(3):
         here.add(make_sampler("gibbs"))
@@ -145,11 +149,11 @@ def test_pages_left_behind_sleep_or_rest_where_room_is_short(server, race_of, mo
     wait(lambda: all(s.n > was for (_, s), was in zip(left.snapshots(), n, strict=True)), "more samples")
 
 
-def test_a_full_server_says_so_and_lost_visitors_give_way(race_of, model, monkeypatch):
-    first = race_of(Setting(WIDE))
+def test_a_full_server_says_so_and_lost_visitors_give_way(comparison_of, model, monkeypatch):
+    first = comparison_of(SamplingSetup(WIDE))
     first.add(make_sampler("gibbs"))
     monkeypatch.setenv("RBMVIZ_SERVER_MB", str(BASE_MB + first._session.bytes() // 10**6 + 5))
-    second = race_of(Setting(WIDE))
+    second = comparison_of(SamplingSetup(WIDE))
     with pytest.raises(BadInput, match=r"server is full: .* Close tabs .* RBMVIZ_SERVER_MB"):
         second.add(make_sampler("gibbs"))
     assert not second.panels
@@ -161,7 +165,7 @@ def test_a_full_server_says_so_and_lost_visitors_give_way(race_of, model, monkey
     assert first.panels[0].worker.at_rest
 
 
-def test_uploads_and_models_count(server, race_of, model, monkeypatch):
+def test_uploads_and_models_count(server, comparison_of, model, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "100")
     session = Session(server)
     session.keep("one", 60 * 10**6)
@@ -179,38 +183,41 @@ def test_uploads_and_models_count(server, race_of, model, monkeypatch):
 
 
 COUNTED = {
-    "Gibbs": lambda rows: (Setting(wide(), rows), make_sampler("gibbs"), 6000, 2),
-    "ten chains": lambda rows: (Setting(wide(), rows), make_sampler("gibbs", n_chains=10), 6000, 2),
-    "trainer": lambda rows: (Lesson(rows, 200, replicates=2), make_trainer("pcd"), 20, 2.5),
-    "weights": lambda rows: (Weighing(wide(), rows), make_trainer("pop_cd", n_chains=500), 30, 2.5),
-    "coupling": lambda rows: (CouplingPlan(wide().rbm, rows), Coupling(scale=0.01), 5, 2.5),
+    "Gibbs": lambda rows: (SamplingSetup(wide(), rows), make_sampler("gibbs"), 6000, 2),
+    "ten chains": lambda rows: (SamplingSetup(wide(), rows), make_sampler("gibbs", n_chains=10), 6000, 2),
+    "trainer": lambda rows: (TrainingSetup(rows, 200, replicates=2), make_trainer("pcd"), 20, 2.5),
+    "weights": lambda rows: (WeightSetup(wide(), rows), make_trainer("pop_cd", n_chains=500), 30, 2.5),
+    "coupling": lambda rows: (CouplingSetup(wide().rbm, rows), Coupling(scale=0.01), 5, 2.5),
 }
 
 
-def paused_at(race, n):
-    wait(lambda: race.snapshots()[0][1].n >= n and race.peek()[0][1].status == "paused", f"{n} steps")
+def paused_at(comparison, n):
+    wait(
+        lambda: comparison.snapshots()[0][1].n >= n and comparison.peek()[0][1].status == "paused",
+        f"{n} steps",
+    )
 
 
 @pytest.mark.parametrize("kind", COUNTED)
-def test_what_is_counted_is_what_is_taken(race_of, kind, monkeypatch):
+def test_what_is_counted_is_what_is_taken(comparison_of, kind, monkeypatch):
     monkeypatch.setattr(recorder, "KEEP", 5000)  # all that is kept is there soon
     g = np.random.default_rng(0)
     rows = g.integers(0, 2, (2000, 784), dtype=np.uint8)
     data = Dataset("wide", rows[:1000], rows[1000:1500], rows[1500:], "bits", "none")
     chain_diagnostics(chains_apart(g.random(400), 4))  # imports a lot, in a thread of its own
     for traced in (False, True):  # the first one imports and compiles
-        setting, algorithm, steps, most = COUNTED[kind](data)  # nothing is shared with the first one
+        setup, algorithm, steps, most = COUNTED[kind](data)  # nothing is shared with the first one
         gc.collect()
         if traced:
             tracemalloc.start()
-        race = race_of(setting)
-        panel = race.add(algorithm)
-        race.step(steps)
-        paused_at(race, steps)
-        counted = race.bytes()
+        comparison = comparison_of(setup)
+        panel = comparison.add(algorithm)
+        comparison.step(steps)
+        paused_at(comparison, steps)
+        counted = comparison.bytes()
         assert panel.worker.plan.bytes(algorithm) == counted
         # No thread may work while tracing begins or ends: Python 3.11 dies of it.
-        race.close()
+        comparison.close()
         panel.worker.join(PATIENCE)
     gc.collect()
     taken = tracemalloc.get_traced_memory()[0]
@@ -223,11 +230,11 @@ def test_what_is_counted_is_what_is_taken(race_of, kind, monkeypatch):
 # Giving memory back
 
 
-def test_closed_races_rest_after_a_while_unless_they_are_opened_again(race_of, model):
+def test_closed_races_rest_after_a_while_unless_they_are_opened_again(comparison_of, model):
     janitor = Janitor()
-    gone, back, never = (race_of(Setting(model)) for _ in range(3))
-    for race in (gone, back, never):
-        race.add(make_sampler("gibbs"))
+    gone, back, never = (comparison_of(SamplingSetup(model)) for _ in range(3))
+    for comparison in (gone, back, never):
+        comparison.add(make_sampler("gibbs"))
     janitor.close(back, 0.2)
     back.open()
     janitor.close(gone, 0.2)
@@ -239,32 +246,32 @@ def test_closed_races_rest_after_a_while_unless_they_are_opened_again(race_of, m
     assert not never.panels[0].worker.at_rest
 
 
-def test_a_rest_gives_the_memory_back(race_of):
+def test_a_rest_gives_the_memory_back(comparison_of):
     """To the system: 8 MB of samples a panel, and its state."""
 
     def resident():
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * 4096
 
-    race = race_of(Setting(WIDE))
+    comparison = comparison_of(SamplingSetup(WIDE))
     for _ in range(4):
-        race.add(make_sampler("gibbs"))
-    race.step(2000)
-    wait(lambda: all(s.n == 2000 for _, s in race.snapshots()), "samples")
-    for panel in race.panels:
+        comparison.add(make_sampler("gibbs"))
+    comparison.step(2000)
+    wait(lambda: all(s.n == 2000 for _, s in comparison.snapshots()), "samples")
+    for panel in comparison.panels:
         panel.worker.read(lambda run: run.recorder._ring.fill(1))
     trim()
     full = resident()
-    race.close()
-    race.rest()
+    comparison.close()
+    comparison.rest()
     trim()
     assert full - resident() > 25e6
 
 
-def test_a_plan_of_many_replicates_is_refused_before_it_begins(race_of, toy):
+def test_a_plan_of_many_replicates_is_refused_before_it_begins(comparison_of, toy):
     assert TrainingPlan(toy, 10**6).bytes(make_trainer("cd")) > 500e6
-    race = race_of(Lesson(toy, 10**7))
+    comparison = comparison_of(TrainingSetup(toy, 10**7))
     begin = time.monotonic()
     with pytest.raises(BadInput, match="a visitor has"):
-        race.add(make_trainer("cd"))
+        comparison.add(make_trainer("cd"))
     assert time.monotonic() - begin < 5

@@ -53,9 +53,11 @@ def visit():
 
     yield run
     for test in opened:
-        for race, _ in test.session_state["races"].values() if "races" in test.session_state else ():
-            race.close()
-            for panel in race.panels:
+        for comparison, _ in (
+            test.session_state["comparisons"].values() if "comparisons" in test.session_state else ()
+        ):
+            comparison.close()
+            for panel in comparison.panels:
                 panel.worker.join(PATIENCE)
 
 
@@ -96,14 +98,14 @@ def test_a_link_reads_no_file(visit, tmp_path, monkeypatch, name):
         test = visit("train", train_data=path, t="cd")
         [error] = test.error
         assert error.value.startswith("The link's data are left out.")
-        assert test.session_state["races"]["train"][0].setting.dataset.name == "bas"
+        assert test.session_state["comparisons"]["train"][0].setup.dataset.name == "bas"
         assert "swordfish" not in str(test)
 
 
 def test_a_variant_of_registered_data_is_taken(visit):
     test = visit("train", train_data="bas@3", t="cd")
     assert not test.error
-    assert test.session_state["races"]["train"][0].setting.dataset.name == "bas@3"
+    assert test.session_state["comparisons"]["train"][0].setup.dataset.name == "bas@3"
     for name in ("bas@100000", "modes@nan", "modes@1e999", "bas@3@4"):
         assert len(visit("train", train_data=name, t="cd").error) == 1
 

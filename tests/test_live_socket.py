@@ -15,7 +15,15 @@ from app.access import guarded
 from app.asked import FPS, MOST_BYTES, MOST_PANELS, Turned, read_message
 from app.state import hub
 from rbmviz import BadInput, make_sampler
-from rbmviz.session import Coupling, CouplingPlan, Race, SamplingPlan, SamplingRun, Setting, random_rbm
+from rbmviz.session import (
+    Comparison,
+    Coupling,
+    CouplingSetup,
+    SamplingPlan,
+    SamplingRun,
+    SamplingSetup,
+    random_rbm,
+)
 
 HOME = "http://127.0.0.1:8501"
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -24,19 +32,19 @@ WISH = {"fps": 60, "view": "sequence", "pixels": "binary", "cells": 4, "n_visibl
 
 
 @pytest.fixture
-def race(model):
+def comparison(model):
     """A panel of a tiny model that runs, known by the token 'secret'."""
-    race = Race(Setting(model), rate=200)
-    race.add(make_sampler("rates_fpcd"))
-    race.resume()
-    hub()["secret"] = race
-    yield race
-    race.close()
-    race.panels[0].worker.join(PATIENCE)
+    comparison = Comparison(SamplingSetup(model), rate=200)
+    comparison.add(make_sampler("rates_fpcd"))
+    comparison.resume()
+    hub()["secret"] = comparison
+    yield comparison
+    comparison.close()
+    comparison.panels[0].worker.join(PATIENCE)
 
 
 @pytest.fixture
-def client(race, monkeypatch):
+def client(comparison, monkeypatch):
     for name in ("RBMVIZ_PUBLIC", "RBMVIZ_HOSTS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("app.access.config.get_option", lambda name: "127.0.0.1")
@@ -62,12 +70,12 @@ def frame(socket):
     return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
 
 
-def test_a_page_of_ours_gets_frames_and_turns_knobs(client, race):
+def test_a_page_of_ours_gets_frames_and_turns_knobs(client, comparison):
     with connect(client) as socket:
         socket.send_json(WISH)
         assert frame(socket)["wish"] == WISH
         socket.send_json({"tune": 0, "knobs": {"eps": 0.25}})
-        wait(lambda: race.panels[0].worker.algorithm.eps == 0.25, "another step size")
+        wait(lambda: comparison.panels[0].worker.algorithm.eps == 0.25, "another step size")
         socket.send_json(WISH)
         [head] = frame(socket)["panels"]
         assert head["run"] == 1
@@ -150,14 +158,14 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_what_makes_no_sense_ends_the_connection_with_a_reason(client, race, text):
-    before = race.panels[0].worker.algorithm
+def test_what_makes_no_sense_ends_the_connection_with_a_reason(client, comparison, text):
+    before = comparison.panels[0].worker.algorithm
     with connect(client) as socket:
         socket.send_text(text)
         code, reason = closed(socket)
     assert code == live.UNSUPPORTED
     assert 10 < len(reason) <= 123
-    assert race.panels[0].worker.algorithm == before
+    assert comparison.panels[0].worker.algorithm == before
     assert not live._open
 
 
@@ -204,8 +212,8 @@ def test_connections_to_one_page_are_bounded(client):
     wait(lambda: not live._open, "all have gone")
 
 
-def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, race, monkeypatch):
-    turned, turn = [], race.turn
+def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, comparison, monkeypatch):
+    turned, turn = [], comparison.set_knobs
     first, go_on = threading.Event(), threading.Event()
 
     def slowly(panel, **knobs):
@@ -214,7 +222,7 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         assert go_on.wait(PATIENCE)
         turn(panel, **knobs)
 
-    monkeypatch.setattr(race, "turn", slowly)
+    monkeypatch.setattr(comparison, "turn", slowly)
     with connect(client) as socket:
         socket.send_json({"tune": 0, "knobs": {"eps": 0.5}})
         assert first.wait(PATIENCE)
@@ -224,9 +232,9 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         socket.send_json(WISH)
         run = frame(socket)["panels"][0]["run"]  # frames go on meanwhile
         go_on.set()
-        wait(lambda: race.panels[0].worker.algorithm.alpha == 0.9, "the last value")
+        wait(lambda: comparison.panels[0].worker.algorithm.alpha == 0.9, "the last value")
     assert turned == [{"eps": 0.5}, {"eps": 0.5, "alpha": 0.9}]
-    assert race.snapshots()[0][1].run == run == 1
+    assert comparison.snapshots()[0][1].run == run == 1
 
 
 def test_many_wishes_owe_one_frame(client, monkeypatch):
@@ -252,53 +260,53 @@ def test_messages_are_read_at_a_bounded_rate(client, monkeypatch):
         assert time.monotonic() - begin > 1  # 50 at once, 75 more at 50 a second
 
 
-def test_knobs_that_are_not_live_are_turned_by_no_hand(race, monkeypatch):
+def test_knobs_that_are_not_live_are_turned_by_no_hand(comparison, monkeypatch):
     monkeypatch.setattr(SamplingPlan, "run", None)
-    worker = race.panels[0].worker
+    worker = comparison.panels[0].worker
     for knobs, said in (
         ({"n_chains": 3}, "not live"),
         ({"eps": 2.0}, "outside"),
         ({"ep": 1}, "did you mean"),
     ):
         with pytest.raises(BadInput, match=said):
-            worker.turn(**knobs)
+            worker.set_knobs(**knobs)
     assert worker.peek().run == 1
 
 
-def test_a_live_knob_does_not_begin_a_failed_run_anew(race, monkeypatch):
-    worker = race.panels[0].worker
+def test_a_live_knob_does_not_begin_a_failed_run_anew(comparison, monkeypatch):
+    worker = comparison.panels[0].worker
 
     def fail(run, n):
         raise BadInput("no more")
 
     monkeypatch.setattr(SamplingRun, "advance", fail)
-    wait(lambda: race.snapshots()[0][1].status == "failed", "a failure")
+    wait(lambda: comparison.snapshots()[0][1].status == "failed", "a failure")
     monkeypatch.undo()
-    race.turn(0, eps=0.2)
+    comparison.set_knobs(0, eps=0.2)
     assert (worker.algorithm.eps, worker.peek().run) == (0.2, 1)
-    race.tune(0, eps=0.2)  # where the hand lets go
-    wait(lambda: race.snapshots()[0][1].status == "running", "a new run")
+    comparison.tune(0, eps=0.2)  # where the hand lets go
+    wait(lambda: comparison.snapshots()[0][1].status == "running", "a new run")
     assert worker.peek().run == 2
 
 
 def test_dragging_the_scale_begins_pairs_and_no_runs():
     """Also while it is paused; the thread takes the newest value, however many there were."""
-    race = Race(CouplingPlan(random_rbm(9, 6, 5), seed=5))
-    race.add(Coupling(scale=1.2, max_sweeps=60))
-    race.step(7)
-    wait(lambda: race.snapshots()[0][1].n == 7, "seven sweeps")
-    wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
+    comparison = Comparison(CouplingSetup(random_rbm(9, 6, 5), seed=5))
+    comparison.add(Coupling(scale=1.2, max_sweeps=60))
+    comparison.step(7)
+    wait(lambda: comparison.snapshots()[0][1].n == 7, "seven sweeps")
+    wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
     for i in range(200):
-        race.turn(0, scale=0.02 + i / 1000)
-    race.turn(0, scale=0.02)
-    wait(lambda: race.snapshots()[0][1].algorithm.scale == 0.02, "the newest scale")
+        comparison.set_knobs(0, scale=0.02 + i / 1000)
+    comparison.set_knobs(0, scale=0.02)
+    wait(lambda: comparison.snapshots()[0][1].algorithm.scale == 0.02, "the newest scale")
     wait(
-        lambda: all(drawn.counted.n >= 200 for drawn in race.snapshots()[0][1].drawn),
+        lambda: all(drawn.counted.n >= 200 for drawn in comparison.snapshots()[0][1].drawn),
         "pairs counted in a pause",
     )
-    shown = race.snapshots()[0][1]
+    shown = comparison.snapshots()[0][1]
     assert (shown.run, shown.n, shown.began) == (1, 7, 7)
     assert [drawn.t for drawn in shown.drawn] == [0, 0]
     assert all(drawn.counted.tau.mean() < 3 for drawn in shown.drawn)
-    race.close()
-    race.panels[0].worker.join(PATIENCE)
+    comparison.close()
+    comparison.panels[0].worker.join(PATIENCE)

@@ -15,7 +15,7 @@ from rbmviz.metrics import Coverage, chain_diagnostics
 from rbmviz.models import pattern_model
 from rbmviz.registry import samplers
 from rbmviz.samplers import fast_weights, interleave, list_samplers, make_sampler, sample, shared_fast_weights
-from rbmviz.session import LandscapePlan, SamplingPlan, SamplingRun, Setting, Worker, replay, scores
+from rbmviz.session import LandscapePlan, SamplingPlan, SamplingRun, SamplingSetup, Worker, replay, scores
 from rbmviz.session.scores import Agreement
 
 NAMES = list_samplers()
@@ -360,9 +360,9 @@ def test_the_newest_rounds_of_the_chains_are_compared(monkeypatch):
 
 def test_a_run_of_several_chains_says_whether_they_agree(model, toy):
     for n_chains in (1, 3):
-        run = SamplingRun(1, Setting(model, toy).plan(), make_sampler("gibbs", n_chains=n_chains))
+        run = SamplingRun(1, SamplingSetup(model, toy).plan(), make_sampler("gibbs", n_chains=n_chains))
         run.prepare()
-        run.keep(run.advance(60))
+        run.record_steps(run.advance(60))
         if n_chains > 1:
             run._scores._agreement._asked.result(60)
         agreement = run.snapshot("paused").agreement
@@ -372,31 +372,31 @@ def test_a_run_of_several_chains_says_whether_they_agree(model, toy):
 
 
 def test_chains_of_a_race_start_at_examples_of_their_own(model, toy):
-    setting = Setting(model, toy, seed=5)
-    starts = setting.starts(8)
-    np.testing.assert_array_equal(starts[0], setting.first_state())
-    np.testing.assert_array_equal(starts[:3], setting.starts(3))
+    setup = SamplingSetup(model, toy, seed=5)
+    starts = setup.starts(8)
+    np.testing.assert_array_equal(starts[0], setup.first_state())
+    np.testing.assert_array_equal(starts[:3], setup.starts(3))
     assert len({row.tobytes() for row in starts}) > 2
     assert {row.tobytes() for row in starts} <= {row.tobytes() for row in toy.validation}
-    assert Setting(model, toy, start="random").starts(8) is None
-    assert Setting(model).starts(8) is None
+    assert SamplingSetup(model, toy, start="random").starts(8) is None
+    assert SamplingSetup(model).starts(8) is None
     for more in ({}, {"share": True}):
         sampler = make_sampler("rates_fpcd", n_chains=3, **more)
-        run = SamplingRun(1, setting.plan(), sampler)
+        run = SamplingRun(1, setup.plan(), sampler)
         run.prepare()
         same(run.advance(20), sample(model, sampler, 20, seed=5, v0=starts[:3]))
-    one = SamplingRun(1, setting.plan(), make_sampler("gibbs"))
+    one = SamplingRun(1, setup.plan(), make_sampler("gibbs"))
     np.testing.assert_array_equal(one.record().start, starts[0])
 
 
 @pytest.mark.parametrize("more", [{}, {"share": True}])
 def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
     sampler = make_sampler("rates_fpcd", n_chains=4, eps=0.3, **more)
-    run = SamplingRun(1, Setting(model, toy, seed=5).plan(), sampler)
+    run = SamplingRun(1, SamplingSetup(model, toy, seed=5).plan(), sampler)
     run.prepare()
     for n, eps in ((6, 0.3), (5, 0.01), (9, 1.0)):
-        run.turn(dataclasses.replace(sampler, eps=eps))
-        run.keep(run.advance(n))
+        run.set_knobs(dataclasses.replace(sampler, eps=eps))
+        run.record_steps(run.advance(n))
     record = run.record()
     again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
     np.testing.assert_array_equal(again, run.kept()[1])

@@ -15,7 +15,7 @@ from app.live import Viewer, Wish
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
 from rbmviz.models import pattern_model
-from rbmviz.session import LandscapeRun, Race, Terrain
+from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup
 
 PAGE = str(Path(__file__).parents[1] / "app" / "pages" / "chain.py")
 
@@ -37,14 +37,16 @@ def page():
 
     yield run
     for test in opened:
-        for race, _ in test.session_state["races"].values() if "races" in test.session_state else ():
-            race.close()
-            for panel in race.panels:
+        for comparison, _ in (
+            test.session_state["comparisons"].values() if "comparisons" in test.session_state else ()
+        ):
+            comparison.close()
+            for panel in comparison.panels:
                 panel.worker.join(PATIENCE)
 
 
-def race_of(test):
-    return test.session_state["races"]["chain"][0]
+def comparison_of(test):
+    return test.session_state["comparisons"]["chain"][0]
 
 
 # The landscape
@@ -52,9 +54,13 @@ def race_of(test):
 
 def test_the_walks_are_alive(page):
     test = page()
-    race = race_of(test)
-    assert [p.worker.algorithm.name for p in race.panels] == ["gibbs", "rates_fpcd", "sample_penalization"]
-    wait(lambda: all(s.n > 3 for _, s in race.snapshots()), "samples in every panel")
+    comparison = comparison_of(test)
+    assert [p.worker.algorithm.name for p in comparison.panels] == [
+        "gibbs",
+        "rates_fpcd",
+        "sample_penalization",
+    ]
+    wait(lambda: all(s.n > 3 for _, s in comparison.snapshots()), "samples in every panel")
     test.run()
     assert not test.exception
 
@@ -67,40 +73,42 @@ def test_the_page_follows_its_link(page):
         land_seed="4",
         land_order="gray",
     )
-    race = race_of(test)
-    assert [write_panel(p.worker.algorithm).split(",")[0] for p in race.panels] == ["rates_fpcd:eps=0.5"]
+    comparison = comparison_of(test)
+    assert [write_panel(p.worker.algorithm).split(",")[0] for p in comparison.panels] == [
+        "rates_fpcd:eps=0.5"
+    ]
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    assert race.setting.seed == 4
+    assert comparison.setup.seed == 4
     want = pattern_model(("100/100/111", "111/010/010", "101/010/101"), 5.0)
-    np.testing.assert_array_equal(race.setting.model.rbm.c, want.rbm.c)
+    np.testing.assert_array_equal(comparison.setup.model.rbm.c, want.rbm.c)
 
 
 def test_another_landscape_or_a_story_begins_anew(page):
     test = page()
-    race = race_of(test)
+    comparison = comparison_of(test)
     test.selectbox(key="land").set_value("random weights").run()
     assert not test.exception
-    assert race.setting.model.rbm.n_hidden == 4
-    model = race.setting.model
+    assert comparison.setup.model.rbm.n_hidden == 4
+    model = comparison.setup.model
     test.run()
-    assert race.setting.model is model  # the same object: nothing began anew
+    assert comparison.setup.model is model  # the same object: nothing began anew
     next(button for button in test.button if button.label == "Penalization ends empty").click().run()
     assert not test.exception
-    assert [p.worker.algorithm.alpha for p in race.panels] == [1.0, 0.9, 1.0]
-    assert race.rate == 100
-    assert race.setting.model.rbm.n_hidden == 2
+    assert [p.worker.algorithm.alpha for p in comparison.panels] == [1.0, 0.9, 1.0]
+    assert comparison.rate == 100
+    assert comparison.setup.model.rbm.n_hidden == 2
     assert any("empty state" in caption.value for caption in test.caption)
-    wait(lambda: all(s.n > 0 for _, s in race.snapshots()), "samples")
+    wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "samples")
 
 
 def test_transport(page):
     test = page()
-    race = race_of(test)
+    comparison = comparison_of(test)
     test.button(key="chain_play").click().run()
-    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
-    counts = [s.n for _, s in race.snapshots()]
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    counts = [s.n for _, s in comparison.snapshots()]
     next(button for button in test.button if button.label == "Step").click().run()
-    wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one step each")
+    wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one step each")
 
 
 def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
@@ -108,31 +116,31 @@ def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     test = page({"trained": {"mine": model, "too large": large}}, land="mine")
     assert "mine" in test.selectbox(key="land").options
     assert "too large" not in test.selectbox(key="land").options
-    assert race_of(test).setting.model is model
+    assert comparison_of(test).setup.model is model
 
 
 @pytest.fixture
-def race():
+def comparison():
     """Two walks of 300 samples, paused."""
-    race = Race(Terrain(pattern_model(["110/100", "001/011"], 5), 1))
-    race.add(make_sampler("gibbs"))
-    race.add(make_sampler("rates_fpcd", eps=0.1))
-    race.step(300)
-    wait(lambda: all(s.n == 300 and s.status == "paused" for _, s in race.snapshots()), "samples")
-    yield race
-    race.close()
-    for panel in race.panels:
+    comparison = Comparison(LandscapeSetup(pattern_model(["110/100", "001/011"], 5), 1))
+    comparison.add(make_sampler("gibbs"))
+    comparison.add(make_sampler("rates_fpcd", eps=0.1))
+    comparison.step(300)
+    wait(lambda: all(s.n == 300 and s.status == "paused" for _, s in comparison.snapshots()), "samples")
+    yield comparison
+    comparison.close()
+    for panel in comparison.panels:
         panel.worker.join(PATIENCE)
 
 
-def test_frames_carry_the_ground_the_visits_and_the_newest_states(race):
-    wish = Wish(20, "landscape", "binary", 100, 6, [panel.key for panel in race.panels])
-    viewer = Viewer(race)
+def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
+    wish = Wish(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
+    viewer = Viewer(comparison)
     for fresh in (100, 0):
         frame = viewer.frame(wish)
         length = int.from_bytes(frame[:4], "little")
         heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
-        for head, (_, shown) in zip(heads, race.snapshots(), strict=True):
+        for head, (_, shown) in zip(heads, comparison.snapshots(), strict=True):
             assert (head["n"], head["cells"], head["here"]) == (300, fresh, shown.trail[-1])
             ground = np.frombuffer(frame[at : at + 256], "<f4")
             visits = np.frombuffer(frame[at + 256 : at + 512], "<f4")
@@ -147,21 +155,21 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(race):
     assert other["panels"] == []
 
 
-def test_walk_charts_and_files(race):
-    named = list(zip(("a", "b"), (shown for _, shown in race.snapshots()), strict=True))
+def test_walk_charts_and_files(comparison):
+    named = list(zip(("a", "b"), (shown for _, shown in comparison.snapshots()), strict=True))
     for quantity in ("visits", "moments"):
         rows, spec = views.walk_chart(named, quantity, "title")
         assert set(rows["sampler"]) == {"a", "b"}
         assert "data" not in spec["layer"][0]
         assert views.walk_chart(named, quantity, "title")[1] == spec
-    law = landscape(race.setting.model.rbm).law
+    law = landscape(comparison.setup.model.rbm).law
     lines = views.walks_csv(named, law).decode().splitlines()
     assert lines[0] == "state,model law,a visits,a law now,b visits,b law now"
     assert lines[1].startswith("000000,")
     assert len(lines) == 1 + 64
     assert sum(int(line.split(",")[2]) for line in lines[1:]) == 300
-    with np.load(io.BytesIO(views.samples_npz(race, ["a", "b"]))) as archive:
-        for i, panel in enumerate(race.panels):
+    with np.load(io.BytesIO(views.samples_npz(comparison, ["a", "b"]))) as archive:
+        for i, panel in enumerate(comparison.panels):
             np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.kept)[1])
             assert archive[f"v{i}"].shape == (300, 6)
         assert json.loads(str(archive["meta"]))["panels"][1]["sampler"] == "rates_fpcd"
@@ -177,7 +185,7 @@ def text_of(test):
 def test_the_matrix_says_how_much_faster(page):
     test = page(little="matrix")
     assert "**0.9600** of A, **0.9333** of Ã" in text_of(test)
-    assert "races" not in test.session_state  # nothing runs that is not seen
+    assert "comparisons" not in test.session_state  # nothing runs that is not seen
     test.selectbox(key="chain_matrix").set_value("it backfires").run()
     assert not test.exception
     assert "**0.8000** of A, **0.8947** of Ã" in text_of(test)
@@ -226,7 +234,7 @@ def test_rows_can_be_made_to_sum_to_one_and_states_added(page):
 def test_the_landscapes_own_chain(page):
     test = page(little="matrix", chain_matrix="the landscape’s Gibbs chain")
     assert "Second eigenvalue" in text_of(test)
-    assert "races" not in test.session_state
+    assert "comparisons" not in test.session_state
 
 
 @pytest.mark.parametrize(("visible", "hidden", "says"), [(9, 2, "2^9 states"), (4, 40, "40 hidden units")])

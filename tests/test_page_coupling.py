@@ -17,44 +17,44 @@ from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
-from rbmviz.session import Coupling, CouplingPlan, Race, random_rbm
+from rbmviz.session import Comparison, Coupling, CouplingSetup, random_rbm
 
 PAGE = Path(__file__).parents[1] / "app" / "pages" / "coupling.py"
 SWEEPS = 40
 
 
-def done(race):
-    race.close()
-    for panel in race.panels:
+def done(comparison):
+    comparison.close()
+    for panel in comparison.panels:
         panel.worker.join(PATIENCE)
 
 
 @pytest.fixture
-def race():
+def comparison():
     """Forty sweeps of the pairs on show of a tiny random model, paused."""
-    race = Race(CouplingPlan(random_rbm(9, 6, 5), seed=5))
-    race.add(Coupling(scale=1.2, max_sweeps=60))
-    race.step(SWEEPS)
-    wait(lambda: race.snapshots()[0][1].n == SWEEPS, "forty sweeps")
-    wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
-    yield race
-    done(race)
+    comparison = Comparison(CouplingSetup(random_rbm(9, 6, 5), seed=5))
+    comparison.add(Coupling(scale=1.2, max_sweeps=60))
+    comparison.step(SWEEPS)
+    wait(lambda: comparison.snapshots()[0][1].n == SWEEPS, "forty sweeps")
+    wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
+    yield comparison
+    done(comparison)
 
 
-def library(race, block=0):
+def library(comparison, block=0):
     """The same pairs by ``couple``."""
-    plan, coupling = race.setting, race.panels[0].worker.algorithm
+    plan, coupling = comparison.setup, comparison.panels[0].worker.algorithm
     rbm = RBM(*(coupling.scale * x for x in (plan.rbm.W, plan.rbm.b, plan.rbm.c)))
     seed = rng.child(plan.seed, "pairs", block)
     return rbm, {a: couple(rbm, plan.starts(block), a, coupling.max_sweeps, 1, seed) for a in ALGORITHMS}
 
 
-def test_the_pairs_on_show_are_those_of_the_library(race):
+def test_the_pairs_on_show_are_those_of_the_library(comparison):
     """Forty sweeps go through whole pairs, tau each, in the library's order; the last is under way."""
-    shown = race.snapshots()[0][1]
+    shown = comparison.snapshots()[0][1]
     assert (shown.n, [drawn.algorithm for drawn in shown.drawn]) == (SWEEPS, list(ALGORITHMS))
     for drawn in shown.drawn:
-        ends = np.cumsum(library(race)[1][drawn.algorithm].tau)
+        ends = np.cumsum(library(comparison)[1][drawn.algorithm].tau)
         assert drawn.pair == np.searchsorted(ends, SWEEPS)
         assert drawn.t == SWEEPS - (ends[drawn.pair - 1] if drawn.pair else 0)
         assert drawn.met == (ends[drawn.pair] == SWEEPS)
@@ -64,9 +64,9 @@ def test_the_pairs_on_show_are_those_of_the_library(race):
         assert drawn.path[-1] == (v != v2).sum()
 
 
-def test_what_is_counted_behind_them_is_of_the_library_too(race):
-    worker = race.panels[0].worker
-    race.resume()
+def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
+    worker = comparison.panels[0].worker
+    comparison.resume()
 
     def results(lag, k):
         return worker.read(lambda run: run.results(lag, k))
@@ -75,7 +75,7 @@ def test_what_is_counted_behind_them_is_of_the_library_too(race):
     found = results(3, 2)
     wait(lambda: all(c.n > BLOCK for c in results(1, 1).pairs), "a block of pairs")
     first = results(1, 1)
-    rbm, pairs = library(race)
+    rbm, pairs = library(comparison)
     for counted in first.pairs:
         np.testing.assert_array_equal(counted.tau[:BLOCK], pairs[counted.algorithm].tau)
         assert counted.truncated_share == pytest.approx(counted.truncated.mean())
@@ -96,39 +96,39 @@ def test_what_is_counted_behind_them_is_of_the_library_too(race):
     np.testing.assert_allclose(first.truth, want, rtol=1e-6)
     wait(lambda: len(results(1, 1).exact) > 8, "an exact curve")
     exact = results(1, 1).exact
-    np.testing.assert_allclose(exact, sweep_distances(rbm, race.setting.start_law(), len(exact) - 1))
+    np.testing.assert_allclose(exact, sweep_distances(rbm, comparison.setup.start_law(), len(exact) - 1))
 
 
 def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
-    run = CouplingPlan(random_rbm(9, 6, 2)).run(1, Coupling())
+    run = CouplingSetup(random_rbm(9, 6, 2)).run(1, Coupling())
     enumerated = run._enumerated
     monkeypatch.setattr(run, "_enumerated", lambda: [run.results(7, 2), enumerated()][1])
     run.prepare()
     assert [drawn.counted.k for drawn in run.snapshot("paused").drawn] == [2, 2]
-    assert run.idle(paused=True)
+    assert run.background_work(paused=True)
     assert [counted.lag for counted in run.results(7, 2).lagged] == [7, 7]
 
 
-def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(race):
-    before = race.snapshots()[0][1]
-    race.reset()
-    race.step(SWEEPS)
-    wait(lambda: race.snapshots()[0][1].n == SWEEPS, "the same sweeps")
-    again = race.snapshots()[0][1]
+def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
+    before = comparison.snapshots()[0][1]
+    comparison.reset()
+    comparison.step(SWEEPS)
+    wait(lambda: comparison.snapshots()[0][1].n == SWEEPS, "the same sweeps")
+    again = comparison.snapshots()[0][1]
     for a, b in zip(before.drawn, again.drawn, strict=True):
         np.testing.assert_array_equal(a.v, b.v)
         assert (a.pair, a.t, a.path) == (b.pair, b.t, b.path)
-    race.tune(race.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
-    race.step(4)
-    wait(lambda: race.snapshots()[0][1].n == SWEEPS + 4, "four sweeps")
-    shown = race.snapshots()[0][1]
+    comparison.tune(comparison.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
+    comparison.step(4)
+    wait(lambda: comparison.snapshots()[0][1].n == SWEEPS + 4, "four sweeps")
+    shown = comparison.snapshots()[0][1]
     assert (shown.run, shown.began) == (again.run, SWEEPS)
     assert [(drawn.pair, drawn.ended.tau) for drawn in shown.drawn] == [(1, 2), (1, 2)]
 
 
 def test_starts_at_data_are_training_examples():
     rows = np.random.default_rng(3).integers(0, 2, (20, 9), dtype=np.uint8)
-    plan = CouplingPlan(random_rbm(9, 6, 2), Dataset("toy", rows, rows[:0], rows[:0], "bits", "none"))
+    plan = CouplingSetup(random_rbm(9, 6, 2), Dataset("toy", rows, rows[:0], rows[:0], "bits", "none"))
     known = {row.tobytes() for row in rows}
     assert {row.tobytes() for row in plan.starts(3)} <= known
     assert (plan.starts(3) != plan.starts(4)).any()
@@ -144,10 +144,10 @@ def test_a_random_model_is_that_of_the_command_line():
     np.testing.assert_allclose(0.1 * a.c, b.c, rtol=1e-6)
 
 
-def test_frames_of_pairs(race):
-    shown = race.snapshots()[0][1]
-    wish = Wish(20, "pairs", "binary", 1, 9, [race.panels[0].key])
-    viewer = Viewer(race)
+def test_frames_of_pairs(comparison):
+    shown = comparison.snapshots()[0][1]
+    wish = Wish(20, "pairs", "binary", 1, 9, [comparison.panels[0].key])
+    viewer = Viewer(comparison)
     frame = viewer.frame(wish)
     length = int.from_bytes(frame[:4], "little")
     [head], at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
@@ -166,8 +166,8 @@ def test_frames_of_pairs(race):
     assert json.loads(narrow[4 : 4 + int.from_bytes(narrow[:4], "little")])["panels"] == []
 
 
-def test_charts_and_files(race):
-    worker = race.panels[0].worker
+def test_charts_and_files(comparison):
+    worker = comparison.panels[0].worker
     wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.results(4, 1)).lagged), "pairs")
     found = worker.read(lambda run: run.results(4, 1))
     rows, spec = charts.tau_chart(found.pairs, True)
@@ -194,17 +194,17 @@ def test_charts_and_files(race):
         assert archive["unbiased_rbm"].shape == (found.pairs[0].n, len(STATISTICS))
     points = charts.curves_csv([("distance", charts.distance_rows(found.pairs))]).decode()
     assert len(list(csv.DictReader(io.StringIO(points)))) == len(charts.distance_rows(found.pairs))
-    image = Image.open(io.BytesIO(charts.picture(race.snapshots()[0][1], (3, 3), "#ff5c00")))
+    image = Image.open(io.BytesIO(charts.picture(comparison.snapshots()[0][1], (3, 3), "#ff5c00")))
     assert image.width > image.height > 100
     again = worker.read(lambda run: run.results(4, 1))
     assert charts.tau_chart(again.pairs, True)[1] == spec  # a live chart keeps its zoom
 
 
-def test_the_snippet_repeats_the_pairs(race, capsys):
-    coupling = race.panels[0].worker.algorithm
+def test_the_snippet_repeats_the_pairs(comparison, capsys):
+    coupling = comparison.panels[0].worker.algorithm
     scope = {}
-    exec(charts.snippet("random", race.setting, coupling), scope)
-    np.testing.assert_array_equal(scope["pairs"].tau, library(race)[1]["general"].tau)
+    exec(charts.snippet("random", comparison.setup, coupling), scope)
+    np.testing.assert_array_equal(scope["pairs"].tau, library(comparison)[1]["general"].tau)
     assert capsys.readouterr().out.startswith("rbm [")
 
 
@@ -225,19 +225,19 @@ def page():
 
     yield run
     for test in opened:
-        for race, _ in test.session_state["races"].values():
-            done(race)
+        for comparison, _ in test.session_state["comparisons"].values():
+            done(comparison)
 
 
-def race_of(test):
-    return test.session_state["races"]["coupling"][0]
+def comparison_of(test):
+    return test.session_state["comparisons"]["coupling"][0]
 
 
 def test_the_page_is_alive(page):
     test = page()
-    race = race_of(test)
-    wait(lambda: race.snapshots()[0][1].n > 3, "sweeps")
-    wait(lambda: all(d.counted.n > 20 for d in race.snapshots()[0][1].drawn), "pairs")
+    comparison = comparison_of(test)
+    wait(lambda: comparison.snapshots()[0][1].n > 3, "sweeps")
+    wait(lambda: all(d.counted.n > 20 for d in comparison.snapshots()[0][1].drawn), "pairs")
     test.run()
     assert not test.exception
     texts = " ".join(caption.value for caption in test.caption)
@@ -249,34 +249,34 @@ def test_the_page_follows_its_link(page):
     test = page(
         c="scale=0.3,max_sweeps=50", coupling_visible="12", coupling_hidden="5", coupling_seed="4", lag="20"
     )
-    race = race_of(test)
-    assert race.panels[0].worker.algorithm == Coupling(scale=0.3, max_sweeps=50)
-    assert race.setting.rbm.W.shape == (12, 5)
-    assert race.setting.seed == 4
-    np.testing.assert_array_equal(race.setting.rbm.W, random_rbm(12, 5, 4).W)
+    comparison = comparison_of(test)
+    assert comparison.panels[0].worker.algorithm == Coupling(scale=0.3, max_sweeps=50)
+    assert comparison.setup.rbm.W.shape == (12, 5)
+    assert comparison.setup.seed == 4
+    np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
-    assert race.panels[0].worker.read(lambda run: run._lag) == 20
+    assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
     assert test.query_params["c"] == "scale=0.3,max_sweeps=50"
 
 
 def test_a_broken_link_is_named(page):
     test = page(c="scal=3")
     assert any("did you mean 'scale'" in warning.value for warning in test.warning)
-    assert race_of(test).panels[0].worker.algorithm.scale == 1.5
+    assert comparison_of(test).panels[0].worker.algorithm.scale == 1.5
 
 
 def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     test = page()
-    race = race_of(test)
+    comparison = comparison_of(test)
     test.selectbox(key="coupling_model").set_value("bas_pcd").run()
     assert not test.exception
-    assert race.panels[0].worker.algorithm.scale == 1.0
-    assert race.setting.rbm.W.shape == (16, 16)
+    assert comparison.panels[0].worker.algorithm.scale == 1.0
+    assert comparison.setup.rbm.W.shape == (16, 16)
     test.segmented_control(key="coupling_start").set_value("data").run()
-    assert race.setting.dataset.name == "bas"
-    wait(lambda: race.snapshots()[0][1].n > 0, "sweeps")
+    assert comparison.setup.dataset.name == "bas"
+    wait(lambda: comparison.snapshots()[0][1].n > 0, "sweeps")
     test.selectbox(key="coupling_model").set_value("mnist_cd1").run()
-    wait(lambda: race.snapshots()[0][1].n > 0, "sweeps")
+    wait(lambda: comparison.snapshots()[0][1].n > 0, "sweeps")
     test.run()
     texts = " ".join(caption.value for caption in test.caption)
     assert "No exact value" in texts
@@ -287,32 +287,38 @@ def test_lag_and_k_are_those_of_the_charts(page):
     test = page(c="scale=1.0,max_sweeps=200")
     test.select_slider(key="lag").set_value(5)
     test.select_slider(key="estimate_k").set_value(3).run()
-    race = race_of(test)
-    wait(lambda: race.snapshots()[0][1].drawn and race.snapshots()[0][1].drawn[1].counted.n > 20, "pairs")
+    comparison = comparison_of(test)
+    wait(
+        lambda: comparison.snapshots()[0][1].drawn and comparison.snapshots()[0][1].drawn[1].counted.n > 20,
+        "pairs",
+    )
     test.run()
     assert not test.exception
     texts = " ".join(caption.value for caption in test.caption)
     assert "over pairs of lag 5" in texts
     assert "CD-3 stops after 3 sweeps" in texts
-    found = race.panels[0].worker.read(lambda run: run.results(5, 3))
+    found = comparison.panels[0].worker.read(lambda run: run.results(5, 3))
     assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3), (1, 3), (5, 1), (5, 1)]
 
 
 def test_stories_and_transport(page):
     test = page()
-    race = race_of(test)
+    comparison = comparison_of(test)
     test.button(key="coupling_play").click().run()
-    assert not race.running
-    wait(lambda: race.snapshots()[0][1].status == "paused", "a pause")
-    n = race.snapshots()[0][1].n
+    assert not comparison.running
+    wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
+    n = comparison.snapshots()[0][1].n
     test.button(key="coupling_step").click().run()
-    wait(lambda: race.snapshots()[0][1].n == n + 1, "one step")
+    wait(lambda: comparison.snapshots()[0][1].n == n + 1, "one step")
     test.button(key="coupling story Sharing randomness").click().run()
     assert not test.exception
-    assert race.setting.rbm.W.shape == (500, 100)
-    assert race.panels[0].worker.algorithm.scale == 0.1
+    assert comparison.setup.rbm.W.shape == (500, 100)
+    assert comparison.panels[0].worker.algorithm.scale == 0.1
     assert any("figure 5" in caption.value for caption in test.caption)
-    wait(lambda: race.snapshots()[0][1].drawn and race.snapshots()[0][1].n > 0, "sweeps of the story")
+    wait(
+        lambda: comparison.snapshots()[0][1].drawn and comparison.snapshots()[0][1].n > 0,
+        "sweeps of the story",
+    )
 
 
 def test_a_model_from_the_train_page_is_offered(model):
@@ -322,6 +328,6 @@ def test_a_model_from_the_train_page_is_offered(model):
     test.run()
     assert not test.exception
     try:
-        assert race_of(test).setting.rbm is model.rbm
+        assert comparison_of(test).setup.rbm is model.rbm
     finally:
-        done(race_of(test))
+        done(comparison_of(test))

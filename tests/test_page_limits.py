@@ -17,12 +17,12 @@ from rbmviz.registry import samplers, trainers
 from rbmviz.session import (
     Allowance,
     Coupling,
-    CouplingPlan,
-    Growth,
-    Lesson,
-    Setting,
-    Terrain,
-    Weighing,
+    CouplingSetup,
+    LandscapeSetup,
+    SamplingSetup,
+    StudySetup,
+    TrainingSetup,
+    WeightSetup,
     limits,
 )
 from rbmviz.session.coupling import random_rbm
@@ -46,96 +46,98 @@ def page():
 
     yield run
     for test in opened:
-        for race, _ in test.session_state["races"].values():
-            race.close()
-            for panel in race.panels:
+        for comparison, _ in test.session_state["comparisons"].values():
+            comparison.close()
+            for panel in comparison.panels:
                 panel.worker.join(PATIENCE)
 
 
 def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypatch):
     monkeypatch.setenv("RBMVIZ_PANELS", "3")
     test = page("chain.py", l=[f"gibbs:k={1 + i % 100}" for i in range(150)])
-    race = test.session_state["races"]["chain"][0]
-    assert [panel.worker.algorithm.k for panel in race.panels] == [1, 2, 3]
+    comparison = test.session_state["comparisons"]["chain"][0]
+    assert [panel.worker.algorithm.k for panel in comparison.panels] == [1, 2, 3]
     assert [warning.value for warning in test.warning] == [
         "The link has 150 panels and a page has room for 3: the first 3 are open."
     ]
     # One more is refused; those that run go on.
-    wait(lambda: all(s.n > 3 for _, s in race.snapshots()), "samples")
+    wait(lambda: all(s.n > 3 for _, s in comparison.snapshots()), "samples")
     test.button(key="chain add rates_fpcd").click().run()
     assert not test.exception
     assert [error.value[:30] for error in test.error] == ["A page has room for 3 panels: "]
-    assert [s.run for _, s in race.snapshots()] == [1, 1, 1]
-    n = race.snapshots()[0][1].n
-    wait(lambda: race.snapshots()[0][1].n > n, "more samples")
+    assert [s.run for _, s in comparison.snapshots()] == [1, 1, 1]
+    n = comparison.snapshots()[0][1].n
+    wait(lambda: comparison.snapshots()[0][1].n > n, "more samples")
 
 
 def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there_is_room(page, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "501")
     test = page("sample.py")
     assert ["server is full" in info.value for info in test.info] == [True]
-    assert "sample" not in test.session_state["races"]
+    assert "sample" not in test.session_state["comparisons"]
     assert not [button for button in test.button if button.key == "sample_play"]
     monkeypatch.delenv("RBMVIZ_SERVER_MB")
     test.run()
     assert not test.exception
-    assert len(test.session_state["races"]["sample"][0].panels) == 4
+    assert len(test.session_state["comparisons"]["sample"][0].panels) == 4
 
 
 def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatch):
     test = page("sample.py", model="bas_pcd", p=["gibbs"])
-    race = test.session_state["races"]["sample"][0]
-    before = race.panels
-    wait(lambda: race.snapshots()[0][1].n > 3, "samples")
+    comparison = test.session_state["comparisons"]["sample"][0]
+    before = comparison.panels
+    wait(lambda: comparison.snapshots()[0][1].n > 3, "samples")
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "15")
     next(button for button in test.button if button.label == "A hundred chains").click().run()
     assert not test.exception
     assert any("a visitor has 15 MB" in error.value for error in test.error)
-    assert race.panels == before
+    assert comparison.panels == before
     assert test.session_state["model"] == "bas_pcd"
-    assert race.snapshots()[0][1].run == 1
+    assert comparison.snapshots()[0][1].run == 1
     # Another model in the list: the same.
     test.selectbox(key="model").set_value("mnist_fpcd").run()
     assert not test.exception
     assert any("The panels go on as they were." in error.value for error in test.error)
-    assert race.snapshots()[0][1].run == 1
+    assert comparison.snapshots()[0][1].run == 1
 
 
 def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
     test = page("train.py", t=["cd"])
-    race = test.session_state["races"]["train"][0]
-    wait(lambda: race.snapshots()[0][1].n > 3, "updates")
+    comparison = test.session_state["comparisons"]["train"][0]
+    wait(lambda: comparison.snapshots()[0][1].n > 3, "updates")
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "20")
     test.number_input(key="hidden").set_value(2000)
     test.selectbox(key="train_data").set_value("mnist5k").run()
     assert not test.exception
     assert any("The panels go on as they were." in error.value for error in test.error)
-    assert (race.setting.dataset.name, race.snapshots()[0][1].run) == ("bas", 1)
+    assert (comparison.setup.dataset.name, comparison.snapshots()[0][1].run) == ("bas", 1)
 
 
 def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
     """Without Streamlit's server: what it calls is called here."""
     test = page("sample.py", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")
-    race = test.session_state["races"]["sample"][0]
-    wait(lambda: all(s.n > 50 for _, s in race.snapshots()), "samples")
-    race.close()
-    race.rest()
-    n = [s.n for _, s in race.peek()]
-    assert {s.status for _, s in race.peek()} == {"rebuilding"}
+    comparison = test.session_state["comparisons"]["sample"][0]
+    wait(lambda: all(s.n > 50 for _, s in comparison.snapshots()), "samples")
+    comparison.close()
+    comparison.rest()
+    n = [s.n for _, s in comparison.peek()]
+    assert {s.status for _, s in comparison.peek()} == {"rebuilding"}
     test.run()
     assert not test.exception
-    wait(lambda: all(s.n > was for (_, s), was in zip(race.snapshots(), n, strict=True)), "more samples")
-    assert {s.run for _, s in race.peek()} == {1}
+    wait(
+        lambda: all(s.n > was for (_, s), was in zip(comparison.snapshots(), n, strict=True)), "more samples"
+    )
+    assert {s.run for _, s in comparison.peek()} == {1}
 
 
 def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
     for name in ("sample", "train", "coupling", "weights", "chain"):
         test = page(f"{name}.py")
-        race = test.session_state["races"][name][0]
-        wait(lambda race=race: all(s.n > 3 for _, s in race.snapshots()), "steps")
-        race.close()
-        race.rest()
-        monkeypatch.setattr(race, "open", lambda: None)
+        comparison = test.session_state["comparisons"][name][0]
+        wait(lambda comparison=comparison: all(s.n > 3 for _, s in comparison.snapshots()), "steps")
+        comparison.close()
+        comparison.rest()
+        monkeypatch.setattr(comparison, "open", lambda: None)
         test.run()
         assert not test.exception, name
 
@@ -180,28 +182,28 @@ def costs():
     for story in page.STORIES:
         model = load_model(story.model)
         dataset = load_dataset(model.meta.get("scored_on") or model.meta["dataset"])
-        plan = Setting(model, dataset, allowance=Allowance()).plan()
+        plan = SamplingSetup(model, dataset, allowance=Allowance()).plan()
         needed = sum(plan.bytes(s) for s in read_panels(samplers, story.panels)[0])
         found["Sample", story.label] = needed + KEEP_BYTES
     page = stories_of("train")
     for story in page.STORIES:
-        plan = Lesson(load_dataset(story.data), story.n_hidden).plan()
+        plan = TrainingSetup(load_dataset(story.data), story.n_hidden).plan()
         found["Train", story.label] = sum(plan.bytes(t) for t in read_panels(trainers, story.panels)[0])
     page = stories_of("coupling")
     for story in page.STORIES:
         rbm = random_rbm(*story.size, 0) if story.model == "random" else load_model(story.model).rbm
-        found["Coupling", story.label] = CouplingPlan(rbm).bytes(Coupling(scale=story.scale))
+        found["Coupling", story.label] = CouplingSetup(rbm).bytes(Coupling(scale=story.scale))
     page = stories_of("weights")
     for story in page.STORIES:
-        plan = Weighing(load_model(story.model))
+        plan = WeightSetup(load_model(story.model))
         found["Weights", story.label] = sum(plan.bytes(t) for t in read_panels(trainers, story.panels)[0])
     for name in page.GROWN:
         if name != "letters":  # by download
-            growth = Growth(load_dataset(name), page.GROWN[name])
+            growth = StudySetup(load_dataset(name), page.GROWN[name])
             found["Weights", f"models that grow, {name}"] = growth.bytes(make_trainer("cd"))
     page = stories_of("chain")
     for story in page.STORIES:
-        plan = Terrain(pattern_model(page.PATTERNS[story.model], story.depth)).plan()
+        plan = LandscapeSetup(pattern_model(page.PATTERNS[story.model], story.depth)).plan()
         found["Little chain", story.label] = sum(
             plan.bytes(s) for s in read_panels(samplers, story.panels)[0]
         )

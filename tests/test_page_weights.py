@@ -18,34 +18,36 @@ from rbmviz import BadInput, make_trainer
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import GradientQuality
 from rbmviz.registry import trainers
-from rbmviz.session import Grown, GrowthSnapshot, Race, Weighing
+from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
 
 PAGE = Path(__file__).parents[1] / "app" / "pages" / "weights.py"
 
 
-def close(race):
-    race.close()
-    for panel in race.panels:
+def close(comparison):
+    comparison.close()
+    for panel in comparison.panels:
         panel.worker.join(PATIENCE)
 
 
 @pytest.fixture
-def race(model):
+def comparison(model):
     """Two populations of a tiny model, 12 batches each, paused."""
     rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
-    race = Race(Weighing(model, Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), seed=4))
-    race.add(make_trainer("pop_cd", n_chains=9))
-    race.add(make_trainer("pop_cd", n_chains=9, proposal="joint"))
-    race.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in race.snapshots()), "twelve batches")
-    wait(lambda: all(s.summary and s.summary.n == 108 for _, s in race.snapshots()), "a summary")
-    wait(lambda: all(s.truth for _, s in race.snapshots()), "log Z")
-    yield race
-    close(race)
+    comparison = Comparison(
+        WeightSetup(model, Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), seed=4)
+    )
+    comparison.add(make_trainer("pop_cd", n_chains=9))
+    comparison.add(make_trainer("pop_cd", n_chains=9, proposal="joint"))
+    comparison.step(12)
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.snapshots()), "twelve batches")
+    wait(lambda: all(s.summary and s.summary.n == 108 for _, s in comparison.snapshots()), "a summary")
+    wait(lambda: all(s.truth for _, s in comparison.snapshots()), "log Z")
+    yield comparison
+    close(comparison)
 
 
-def named(race):
-    shown = [snapshot for _, snapshot in race.snapshots()]
+def named(comparison):
+    shown = [snapshot for _, snapshot in comparison.snapshots()]
     return list(zip(weight_charts.population_titles([s.algorithm for s in shown]), shown, strict=True))
 
 
@@ -62,7 +64,7 @@ def grown():
             "pop-CD-1": quality(0.1 * scale, 0.2),
             "UCD": quality(1e-3, 1e-4),
         }
-        return Grown(n_hidden, -5.0, {1: 0.25, 10: 0.5}, found)
+        return StudiedModel(n_hidden, -5.0, {1: 0.25, 10: 0.5}, found)
 
     return [model(2, 0.1), model(8, 1.0)]
 
@@ -94,8 +96,8 @@ def test_links_hold_only_what_weights_depend_on():
     assert trainers.read(text) == trainer
 
 
-def test_charts_show_the_summaries(race):
-    shown = named(race)
+def test_charts_show_the_summaries(comparison):
+    shown = named(comparison)
     shares, spec = weight_charts.shares_chart(shown)
     assert "data" not in spec
     for name, snapshot in shown:
@@ -117,9 +119,9 @@ def test_charts_show_the_summaries(race):
         assert last["low"] - 0.5 < snapshot.truth.log_z < last["high"] + 0.5
     truth = [layer for layer in spec["layer"] if "data" in layer]
     assert truth[1]["data"]["values"][0]["value"] == shown[0][1].truth.log_z
-    race.step(1)
-    wait(lambda: all(s.n == 13 for _, s in race.snapshots()), "one more")
-    assert weight_charts.log_z_chart(named(race))[1] == spec  # a live chart keeps its zoom
+    comparison.step(1)
+    wait(lambda: all(s.n == 13 for _, s in comparison.snapshots()), "one more")
+    assert weight_charts.log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
 
 
 def test_the_plane_tells_a_bias_from_its_noise(grown):
@@ -138,9 +140,9 @@ def test_the_plane_tells_a_bias_from_its_noise(grown):
         assert list(rows["ess"]) == [0.25, 0.5] * 2
 
 
-def test_exports(race, grown):
-    shown = named(race)
-    with np.load(io.BytesIO(weight_charts.weights_npz(race, [name for name, _ in shown]))) as archive:
+def test_exports(comparison, grown):
+    shown = named(comparison)
+    with np.load(io.BytesIO(weight_charts.weights_npz(comparison, [name for name, _ in shown]))) as archive:
         meta = json.loads(str(archive["meta"]))
         for i, (name, snapshot) in enumerate(shown):
             assert meta["panels"][i]["name"] == name
@@ -152,7 +154,7 @@ def test_exports(race, grown):
     assert lines[0] == "population,quantity,at,value,std_error"
     assert sum("log_z_exact" in line for line in lines) == 2
     assert sum("ess_of_batch_size" in line for line in lines) == 14
-    snapshot = GrowthSnapshot(
+    snapshot = StudySnapshot(
         status="running",
         run=1,
         n=1,
@@ -183,13 +185,13 @@ def test_the_snippet_runs(monkeypatch, model, capsys):
 # What goes over the wire
 
 
-def test_frames_carry_the_heaviest_and_the_lightest(race):
-    wish = Wish(20, "weights", "binary", 1, 5, [panel.key for panel in race.panels])
-    viewer = Viewer(race)
+def test_frames_carry_the_heaviest_and_the_lightest(comparison):
+    wish = Wish(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
+    viewer = Viewer(comparison)
     frame = viewer.frame(wish)
     length = int.from_bytes(frame[:4], "little")
     heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
-    for head, (_, shown) in zip(heads, race.snapshots(), strict=True):
+    for head, (_, shown) in zip(heads, comparison.snapshots(), strict=True):
         assert (head["n"], head["cells"], head["rug"], head["pooled"]) == (12, 6, 9, 108)
         assert head["log_z"] == shown.newest.log_z
         assert head["truth"] == shown.truth.log_z
@@ -229,24 +231,25 @@ def page():
 
     yield run
     for test in opened:
-        for race, _ in test.session_state["races"].values():
-            close(race)
+        for comparison, _ in test.session_state["comparisons"].values():
+            close(comparison)
 
 
 def test_it_is_alive(page):
     test = page()
-    races = test.session_state["races"]
-    race = races["weights"][0]
-    assert [panel.worker.algorithm.proposal for panel in race.panels] == [
+    comparisons = test.session_state["comparisons"]
+    comparison = comparisons["weights"][0]
+    assert [panel.worker.algorithm.proposal for panel in comparison.panels] == [
         "visible",
         "visible",
         "joint",
         "mixture",
     ]
     wait(
-        lambda: all(s.summary is not None and s.truth for _, s in race.snapshots()), "weights in every panel"
+        lambda: all(s.summary is not None and s.truth for _, s in comparison.snapshots()),
+        "weights in every panel",
     )
-    grown = races["growth"][0]
+    grown = comparisons["growth"][0]
     wait(lambda: grown.snapshots()[0][1].models, "a first model")
     test.run()
     assert not test.exception
@@ -254,48 +257,50 @@ def test_it_is_alive(page):
 
 def test_it_follows_its_link(page):
     test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
-    race = test.session_state["races"]["weights"][0]
-    assert [panel.worker.algorithm for panel in race.panels] == [make_trainer("pop_cd", k=3, n_chains=20)]
-    assert (race.setting.seed, race.setting.start) == (5, "random")
+    comparison = test.session_state["comparisons"]["weights"][0]
+    assert [panel.worker.algorithm for panel in comparison.panels] == [
+        make_trainer("pop_cd", k=3, n_chains=20)
+    ]
+    assert (comparison.setup.seed, comparison.setup.start) == (5, "random")
     assert any("outside 1 to 1000" in warning.value for warning in test.warning)
 
 
 def test_transport_stories_and_more_panels(page):
     test = page()
-    race = test.session_state["races"]["weights"][0]
+    comparison = test.session_state["comparisons"]["weights"][0]
     test.button(key="weights_play").click().run()
-    assert not race.running
-    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
-    counts = [s.n for _, s in race.snapshots()]
+    assert not comparison.running
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    counts = [s.n for _, s in comparison.snapshots()]
     test.button(key="weights_step").click().run()
-    wait(lambda: [s.n for _, s in race.snapshots()] == [n + 1 for n in counts], "one batch each")
+    wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one batch each")
     test.button(key="weights story A better proposal").click().run()
     assert not test.exception
-    assert [panel.worker.algorithm.mixture for panel in race.panels] == [10, 3, 10, 100]
+    assert [panel.worker.algorithm.mixture for panel in comparison.panels] == [10, 3, 10, 100]
     assert any("cover all patterns" in caption.value for caption in test.caption)
-    wait(lambda: all(s.pooled > 0 for _, s in race.snapshots()), "weights")
+    wait(lambda: all(s.pooled > 0 for _, s in comparison.snapshots()), "weights")
     test.button(key="weights add joint").click().run()
-    assert race.panels[-1].worker.algorithm.proposal == "joint"
+    assert comparison.panels[-1].worker.algorithm.proposal == "joint"
 
 
 def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
     test = page(weights_model="PCD, 3 updates", session={"trained": {"PCD, 3 updates": model}})
-    race = test.session_state["races"]["weights"][0]
-    assert race.setting.model is model
+    comparison = test.session_state["comparisons"]["weights"][0]
+    assert comparison.setup.model is model
     assert any("random bits" in info.value for info in test.info)
-    wait(lambda: all(s.pooled > 0 for _, s in race.snapshots()), "weights all the same")
+    wait(lambda: all(s.pooled > 0 for _, s in comparison.snapshots()), "weights all the same")
 
 
 def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
     test = page(grown="modes")
-    grown = test.session_state["races"]["growth"][0]
-    assert (grown.setting.dataset.name, grown.setting.batch) == ("modes", 100)
+    grown = test.session_state["comparisons"]["growth"][0]
+    assert (grown.setup.dataset.name, grown.setup.batch) == ("modes", 100)
     test.button(key="growth_play").click().run()
     assert not grown.running
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     test.selectbox(key="grown").set_value("letters").run()
     assert any("letters" in error.value for error in test.error)
-    assert grown.setting.dataset.name == "modes"
+    assert grown.setup.dataset.name == "modes"
 
 
 def test_bad_files_are_refused():

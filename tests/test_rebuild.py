@@ -13,19 +13,19 @@ from rbmviz import BadInput
 from rbmviz.models import pattern_model
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
+    Comparison,
     Coupling,
-    CouplingPlan,
     CouplingRun,
-    Growth,
+    CouplingSetup,
     LandscapePlan,
-    Race,
     SamplingPlan,
     SamplingRun,
-    Setting,
+    SamplingSetup,
+    StudySetup,
     TrainingPlan,
     TrainingRun,
-    Weighing,
-    WeighingRun,
+    WeightRun,
+    WeightSetup,
     Worker,
 )
 from rbmviz.session import rebuild as rebuild_module
@@ -82,7 +82,7 @@ def pairs_of(worker):
 
 
 def weights_of(worker):
-    return worker.read(WeighingRun.kept).copy(), worker.snapshot.newest, worker.snapshot.pooled
+    return worker.read(WeightRun.kept).copy(), worker.snapshot.newest, worker.snapshot.pooled
 
 
 def growth_of(worker):
@@ -124,19 +124,19 @@ KINDS = {
         models_of,
     ),
     "coupling": (
-        lambda model, toy: CouplingPlan(model.rbm, toy, 3),
+        lambda model, toy: CouplingSetup(model.rbm, toy, 3),
         Coupling(scale=0.7),
         ({}, {}, {}),
         pairs_of,
     ),
     "weights": (
-        lambda model, toy: Weighing(model, toy, 4),
+        lambda model, toy: WeightSetup(model, toy, 4),
         make_trainer("pop_cd", n_chains=10),
         ({}, {"k": 3}, {}),
         weights_of,
     ),
     "growth": (
-        lambda model, toy: Growth(toy, 8, updates=40),
+        lambda model, toy: StudySetup(toy, 8, updates=40),
         make_trainer("cd", learning_rate=0.1, schedule="constant"),
         ({}, {}, {}),
         growth_of,
@@ -183,7 +183,7 @@ def test_the_scores_come_back_too(opened, model, toy):
 
 
 def test_counted_pairs_come_back_while_paused(opened, model):
-    worker = opened(CouplingPlan(model.rbm), Coupling(scale=0.3))
+    worker = opened(CouplingSetup(model.rbm), Coupling(scale=0.3))
     worker.resume()
     wait(lambda: worker.snapshot.drawn and worker.snapshot.drawn[0].counted.n > 1500, "pairs")
     worker.pause()
@@ -340,24 +340,27 @@ def test_a_run_with_too_many_changes_keeps_its_memory(opened, model, monkeypatch
 
 def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
-    race = Race(Setting(model, toy, seed=4), rate=200.0)
+    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
     for name in ("gibbs", "rates_fpcd", "sample_penalization"):
-        race.add(make_sampler(name))
+        comparison.add(make_sampler(name))
     try:
-        race.resume()
-        wait(lambda: all(s.n > 20 for _, s in race.snapshots()), "samples in every panel")
-        race.close()
-        race.rest()
-        n = [shown.n for _, shown in race.peek()]
-        assert race.running
-        race.open()
-        wait(lambda: all(s.n > most + 20 for (_, s), most in zip(race.snapshots(), n, strict=True)), "more")
-        race.pause()
-        wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
-        assert len({s.n for _, s in race.snapshots()}) == 1
+        comparison.resume()
+        wait(lambda: all(s.n > 20 for _, s in comparison.snapshots()), "samples in every panel")
+        comparison.close()
+        comparison.rest()
+        n = [shown.n for _, shown in comparison.peek()]
+        assert comparison.running
+        comparison.open()
+        wait(
+            lambda: all(s.n > most + 20 for (_, s), most in zip(comparison.snapshots(), n, strict=True)),
+            "more",
+        )
+        comparison.pause()
+        wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+        assert len({s.n for _, s in comparison.snapshots()}) == 1
     finally:
-        race.close()
-        for panel in race.panels:
+        comparison.close()
+        for panel in comparison.panels:
             panel.worker.join(PATIENCE)
 
 

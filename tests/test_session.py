@@ -1,4 +1,4 @@
-"""The worker, its snapshots and log, and races of several workers."""
+"""The worker, its snapshots and log, and comparisons of several workers."""
 
 import itertools
 import threading
@@ -15,10 +15,10 @@ from rbmviz.metrics import ISL, log_likelihood
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
     Allowance,
-    Race,
+    Comparison,
     SamplingPlan,
     SamplingRun,
-    Setting,
+    SamplingSetup,
     TrainingPlan,
     TrainingRun,
     Worker,
@@ -222,27 +222,27 @@ def test_a_run_that_was_replaced_while_it_was_prepared_is_never_shown(model, mon
 
 
 def test_a_pause_amid_a_launch_stops_all_panels(model, monkeypatch):
-    race = Race(Setting(model))
+    comparison = Comparison(SamplingSetup(model))
     for name in ("gibbs", "rates_fpcd"):
-        race.add(make_sampler(name))
-    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "two panels")
-    first, resume, pauses = race.panels[0].worker, race.panels[0].worker.resume, []
+        comparison.add(make_sampler(name))
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "two panels")
+    first, resume, pauses = comparison.panels[0].worker, comparison.panels[0].worker.resume, []
 
     def slow(at=None):
-        pauses.append(threading.Thread(target=race.pause))
+        pauses.append(threading.Thread(target=comparison.pause))
         pauses[0].start()
         pauses[0].join(0.2)
         resume(at)
 
     monkeypatch.setattr(first, "resume", slow)
-    race.resume()
+    comparison.resume()
     pauses[0].join(PATIENCE)
-    wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
-    counts = [panel.worker.read(lambda run: run.n) for panel in race.panels]
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    counts = [panel.worker.read(lambda run: run.n) for panel in comparison.panels]
     time.sleep(0.1)
-    assert [panel.worker.read(lambda run: run.n) for panel in race.panels] == counts
-    race.close()
-    for panel in race.panels:
+    assert [panel.worker.read(lambda run: run.n) for panel in comparison.panels] == counts
+    comparison.close()
+    for panel in comparison.panels:
         panel.worker.join(PATIENCE)
 
 
@@ -265,24 +265,27 @@ def test_a_run_ends_at_n_max(open_worker, model):
 
 def test_rate_and_pause_keep_races_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
-    race = Race(Setting(model, toy, seed=4), rate=200.0)
+    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
     for name in ("gibbs", "rates_fpcd", "sample_penalization"):
-        race.add(make_sampler(name))
+        comparison.add(make_sampler(name))
     try:
-        race.resume()
-        wait(lambda: all(s.n > 20 for _, s in race.snapshots()), "samples in every panel")
-        race.pause()
-        wait(lambda: all(s.status == "paused" for _, s in race.snapshots()), "a pause")
-        assert len({s.n for _, s in race.snapshots()}) == 1
-        n = race.snapshots()[0][1].n
-        race.step(3)
-        wait(lambda: all(s.n >= n + 3 and s.status == "paused" for _, s in race.snapshots()), "three steps")
-        assert {s.n for _, s in race.snapshots()} == {n + 3}
-        starts = [panel.worker.read(SamplingRun.record).start for panel in race.panels]
+        comparison.resume()
+        wait(lambda: all(s.n > 20 for _, s in comparison.snapshots()), "samples in every panel")
+        comparison.pause()
+        wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+        assert len({s.n for _, s in comparison.snapshots()}) == 1
+        n = comparison.snapshots()[0][1].n
+        comparison.step(3)
+        wait(
+            lambda: all(s.n >= n + 3 and s.status == "paused" for _, s in comparison.snapshots()),
+            "three steps",
+        )
+        assert {s.n for _, s in comparison.snapshots()} == {n + 3}
+        starts = [panel.worker.read(SamplingRun.record).start for panel in comparison.panels]
         assert all((start == starts[0]).all() for start in starts)
     finally:
-        race.close()
-        for panel in race.panels:
+        comparison.close()
+        for panel in comparison.panels:
             panel.worker.join(PATIENCE)
 
 

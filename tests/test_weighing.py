@@ -11,7 +11,7 @@ from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rn
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import gradient_quality
 from rbmviz.metrics.importance_weights import LogMean, ess_by_size, heaviest_shares
-from rbmviz.session import Growth, Weighing, growth, weighing
+from rbmviz.session import StudySetup, WeightSetup, estimator_study, importance_weights
 from rbmviz.trainers import parts
 from rbmviz.trainers.pop_cd import PROPOSALS, pop_weights
 
@@ -31,9 +31,9 @@ def begun(plan, algorithm):
 def weigh(run, batches):
     """Do so many batches, one a chunk, and sum up."""
     for _ in range(batches):
-        run.keep(run.advance(1))
-    run.idle(paused=True)
-    while run.idle(paused=True):
+        run.record_steps(run.advance(1))
+    run.background_work(paused=True)
+    while run.background_work(paused=True):
         pass
     return run.snapshot("paused")
 
@@ -102,7 +102,7 @@ def test_the_mean_weight_is_z_within_its_band(rbm, proposal, k):
 
 def test_batches_are_those_of_training_at_fixed_parameters(model, toy):
     trainer = make_trainer("pop_cd", k=2, n_chains=11, proposal="joint")
-    run = begun(Weighing(model, toy, 4), trainer)
+    run = begun(WeightSetup(model, toy, 4), trainer)
     shown = weigh(run, 5)
     state = trainer.init(model.rbm, toy.train, 4)
     want = []
@@ -125,7 +125,7 @@ def test_batches_are_those_of_training_at_fixed_parameters(model, toy):
 
 def test_the_page_s_log_z_agrees_with_the_exact_one(model, toy):
     for proposal in PROPOSALS:
-        run = begun(Weighing(model, toy, 1), make_trainer("pop_cd", n_chains=50, proposal=proposal))
+        run = begun(WeightSetup(model, toy, 1), make_trainer("pop_cd", n_chains=50, proposal=proposal))
         shown = weigh(run, 300)
         assert shown.truth == (metrics.log_z(model.rbm), 0, "exact", "")
         assert abs(shown.newest.log_z - shown.truth.log_z) < 3.5 * shown.newest.std_error < 0.2
@@ -138,9 +138,9 @@ def test_the_page_s_log_z_agrees_with_the_exact_one(model, toy):
 
 def test_a_turned_knob_forgets_the_weights_of_before(model, toy):
     trainer = make_trainer("pop_cd", n_chains=10)
-    run = begun(Weighing(model, toy), trainer)
+    run = begun(WeightSetup(model, toy), trainer)
     weigh(run, 4)
-    run.turn(dataclasses.replace(trainer, k=5, n_chains=7))
+    run.set_knobs(dataclasses.replace(trainer, k=5, n_chains=7))
     shown = run.snapshot("paused")
     assert (shown.n, shown.pooled, shown.batch, shown.summary, shown.newest) == (4, 0, None, None, None)
     shown = weigh(run, 3)
@@ -148,46 +148,46 @@ def test_a_turned_knob_forgets_the_weights_of_before(model, toy):
 
 
 def test_histogram_counts_every_weight_and_copes_with_equal_ones(model, toy):
-    shown = weigh(begun(Weighing(model, toy), make_trainer("pop_cd", n_chains=10)), 6)
+    shown = weigh(begun(WeightSetup(model, toy), make_trainer("pop_cd", n_chains=10)), 6)
     assert shown.summary.counts.sum() == 60
     flat = Model(RBM(np.zeros((5, 3)), np.zeros(5), np.zeros(3)))
-    shown = weigh(begun(Weighing(flat, toy), make_trainer("pop_cd", n_chains=10)), 6)
+    shown = weigh(begun(WeightSetup(flat, toy), make_trainer("pop_cd", n_chains=10)), 6)
     assert shown.summary.counts.sum() == 60
     assert shown.ess_share == pytest.approx(1)
     assert shown.newest.log_z == pytest.approx(8 * np.log(2), abs=1e-5)
 
 
 def test_only_the_newest_weights_are_kept_but_all_are_counted(model, toy, monkeypatch):
-    monkeypatch.setattr(weighing, "KEPT", 32)
-    run = begun(Weighing(model, toy), make_trainer("pop_cd", n_chains=10))
+    monkeypatch.setattr(importance_weights, "KEPT", 32)
+    run = begun(WeightSetup(model, toy), make_trainer("pop_cd", n_chains=10))
     shown = weigh(run, 5)
     assert len(run.kept()) == shown.summary.n == 32
     assert shown.pooled == shown.newest.n == 50
 
 
 def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
-    starts = Weighing(model, toy, 7, "random").starts()
+    starts = WeightSetup(model, toy, 7, "random").starts()
     assert starts.shape[1] == 5
     assert 0.45 < starts.mean() < 0.55
-    np.testing.assert_array_equal(starts, Weighing(model, None, 7).starts())
+    np.testing.assert_array_equal(starts, WeightSetup(model, None, 7).starts())
     wide = load_dataset("bas@3")
     with pytest.raises(BadInput, match="bas@3 has 9 units and the model 5"):
-        Weighing(model, wide).starts()
+        WeightSetup(model, wide).starts()
 
 
 def test_a_log_z_that_another_panel_has_found_is_shown(model, toy):
-    first, second = (begun(Weighing(model, toy), make_trainer("pop_cd")) for _ in range(2))
+    first, second = (begun(WeightSetup(model, toy), make_trainer("pop_cd")) for _ in range(2))
     assert first.snapshot("paused").truth is None
-    while first.idle(paused=True):
+    while first.background_work(paused=True):
         pass
-    assert second.idle(paused=True)
+    assert second.background_work(paused=True)
     assert second.snapshot("paused").truth == first.snapshot("paused").truth
-    assert not second.idle(paused=True)
+    assert not second.background_work(paused=True)
 
 
 def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
-    monkeypatch.setattr(weighing, "ENUMERABLE", 2)
-    truth = weighing.Truth(model)
+    monkeypatch.setattr(importance_weights, "ENUMERABLE", 2)
+    truth = importance_weights.ReferenceLogZ(model)
     while truth.work(0.01):
         pass
     assert truth.value.method == "ais"
@@ -200,44 +200,44 @@ def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
 def finish(run):
     with threadpool_limits(1):  # as in a worker
         while made := run.advance(1000):
-            run.keep(made)
+            run.record_steps(made)
     return run.snapshot("running")
 
 
 def test_growth_measures_what_the_library_measures(monkeypatch):
-    monkeypatch.setattr(growth, "MANY_HIDDEN", (1, 3))
-    monkeypatch.setattr(growth, "MOST_ESTIMATES", 60)
-    chosen = {name: growth.ESTIMATORS[name] for name in ("CD-10", "pop-CD-1, joint", "PCD-1")}
-    monkeypatch.setattr(growth, "ESTIMATORS", chosen)
+    monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1, 3))
+    monkeypatch.setattr(estimator_study, "MOST_ESTIMATES", 60)
+    chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-10", "pop-CD-1, joint", "PCD-1")}
+    monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
     data = load_dataset("bas@2")
-    plan = Growth(data, 5, 30, 2)
+    plan = StudySetup(data, 5, 30, 2)
     cd = make_trainer("cd", learning_rate=0.1, batch_size=5)
     run = begun(plan, cd)
     shown = finish(run)
-    assert (shown.stage, shown.estimates) == (growth.DONE, 60)
-    assert run.most() == 0
+    assert (shown.stage, shown.estimates) == (estimator_study.DONE, 60)
+    assert run.max_steps() == 0
     assert [model.n_hidden for model in shown.models] == [1, 3]
-    state = cd.init(growth.initial_rbm(data.train, 3, 2), data.train, 2)
+    state = cd.init(estimator_study.initial_rbm(data.train, 3, 2), data.train, 2)
     rbm = cd.step(state, 30).rbm
     grown = shown.models[1]
     assert grown.log_likelihood == pytest.approx(metrics.log_likelihood(rbm, data.train))
     for label, trainer in plan.estimators().items():
-        want = gradient_quality(rbm, data.train, trainer, 60, 2, growth.BURN_IN)
+        want = gradient_quality(rbm, data.train, trainer, 60, 2, estimator_study.BURN_IN)
         assert grown.qualities[label] == want
-    assert set(grown.ess) == set(growth.SWEEPS)
+    assert set(grown.ess) == set(estimator_study.SWEEPS)
     assert all(0.2 <= share <= 1 for share in grown.ess.values())
 
 
 @pytest.mark.slow
 def test_weighing_pays_less_as_hidden_units_are_added(monkeypatch):
     """The trend of the paper's table 1: pop-CD's bias, none on a small model, grows with the hidden units."""
-    monkeypatch.setattr(growth, "FEW_HIDDEN", (4, 16))
-    monkeypatch.setattr(growth, "MOST_ESTIMATES", 200)
-    monkeypatch.setattr(growth, "SWEEPS", (1,))
-    chosen = {name: growth.ESTIMATORS[name] for name in ("CD-1", "pop-CD-1")}
-    monkeypatch.setattr(growth, "ESTIMATORS", chosen)
+    monkeypatch.setattr(estimator_study, "FEW_HIDDEN", (4, 16))
+    monkeypatch.setattr(estimator_study, "MOST_ESTIMATES", 200)
+    monkeypatch.setattr(estimator_study, "SWEEPS", (1,))
+    chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-1", "pop-CD-1")}
+    monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
     cd = make_trainer("cd", learning_rate=0.1)
-    small, large = finish(begun(Growth(load_dataset("mnist5k"), 100, 1500, 1), cd)).models
+    small, large = finish(begun(StudySetup(load_dataset("mnist5k"), 100, 1500, 1), cd)).models
     for model in (small, large):
         assert model.qualities["CD-1"].variance < model.qualities["pop-CD-1"].variance
     assert small.ess[1] > 4 * large.ess[1]

@@ -1,4 +1,4 @@
-"""The canvas components: live pictures, strips, numbers and knobs of all panels of a race."""
+"""The canvas components: live pictures, strips, numbers and knobs of all panels of a comparison."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,8 +12,15 @@ from app.views import about, colour, origin_text, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics import Landscape
-from rbmviz.session import CouplingPlan, Lesson, Race, Setting, Terrain, Weighing
-from rbmviz.session.weighing import TILES
+from rbmviz.session import (
+    Comparison,
+    CouplingSetup,
+    LandscapeSetup,
+    SamplingSetup,
+    TrainingSetup,
+    WeightSetup,
+)
+from rbmviz.session.importance_weights import TILES
 
 HERE = Path(__file__).parent
 FPS = 20
@@ -70,12 +77,12 @@ def data_shares(dataset: Dataset | None) -> list[float]:
 
 
 def _panels(
-    race: Race[Any],
+    comparison: Comparison[Any],
     front: Callable[[Knob], bool],
     origins: Sequence[str] = (),
     hidden: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    algorithms = [panel.worker.algorithm for panel in race.panels]
+    algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
         {
             "key": panel.key,
@@ -89,7 +96,9 @@ def _panels(
             ],
             "values": {name: value for name, value in values_of(algorithm).items() if name not in hidden},
         }
-        for panel, algorithm, label in zip(race.panels, algorithms, titles(algorithms, origins), strict=True)
+        for panel, algorithm, label in zip(
+            comparison.panels, algorithms, titles(algorithms, origins), strict=True
+        )
     ]
 
 
@@ -102,7 +111,7 @@ def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int
 
 
 def sample_grid(
-    race: Race[Setting],
+    comparison: Comparison[SamplingSetup],
     url: str,
     *,
     view: str,
@@ -114,7 +123,7 @@ def sample_grid(
     key: str,
 ) -> None:
     """Mount the samplers' panels; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
-    model, dataset = race.setting.model, race.setting.dataset
+    model, dataset = comparison.setup.model, comparison.setup.dataset
     shares = data_shares(dataset)
     _samples(
         key=key,
@@ -130,7 +139,7 @@ def sample_grid(
             "classes": dataset.classes if dataset and shares else (),
             "data_shares": shares,
             "vocabulary": rarest_first(dataset, model.rbm.n_visible),
-            "panels": _panels(race, lambda knob: knob.live),
+            "panels": _panels(comparison, lambda knob: knob.live),
         },
         on_edit_change=on_edit,
         on_remove_change=on_remove,
@@ -157,7 +166,7 @@ FRONT = ("learning_rate", "k", "eps_fast", "n_temperatures", "t_max", "proposal"
 
 
 def train_grid(
-    race: Race[Lesson],
+    comparison: Comparison[TrainingSetup],
     url: str,
     *,
     view: str,
@@ -169,10 +178,10 @@ def train_grid(
     key: str,
 ) -> None:
     """Mount the trainers' panels; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
-    dataset = race.setting.dataset
-    origins = [origin_text(panel.worker.plan) for panel in race.panels]
-    panels = _panels(race, lambda knob: knob.name in FRONT, origins)
-    for spec, panel in zip(panels, race.panels, strict=True):
+    dataset = comparison.setup.dataset
+    origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
+    panels = _panels(comparison, lambda knob: knob.name in FRONT, origins)
+    for spec, panel in zip(panels, comparison.panels, strict=True):
         inner, origin = panel.worker.algorithm.inner, panel.worker.plan.origin
         spec["inner"] = next(iter(inner.values()), "")
         spec["numbers"] = [*NUMBERS, *((name, label, label) for name, label in inner.items())]
@@ -216,7 +225,7 @@ HIGHLIGHT = "#ff5c00"
 
 
 def coupling_panel(
-    race: Race[CouplingPlan],
+    comparison: Comparison[CouplingSetup],
     url: str,
     *,
     title: str,
@@ -230,7 +239,7 @@ def coupling_panel(
 
     labels : names of knobs that are called otherwise for this model
     """
-    [panel] = race.panels
+    [panel] = comparison.panels
     coupling = panel.worker.algorithm
     knobs = [knob_spec(knob) | {"front": True} for knob in knobs_of(coupling).values()]
     _coupling(
@@ -242,7 +251,7 @@ def coupling_panel(
             "pixels": "binary",
             "cells": 1,
             "present": present,
-            "n_visible": race.setting.rbm.n_visible,
+            "n_visible": comparison.setup.rbm.n_visible,
             "shape": shape,
             "highlight": HIGHLIGHT,
             "lanes": [lane | {"colour": colour(lane["name"])} for lane in LANES],
@@ -262,7 +271,7 @@ def coupling_panel(
 
 
 def landscape_grid(
-    race: Race[Terrain],
+    comparison: Comparison[LandscapeSetup],
     land: Landscape,
     url: str,
     *,
@@ -272,7 +281,7 @@ def landscape_grid(
     key: str,
 ) -> None:
     """Mount the panels that walk; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
-    model = race.setting.model
+    model = comparison.setup.model
     base = -np.log(land.law)
     _landscapes(
         key=key,
@@ -295,7 +304,7 @@ def landscape_grid(
                 "highest": 1.2 * float(land.law.max()),
             },
             "panels": _panels(
-                race,
+                comparison,
                 lambda knob: knob.name in ("eps", "alpha", "temperature"),
                 hidden=("n_chains", "share"),  # one chain is drawn
             ),
@@ -339,7 +348,7 @@ WEIGHED = {
 
 
 def weights_grid(
-    race: Race[Weighing],
+    comparison: Comparison[WeightSetup],
     url: str,
     *,
     labels: Sequence[str],
@@ -349,8 +358,8 @@ def weights_grid(
     key: str,
 ) -> None:
     """Mount the panels of pop-CD; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
-    model, dataset = race.setting.model, race.setting.dataset
-    panels = _panels(race, lambda knob: knob.name != "mixture")
+    model, dataset = comparison.setup.model, comparison.setup.dataset
+    panels = _panels(comparison, lambda knob: knob.name != "mixture")
     for spec, label in zip(panels, labels, strict=True):
         spec["label"] = label
         spec["knobs"] = [

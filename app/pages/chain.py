@@ -11,7 +11,7 @@ from app import messages, views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import dial, landscape_grid
-from app.state import pattern_landscape, race_of, random_landscape, trained_models
+from app.state import comparison_of, pattern_landscape, random_landscape, trained_models
 from app.widgets import Speed, adders, edits, every_second, open_panels, stories, transport, visit
 from rbmviz import BadInput, Model
 from rbmviz.knobs import Knob
@@ -27,7 +27,7 @@ from rbmviz.metrics import (
 from rbmviz.metrics.landscape import MOST_VISIBLE
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import LandscapeSnapshot, Race, Terrain
+from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.recorder import KEEP
 
 PARTS = ("landscape", "matrix")
@@ -216,13 +216,13 @@ def draw_landscape(present: bool) -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         terrain, refused = choose_terrain()
         stories("chain", STORIES, tell)
-    race, token = visit("chain", terrain, st.session_state.get("land_pace", DEFAULT_SPEED), fill)
+    comparison, token = visit("chain", terrain, st.session_state.get("land_pace", DEFAULT_SPEED), fill)
     if "l" not in st.query_params:  # back from another page
-        write_link(race)
+        write_link(comparison)
     with left:
         transport(
             "chain",
-            race,
+            comparison,
             SPEED,
             play="Stop all chains at the same sample, or let them go on.",
             step="One more sample of every chain, then pause: see the ground rise where the chain stood.",
@@ -233,15 +233,15 @@ def draw_landscape(present: bool) -> None:
             messages.error(refused)
         if look := st.session_state.get("land_story"):
             st.caption(look)
-    panels(race, token, present)
+    panels(comparison, token, present)
     if not present:
         reading_help()
-    charts(race)
+    charts(comparison)
     if not present:
-        exports(race)
+        exports(comparison)
 
 
-def choose_terrain() -> tuple[Terrain, str]:
+def choose_terrain() -> tuple[LandscapeSetup, str]:
     """Return what all panels share, and a sentence where a model cannot be drawn."""
     small = {name: model for name, model in trained_models().items() if model.rbm.n_visible <= MOST_VISIBLE}
     name = st.selectbox(
@@ -291,54 +291,54 @@ def choose_terrain() -> tuple[Terrain, str]:
         model = random_landscape(depth / 4, int(seed))
     else:
         model = pattern_landscape(PATTERNS[name], depth)
-    return Terrain(model, int(seed)), ""
+    return LandscapeSetup(model, int(seed)), ""
 
 
-def fill(race: Race[Terrain]) -> None:
-    """Give a new race the panels of the link, or the default ones, and start it."""
-    open_panels(race, samplers, st.query_params.get_all("l"), DEFAULT_PANELS)
-    write_link(race)
+def fill(comparison: Comparison[LandscapeSetup]) -> None:
+    """Give a new comparison the panels of the link, or the default ones, and start it."""
+    open_panels(comparison, samplers, st.query_params.get_all("l"), DEFAULT_PANELS)
+    write_link(comparison)
 
 
-def write_link(race: Race[Terrain]) -> None:
+def write_link(comparison: Comparison[LandscapeSetup]) -> None:
     """Put the panels into the page's address."""
-    st.query_params["l"] = [write_panel(panel.worker.algorithm) for panel in race.panels]
+    st.query_params["l"] = [write_panel(panel.worker.algorithm) for panel in comparison.panels]
 
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
-    race = race_of("chain")
-    terrain = race.setting._replace(model=pattern_landscape(PATTERNS[story.model], story.depth))
-    race.replace(terrain, read_panels(samplers, story.panels)[0])
+    comparison = comparison_of("chain")
+    terrain = comparison.setup._replace(model=pattern_landscape(PATTERNS[story.model], story.depth))
+    comparison.replace(terrain, read_panels(samplers, story.panels)[0])
     st.session_state.land = story.model
     st.session_state.land_depth = story.depth
     st.session_state.land_pace = story.speed
     st.session_state.land_curve = story.curve
     st.session_state.land_story = story.look
-    race.set_rate(story.speed)
-    race.resume()
-    write_link(race)
+    comparison.set_rate(story.speed)
+    comparison.resume()
+    write_link(comparison)
 
 
 @st.fragment
-def panels(race: Race[Terrain], token: str, present: bool) -> None:
+def panels(comparison: Comparison[LandscapeSetup], token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    edited, removed = edits(race, "land_grid", write_link)
+    edited, removed = edits(comparison, "land_grid", write_link)
 
     def add(name: str) -> None:
-        race.add(make_sampler(name))
-        write_link(race)
+        comparison.add(make_sampler(name))
+        write_link(comparison)
 
     landscape_grid(
-        race,
-        landscape(race.setting.model.rbm, st.session_state.land_order),
+        comparison,
+        landscape(comparison.setup.model.rbm, st.session_state.land_order),
         live_path() + token,
         present=present,
         on_edit=edited,
         on_remove=removed,
         key="land_grid",
     )
-    if not race.panels:
+    if not comparison.panels:
         st.info("No panel is open: add a sampler.", icon=":material/landscape:")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -367,16 +367,16 @@ def reading_help() -> None:
     )
 
 
-def named(race: Race[Terrain]) -> list[tuple[str, LandscapeSnapshot]]:
+def named(comparison: Comparison[LandscapeSetup]) -> list[tuple[str, LandscapeSnapshot]]:
     """Return the snapshots of all panels by name, no two names alike."""
-    shown = [snapshot for _, snapshot in race.peek()]
+    shown = [snapshot for _, snapshot in comparison.peek()]
     return list(zip(views.titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
 @every_second
-def charts(race: Race[Terrain]) -> None:
+def charts(comparison: Comparison[LandscapeSetup]) -> None:
     """How the walks come near the truth; read once a second, without renewing any lease."""
-    if not race.panels:
+    if not comparison.panels:
         return
     wide, narrow = st.columns([5, 2], gap="medium")
     with wide:
@@ -392,7 +392,7 @@ def charts(race: Race[Terrain]) -> None:
                 label_visibility="collapsed",
                 help="The share of visits against the model’s law, or the mean sample against the rates.",
             )
-        rows, spec = views.walk_chart(named(race), quantity, QUANTITIES[quantity])
+        rows, spec = views.walk_chart(named(comparison), quantity, QUANTITIES[quantity])
         if rows.empty:
             st.caption("The curves begin with the first sample.")
         else:
@@ -422,12 +422,12 @@ def charts(race: Race[Terrain]) -> None:
         )
 
 
-def exports(race: Race[Terrain]) -> None:
+def exports(comparison: Comparison[LandscapeSetup]) -> None:
     """Offer downloads, built when they are clicked."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "States",
-            data=lambda: views.walks_csv(named(race), landscape(race.setting.model.rbm).law),
+            data=lambda: views.walks_csv(named(comparison), landscape(comparison.setup.model.rbm).law),
             file_name="states.csv",
             icon=":material/download:",
             on_click="ignore",
@@ -435,7 +435,7 @@ def exports(race: Race[Terrain]) -> None:
         )
         st.download_button(
             "Samples",
-            data=lambda: views.samples_npz(race, [name for name, _ in named(race)]),
+            data=lambda: views.samples_npz(comparison, [name for name, _ in named(comparison)]),
             file_name="samples.npz",
             icon=":material/download:",
             on_click="ignore",
@@ -617,8 +617,12 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
 
 def landscape_model() -> Model:
     """Return the model that the landscape shows, or would show first."""
-    race = st.session_state.get("races", {}).get("chain")
-    return race[0].setting.model if race else pattern_landscape(next(iter(PATTERNS.values())), DEFAULT_DEPTH)
+    comparison = st.session_state.get("comparisons", {}).get("chain")
+    return (
+        comparison[0].setup.model
+        if comparison
+        else pattern_landscape(next(iter(PATTERNS.values())), DEFAULT_DEPTH)
+    )
 
 
 def compare(

@@ -11,7 +11,7 @@ from app import coupling_charts as charts
 from app import messages
 from app.live import live_path
 from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
-from app.state import data, drawn_rbm, pretrained, race_of, trained_models
+from app.state import comparison_of, data, drawn_rbm, pretrained, trained_models
 from app.widgets import Speed, every_second, stories, transport, visit
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS, STATISTICS
@@ -19,7 +19,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.knobs import read_knobs, write_knobs
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM, Model
-from rbmviz.session import Coupling, CouplingPlan, CouplingRun, CouplingSnapshot, Race
+from rbmviz.session import Comparison, Coupling, CouplingRun, CouplingSetup, CouplingSnapshot
 from rbmviz.session.coupling import Results
 from rbmviz.session.training import ENUMERABLE
 
@@ -108,13 +108,13 @@ def main() -> None:
         name, model = choose_model(seed)
     plan, reason = plan_of(model, start, seed)
     speed = st.session_state.get("coupling_speed", DEFAULT_SPEED)
-    race, token = visit("coupling", plan, speed, lambda race: begin(race, name))
-    if race.setting == plan:  # else there was no room for it
-        follow(race, name)
+    comparison, token = visit("coupling", plan, speed, lambda comparison: begin(comparison, name))
+    if comparison.setup == plan:  # else there was no room for it
+        follow(comparison, name)
     with left:
         transport(
             "coupling",
-            race,
+            comparison,
             SPEED,
             play="Stop both pairs at the same sweep, or let them go on; counting stops, too.",
             step="One more sweep of both pairs, then pause; after a meeting the next pair begins.",
@@ -126,9 +126,9 @@ def main() -> None:
             messages.note(reason)
         if look := st.session_state.get("coupling_story"):
             st.caption(look)
-    rbm, shown = race.setting.rbm, st.session_state.coupled
+    rbm, shown = comparison.setup.rbm, st.session_state.coupled
     shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
-    panel(race, token, title_of(shown, rbm), shown, shape, present)
+    panel(comparison, token, title_of(shown, rbm), shown, shape, present)
     if not present:
         st.caption(
             "**What you see** ξ runs one sweep ahead of η. Pixels in which the two differ are orange, strong "
@@ -136,9 +136,9 @@ def main() -> None:
             "the next pair begins. **Try** a larger scale, then look how often pairs still meet. "
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3)."
         )
-    evidence(race, present)
+    evidence(comparison, present)
     if not present:
-        exports(race, shown, shape)
+        exports(comparison, shown, shape)
 
 
 def default_scale(name: str) -> float:
@@ -146,8 +146,8 @@ def default_scale(name: str) -> float:
     return DEFAULT_SCALE if name == RANDOM else 1.0
 
 
-def begin(race: Race[CouplingPlan], name: str) -> None:
-    """Give a new race the knobs of the link, or the default ones, and start it."""
+def begin(comparison: Comparison[CouplingSetup], name: str) -> None:
+    """Give a new comparison the knobs of the link, or the default ones, and start it."""
     coupling = Coupling(scale=default_scale(name))
     try:
         coupling = Coupling(
@@ -155,24 +155,24 @@ def begin(race: Race[CouplingPlan], name: str) -> None:
         )
     except BadInput as error:
         messages.left_out(f"The link's knobs are left out. {error}")
-    race.add(coupling)
-    race.resume()
+    comparison.add(coupling)
+    comparison.resume()
     st.session_state.coupled = name
-    write_link(race)
+    write_link(comparison)
 
 
-def follow(race: Race[CouplingPlan], name: str) -> None:
+def follow(comparison: Comparison[CouplingSetup], name: str) -> None:
     """Let another model begin with its own scale."""
     if name != st.session_state.coupled:
-        race.tune(race.panels[0].key, scale=default_scale(name))
+        comparison.tune(comparison.panels[0].key, scale=default_scale(name))
     st.session_state.coupled = name
-    if write_knobs(race.panels[0].worker.algorithm) != st.query_params.get("c"):
-        write_link(race)
+    if write_knobs(comparison.panels[0].worker.algorithm) != st.query_params.get("c"):
+        write_link(comparison)
 
 
-def write_link(race: Race[CouplingPlan]) -> None:
+def write_link(comparison: Comparison[CouplingSetup]) -> None:
     """Put the knobs of the panel into the page's address; the other controls put themselves there."""
-    st.query_params["c"] = write_knobs(race.panels[0].worker.algorithm)
+    st.query_params["c"] = write_knobs(comparison.panels[0].worker.algorithm)
 
 
 def title_of(name: str, rbm: RBM) -> str:
@@ -253,13 +253,13 @@ def settings() -> tuple[str, int]:
     return start, int(seed)
 
 
-def plan_of(model: Model, start: str, seed: int) -> tuple[CouplingPlan, str]:
+def plan_of(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
     """Return the plan, and a sentence where the starts asked for cannot be had."""
     dataset = own_data(model) if start == "data" else None
     reason = ""
     if start == "data" and dataset is None:
         reason = "Pairs start at random bits: the data that this model was trained on are not at hand."
-    return CouplingPlan(model.rbm, dataset, seed), reason
+    return CouplingSetup(model.rbm, dataset, seed), reason
 
 
 def tell(story: Story) -> None:
@@ -269,30 +269,35 @@ def tell(story: Story) -> None:
         st.session_state.coupling_visible, st.session_state.coupling_hidden = story.size
     st.session_state.lag = story.lag
     st.session_state.coupling_story = story.look
-    race = race_of("coupling")
+    comparison = comparison_of("coupling")
     st.session_state.coupled = story.model
     st.session_state.coupling_speed = DEFAULT_SPEED
-    race.tune(race.panels[0].key, scale=story.scale, max_sweeps=Coupling.max_sweeps)
-    race.resume()
+    comparison.tune(comparison.panels[0].key, scale=story.scale, max_sweeps=Coupling.max_sweeps)
+    comparison.resume()
 
 
 @st.fragment
 def panel(
-    race: Race[CouplingPlan], token: str, title: str, name: str, shape: tuple[int, int], present: bool
+    comparison: Comparison[CouplingSetup],
+    token: str,
+    title: str,
+    name: str,
+    shape: tuple[int, int],
+    present: bool,
 ) -> None:
     """Draw the live pairs."""
 
     def edited() -> None:
         edit = st.session_state.coupling_panel.edit
         try:
-            race.tune(edit["key"], **edit["knobs"])
+            comparison.tune(edit["key"], **edit["knobs"])
         except BadInput as error:
             messages.error(error)
-        write_link(race)
+        write_link(comparison)
 
     labels = {"scale": "Standard deviation of all parameters" if name == RANDOM else "Scale (1: as trained)"}
     coupling_panel(
-        race,
+        comparison,
         live_path() + token,
         title=title,
         labels=labels,
@@ -303,11 +308,11 @@ def panel(
     )
 
 
-def results_of(race: Race[CouplingPlan]) -> Results | None:
+def results_of(comparison: Comparison[CouplingSetup]) -> Results | None:
     """Return what the pairs have told so far, with the lag and the k of the page."""
     lag, k = st.session_state.get("lag", DEFAULT_LAG), st.session_state.get("estimate_k", 1)
     try:
-        return race.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
+        return comparison.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
     except BadInput:  # the run is being rebuilt, which the panel shows
         return None
 
@@ -322,9 +327,9 @@ def draw(chart: charts.Chart, key: str, alt: str) -> None:
 
 
 @every_second
-def evidence(race: Race[CouplingPlan], present: bool) -> None:
+def evidence(comparison: Comparison[CouplingSetup], present: bool) -> None:
     """Five charts of the pairs counted so far; read once a second, without renewing any lease."""
-    found = results_of(race)
+    found = results_of(comparison)
     columns = st.columns(2, gap="large")
     for column, parts in zip(columns, ((stopping, distance, rejected), (bound, estimate)), strict=True):
         with column:
@@ -488,13 +493,13 @@ def head(text: str) -> None:
     st.markdown(f"**{text}**")
 
 
-def exports(race: Race[CouplingPlan], name: str, shape: tuple[int, int]) -> None:
+def exports(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, int]) -> None:
     """Offer what has been seen as files."""
 
     def ready(make: Callable[[Results], bytes]) -> Callable[[], bytes]:
         def made() -> bytes:
             end = time.monotonic() + MOST_WAIT
-            while (found := results_of(race)) is None:  # a run that has just begun
+            while (found := results_of(comparison)) is None:  # a run that has just begun
                 if time.monotonic() > end:
                     raise BadInput("There is nothing yet: let the first pairs meet.")
                 time.sleep(0.05)
@@ -514,7 +519,7 @@ def exports(race: Race[CouplingPlan], name: str, shape: tuple[int, int]) -> None
         return charts.curves_csv(rows)
 
     def picture() -> bytes:
-        [(_, shown)] = race.peek()
+        [(_, shown)] = comparison.peek()
         assert isinstance(shown, CouplingSnapshot)
         return charts.picture(shown, shape, HIGHLIGHT)
 
@@ -536,7 +541,7 @@ def exports(race: Race[CouplingPlan], name: str, shape: tuple[int, int]) -> None
                 else help_text,
             )
         with st.popover("Code", icon=":material/code:"):
-            st.code(charts.snippet(name, race.setting, race.panels[0].worker.algorithm))
+            st.code(charts.snippet(name, comparison.setup, comparison.panels[0].worker.algorithm))
 
 
 main()

@@ -1,4 +1,4 @@
-"""The race: samplers side by side on one model, live."""
+"""The comparison: samplers side by side on one model, live."""
 
 import math
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from app import messages, views
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import sample_grid, shape_of
-from app.state import allowance, data, pretrained, race_of, trained_models, training_reference
+from app.state import allowance, comparison_of, data, pretrained, trained_models, training_reference
 from app.widgets import (
     Speed,
     adders,
@@ -27,7 +27,7 @@ from rbmviz.metrics import Kernel
 from rbmviz.models import list_models
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Race, Setting, Start
+from rbmviz.session import Comparison, SamplingSetup, Start
 
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
@@ -57,7 +57,7 @@ class Story(NamedTuple):
 
 STORIES = [
     Story(
-        "The race",
+        "The comparison",
         "One model, four samplers: Gibbs stays with one digit, rates-FPCD walks through the classes.",
         "mnist_fpcd",
         DEFAULT_PANELS,
@@ -115,15 +115,15 @@ def main() -> None:
         model_name = choose_model()
         with st.popover("Settings", icon=":material/tune:"):
             own_name, model = own_model(model_name, "sample_own", "Sample a model file of your own")
-            setting, reason = choose_setting(model)
+            setup, reason = choose_setting(model)
         stories("sample", STORIES, tell)
-    race, token = visit("sample", setting, st.session_state.get("speed", 60), fill)
+    comparison, token = visit("sample", setup, st.session_state.get("speed", 60), fill)
     if "p" not in st.query_params:  # back from another page
-        write_link(race)
+        write_link(comparison)
     with left:
         transport(
             "sample",
-            race,
+            comparison,
             SPEED,
             play="Stop all chains at the same sample, or let them go on: nothing is lost by looking closely.",
             step="One more sample in every panel, then pause: look for the pixels that change.",
@@ -139,21 +139,21 @@ def main() -> None:
             st.caption(look)
         if reason:
             messages.note(reason)
-    panels(race, token, present)
-    charts(race, race.setting.dataset)
+    panels(comparison, token, present)
+    charts(comparison, comparison.setup.dataset)
     if not present:
-        exports(race, own_name)
+        exports(comparison, own_name)
 
 
-def fill(race: Race) -> None:
-    """Give a new race the panels of the link, or the default ones, and start it."""
-    open_panels(race, samplers, st.query_params.get_all("p"), DEFAULT_PANELS)
-    write_link(race)
+def fill(comparison: Comparison) -> None:
+    """Give a new comparison the panels of the link, or the default ones, and start it."""
+    open_panels(comparison, samplers, st.query_params.get_all("p"), DEFAULT_PANELS)
+    write_link(comparison)
 
 
-def write_link(race: Race) -> None:
+def write_link(comparison: Comparison) -> None:
     """Put the panels into the page's address; the other controls put themselves there."""
-    st.query_params["p"] = [write_panel(panel.worker.algorithm) for panel in race.panels]
+    st.query_params["p"] = [write_panel(panel.worker.algorithm) for panel in comparison.panels]
 
 
 def choose_model() -> str:
@@ -169,7 +169,7 @@ def choose_model() -> str:
     )
 
 
-def choose_setting(model: Model) -> tuple[Setting, str]:
+def choose_setting(model: Model) -> tuple[SamplingSetup, str]:
     """Return what all panels share, and a sentence where nothing can be scored."""
     choice = st.selectbox(
         "Score against",
@@ -234,7 +234,7 @@ def choose_setting(model: Model) -> tuple[Setting, str]:
         help="How many consecutive samples a panel shows: fewer are larger.",
     )
     dataset, reason = scoring(model, choice)
-    return Setting(model, dataset, int(seed), start, kernel, allowance()), reason
+    return SamplingSetup(model, dataset, int(seed), start, kernel, allowance()), reason
 
 
 def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
@@ -260,29 +260,29 @@ def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
-    race, model = race_of("sample"), pretrained(story.model)
-    setting = race.setting._replace(model=model, dataset=scoring(model, st.session_state.data)[0])
-    race.replace(setting, read_panels(samplers, story.panels)[0])
+    comparison, model = comparison_of("sample"), pretrained(story.model)
+    setup = comparison.setup._replace(model=model, dataset=scoring(model, st.session_state.data)[0])
+    comparison.replace(setup, read_panels(samplers, story.panels)[0])
     st.session_state.model = story.model
     st.session_state.speed = story.speed
     st.session_state.cells = 10
     st.session_state.story = story.look
-    race.set_rate(story.speed)
-    race.resume()
-    write_link(race)
+    comparison.set_rate(story.speed)
+    comparison.resume()
+    write_link(comparison)
 
 
 @st.fragment
-def panels(race: Race, token: str, present: bool) -> None:
+def panels(comparison: Comparison, token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    edited, removed = edits(race, "grid", write_link)
+    edited, removed = edits(comparison, "grid", write_link)
 
     def add(name: str) -> None:
-        race.add(make_sampler(name))
-        write_link(race)
+        comparison.add(make_sampler(name))
+        write_link(comparison)
 
     sample_grid(
-        race,
+        comparison,
         live_path() + token,
         view=st.session_state.view,
         pixels=st.session_state.pixels,
@@ -292,7 +292,7 @@ def panels(race: Race, token: str, present: bool) -> None:
         on_remove=removed,
         key="grid",
     )
-    if not race.panels:
+    if not comparison.panels:
         st.info("No panel is open: add a sampler.", icon=":material/grid_view:")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -301,9 +301,9 @@ def panels(race: Race, token: str, present: bool) -> None:
 
 
 @every_second
-def charts(race: Race, dataset: Dataset | None) -> None:
+def charts(comparison: Comparison, dataset: Dataset | None) -> None:
     """ISL curves; read once a second, without renewing the lease of a hidden page."""
-    if dataset is None or not race.panels:
+    if dataset is None or not comparison.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
@@ -321,7 +321,7 @@ def charts(race: Race, dataset: Dataset | None) -> None:
             help="Per sample drawn, or per second that the sampler has worked.",
         )
     rows, spec = views.isl_chart(
-        named(race), isl_reference(race.setting), "n" if axis == "samples" else "seconds"
+        named(comparison), isl_reference(comparison.setup), "n" if axis == "samples" else "seconds"
     )
     if rows.empty:
         st.caption("The curves begin with the fifth sample.")
@@ -331,43 +331,43 @@ def charts(race: Race, dataset: Dataset | None) -> None:
         )
 
 
-def named(race: Race) -> list[tuple[str, views.SamplingSnapshot]]:
+def named(comparison: Comparison) -> list[tuple[str, views.SamplingSnapshot]]:
     """Return the snapshots of all panels by name, no two names alike."""
-    shown = [snapshot for _, snapshot in race.peek()]
+    shown = [snapshot for _, snapshot in comparison.peek()]
     return list(zip(views.titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
-def isl_reference(setting: Setting) -> views.Reference | None:
+def isl_reference(setup: SamplingSetup) -> views.Reference | None:
     """Return the training set's own score: stored with the model, or computed from the data at hand."""
-    meta, dataset = setting.model.meta, setting.dataset
+    meta, dataset = setup.model.meta, setup.dataset
     assert dataset is not None
     own = meta.get("scored_on") or meta.get("dataset")
-    stored = meta.get("reference", {}).get(setting.kernel)
+    stored = meta.get("reference", {}).get(setup.kernel)
     if dataset.name == own and stored is not None:
         return views.Reference(f"the training set itself ({stored['n']:,} examples)", stored["isl"])
     if not len(dataset.train):
         return None
-    score = training_reference(dataset.name, setting.kernel)
+    score = training_reference(dataset.name, setup.kernel)
     return views.Reference(f"the training part of {dataset.name} ({len(dataset.train):,} examples)", score)
 
 
-def exports(race: Race, model_name: str) -> None:
+def exports(comparison: Comparison, model_name: str) -> None:
     """Offer downloads, built when they are clicked, and code that repeats the run."""
-    model = race.setting.model
-    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), race.setting.dataset)
+    model = comparison.setup.model
+    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), comparison.setup.dataset)
     cells, pixels = st.session_state.cells, st.session_state.pixels
     with st.container(horizontal=True):
         st.download_button(
             "Samples",
-            data=lambda: views.samples_npz(race, [name for name, _ in named(race)]),
+            data=lambda: views.samples_npz(comparison, [name for name, _ in named(comparison)]),
             file_name="samples.npz",
             icon=":material/download:",
             on_click="ignore",
-            help=views.samples_help(allowance(), model.rbm.n_visible, len(race.panels)),
+            help=views.samples_help(allowance(), model.rbm.n_visible, len(comparison.panels)),
         )
         st.download_button(
             "Curves",
-            data=lambda: views.curves_csv(named(race)),
+            data=lambda: views.curves_csv(named(comparison)),
             file_name="isl.csv",
             icon=":material/download:",
             on_click="ignore",
@@ -376,7 +376,7 @@ def exports(race: Race, model_name: str) -> None:
         st.download_button(
             "Mosaic",
             data=lambda: views.mosaics_png(
-                [(name, shown.frames) for name, shown in named(race)], shape, cells, pixels
+                [(name, shown.frames) for name, shown in named(comparison)], shape, cells, pixels
             ),
             file_name="mosaic.png",
             icon=":material/download:",
@@ -384,13 +384,13 @@ def exports(race: Race, model_name: str) -> None:
             help="The newest samples of all panels as one picture (.png).",
         )
         with st.popover("Code", icon=":material/code:"):
-            dataset = race.setting.dataset
-            from_data = race.setting.first_state() is not None
+            dataset = comparison.setup.dataset
+            from_data = comparison.setup.first_state() is not None
             st.code(
                 views.snippet(
                     model_name,
-                    [panel.worker.algorithm for panel in race.panels],
-                    race.setting.seed,
+                    [panel.worker.algorithm for panel in comparison.panels],
+                    comparison.setup.seed,
                     dataset.name if dataset and from_data else None,
                 )
             )

@@ -11,10 +11,10 @@ from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import shape_of, train_grid
 from app.state import (
+    comparison_of,
     data,
     drop_upload,
     pretrained,
-    race_of,
     send_model,
     trained_models,
     uploaded,
@@ -30,7 +30,16 @@ from rbmviz.metrics.exact import MOST_PROBABILITIES
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Frames, Lesson, Origin, Race, TrainingPlan, TrainingRun, TrainingSnapshot, Worker
+from rbmviz.session import (
+    Comparison,
+    Frames,
+    Origin,
+    TrainingPlan,
+    TrainingRun,
+    TrainingSetup,
+    TrainingSnapshot,
+    Worker,
+)
 from rbmviz.session.training import AIS_CHAINS
 from rbmviz.trainers import STATS, Trainer, list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
@@ -119,13 +128,13 @@ def main() -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         lesson, refused = choose_lesson()
         stories("train", STORIES, tell)
-    race, token = visit("train", lesson, st.session_state.get("pace", 500), fill)
+    comparison, token = visit("train", lesson, st.session_state.get("pace", 500), fill)
     if "t" not in st.query_params:  # back from another page
-        write_link(race)
+        write_link(comparison)
     with left:
         transport(
             "train",
-            race,
+            comparison,
             SPEED,
             play="Stop all trainers at the same update, or let them go on.",
             step="One more update of every trainer, then pause.",
@@ -133,7 +142,7 @@ def main() -> None:
         )
     # Always there, empty or not: else the panels below would be built again, and blink.
     with st.container():
-        refused = refused or go_on(race)
+        refused = refused or go_on(comparison)
         if refused:
             messages.error(refused)
         if upload := st.session_state.get("own_data"):
@@ -142,30 +151,30 @@ def main() -> None:
             )
         if look := st.session_state.get("lesson"):
             st.caption(look)
-    panels(race, token, present)
-    charts(race)
+    panels(comparison, token, present)
+    charts(comparison)
     if not present:
-        results(race)
+        results(comparison)
 
 
-def fill(race: Race[Lesson]) -> None:
-    """Give a new race the trainers of the link, or the default ones, and start it."""
-    open_panels(race, trainers, st.query_params.get_all("t"), DEFAULT_PANELS)
-    write_link(race)
+def fill(comparison: Comparison[TrainingSetup]) -> None:
+    """Give a new comparison the trainers of the link, or the default ones, and start it."""
+    open_panels(comparison, trainers, st.query_params.get_all("t"), DEFAULT_PANELS)
+    write_link(comparison)
 
 
-def write_link(race: Race[Lesson]) -> None:
+def write_link(comparison: Comparison[TrainingSetup]) -> None:
     """Put the trainers into the page's address; learned weights to begin at have no place there."""
-    st.query_params["t"] = [write_panel(trainer) for trainer in fresh_starts(race)]
+    st.query_params["t"] = [write_panel(trainer) for trainer in fresh_starts(comparison)]
 
 
-def fresh_starts(race: Race[Lesson]) -> list[Trainer]:
+def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:
     """Return the trainers that began at small random weights, not at what had been learned before."""
-    plan = race.setting.plan()
-    return [panel.worker.algorithm for panel in race.panels if panel.worker.plan == plan]
+    plan = comparison.setup.plan()
+    return [panel.worker.algorithm for panel in comparison.panels if panel.worker.plan == plan]
 
 
-def choose_lesson() -> tuple[Lesson, str]:
+def choose_lesson() -> tuple[TrainingSetup, str]:
     """Return what all trainers share, and a sentence where the data asked for cannot be had."""
     names = sorted(list_datasets(), key=lambda name: (name != DEFAULT_DATA, name))
     # A story or a link may ask for a variant, which the list does not have.
@@ -236,7 +245,7 @@ def choose_lesson() -> tuple[Lesson, str]:
             help="Each panel trains so many models with consecutive seeds; bands show their range.",
         )
         st.segmented_control(
-            "Show",
+            "DisplayedPair",
             ["samples", "filters", "both"],
             default="both",
             required=True,
@@ -272,10 +281,10 @@ def choose_lesson() -> tuple[Lesson, str]:
     # The page stays alive with the data it had.
     dataset = dataset or st.session_state.get("learned") or data(DEFAULT_DATA)
     st.session_state.learned = dataset
-    return Lesson(dataset, int(n_hidden), int(seed), int(replicates)), refused
+    return TrainingSetup(dataset, int(n_hidden), int(seed), int(replicates)), refused
 
 
-def go_on(race: Race[Lesson]) -> str:
+def go_on(comparison: Comparison[TrainingSetup]) -> str:
     """Open a panel for an uploaded checkpoint, once; return a sentence where it cannot be."""
     upload = st.session_state.get("begin")
     if upload is None or not upload.name.endswith(".checkpoint"):
@@ -283,11 +292,13 @@ def go_on(race: Race[Lesson]) -> str:
     if upload.file_id in st.session_state.setdefault("gone_on", set()):
         return ""
     st.session_state.gone_on.add(upload.file_id)
-    dataset, content = race.setting.dataset, upload.getvalue()
+    dataset, content = comparison.setup.dataset, upload.getvalue()
     try:
         found = load_checkpoint(content, dataset.train)
         n_hidden = found.state.theta.W.shape[1]
-        race.add(found.trainer, TrainingPlan(dataset, n_hidden, race.setting.seed, checkpoint=content))
+        comparison.add(
+            found.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
+        )
     except BadInput as error:
         return str(error)
     return ""
@@ -310,32 +321,32 @@ def beginnings(dataset: Dataset) -> dict[str, RBM | None]:
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
-    race = race_of("train")
-    lesson = race.setting._replace(dataset=data(story.data), n_hidden=story.n_hidden)
-    race.replace(lesson, read_panels(trainers, story.panels)[0])
+    comparison = comparison_of("train")
+    lesson = comparison.setup._replace(dataset=data(story.data), n_hidden=story.n_hidden)
+    comparison.replace(lesson, read_panels(trainers, story.panels)[0])
     st.session_state.train_data = story.data
     st.session_state.hidden = story.n_hidden
     st.session_state.lesson = story.look
-    race.resume()
-    write_link(race)
+    comparison.resume()
+    write_link(comparison)
 
 
 @st.fragment
-def panels(race: Race[Lesson], token: str, present: bool) -> None:
+def panels(comparison: Comparison[TrainingSetup], token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    edited, removed = edits(race, "train_grid", write_link)
+    edited, removed = edits(comparison, "train_grid", write_link)
 
     def add(name: str) -> None:
         start, rbm = begin_at, known[begin_at]
-        plan = race.setting.plan()
+        plan = comparison.setup.plan()
         if rbm is not None:
             origin = Origin((rbm,) * plan.replicates, 0, 0.0, ((start, 0),))
             plan = plan._replace(n_hidden=rbm.n_hidden, origin=origin)
-        race.add(open_ended(name), plan)
-        write_link(race)
+        comparison.add(open_ended(name), plan)
+        write_link(comparison)
 
     train_grid(
-        race,
+        comparison,
         live_path() + token,
         view=st.session_state.show,
         pixels=st.session_state.train_pixels,
@@ -345,11 +356,11 @@ def panels(race: Race[Lesson], token: str, present: bool) -> None:
         on_remove=removed,
         key="train_grid",
     )
-    if not race.panels:
+    if not comparison.panels:
         st.info("No panel is open: add a trainer.", icon=":material/grid_view:")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            known = beginnings(race.setting.dataset)
+            known = beginnings(comparison.setup.dataset)
             st.caption("Add a trainer that begins at", width="content")
             begin_at = st.selectbox(
                 "Begins at",
@@ -361,22 +372,22 @@ def panels(race: Race[Lesson], token: str, present: bool) -> None:
             adders("train", {name: trainers[name].label for name in list_trainers()}, add)
 
 
-def named(race: Race[Lesson]) -> list[tuple[str, TrainingSnapshot]]:
+def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnapshot]]:
     """Return the snapshots of all panels by name, no two names alike."""
-    shown = [snapshot for _, snapshot in race.peek()]
-    origins = [views.origin_text(panel.worker.plan) for panel in race.panels]
+    shown = [snapshot for _, snapshot in comparison.peek()]
+    origins = [views.origin_text(panel.worker.plan) for panel in comparison.panels]
     names = views.titles([snapshot.algorithm for snapshot in shown], origins)
     return list(zip(names, shown, strict=True))
 
 
 @every_second
-def charts(race: Race[Lesson]) -> None:
+def charts(comparison: Comparison[TrainingSetup]) -> None:
     """Likelihood curves, and one inner quantity; read once a second, without renewing any lease."""
-    if not race.panels:
+    if not comparison.panels:
         return
-    shown = named(race)
+    shown = named(comparison)
     algorithms = [(name, snapshot.algorithm.name) for name, snapshot in shown]
-    dataset = race.setting.dataset
+    dataset = comparison.setup.dataset
     exact = shown[0][1].method == "exact"
     with st.container(horizontal=True, vertical_alignment="center"):
         how = "exact, by enumeration" if exact else "estimated by annealed importance sampling, ± 2 errors"
@@ -452,13 +463,19 @@ def charts(race: Race[Lesson]) -> None:
         )
 
 
-def results(race: Race[Lesson]) -> None:
+def results(comparison: Comparison[TrainingSetup]) -> None:
     """Offer what has been learned: branch from it, sample it, keep it."""
-    if not race.panels:
+    if not comparison.panels:
         return
-    dataset, cells, pixels = race.setting.dataset, st.session_state.train_cells, st.session_state.train_pixels
+    dataset, cells, pixels = (
+        comparison.setup.dataset,
+        st.session_state.train_cells,
+        st.session_state.train_pixels,
+    )
     shape = shape_of(dataset.n_visible, None, dataset)
-    names = dict(zip([panel.key for panel in race.panels], [name for name, _ in named(race)], strict=True))
+    names = dict(
+        zip([panel.key for panel in comparison.panels], [name for name, _ in named(comparison)], strict=True)
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = st.selectbox(
             "With what has been learned by",
@@ -467,8 +484,8 @@ def results(race: Race[Lesson]) -> None:
             width=260,
             help="The model of this panel, at the moment of the click.",
         )
-        worker = race[key]
-        branch(race, key)
+        worker = comparison[key]
+        branch(comparison, key)
         if st.button(
             "To the Sample page",
             icon=":material/grid_view:",
@@ -505,7 +522,7 @@ def results(race: Race[Lesson]) -> None:
         )
         st.download_button(
             "Curves",
-            data=lambda: views.training_csv(named(race)),
+            data=lambda: views.training_csv(named(comparison)),
             file_name="training.csv",
             icon=":material/download:",
             on_click="ignore",
@@ -513,19 +530,19 @@ def results(race: Race[Lesson]) -> None:
         )
         st.download_button(
             "Picture",
-            data=lambda: views.mosaics_png(fantasies(race), shape, cells, pixels),
+            data=lambda: views.mosaics_png(fantasies(comparison), shape, cells, pixels),
             file_name="fantasies.png",
             icon=":material/download:",
             on_click="ignore",
             help="The newest fantasies of all panels as one picture (.png).",
         )
         with st.popover("Code", icon=":material/code:"):
-            st.code(views.training_snippet(race.setting, fresh_starts(race)))
+            st.code(views.training_snippet(comparison.setup, fresh_starts(comparison)))
 
 
-def fantasies(race: Race[Lesson]) -> list[tuple[str, Frames]]:
+def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, Frames]]:
     """Return the pictures of every panel that has any, by name."""
-    return [(name, shown.fantasy) for name, shown in named(race) if shown.fantasy is not None]
+    return [(name, shown.fantasy) for name, shown in named(comparison) if shown.fantasy is not None]
 
 
 def kept(model: Model | None) -> bytes:
@@ -542,16 +559,16 @@ def open_ended(name: str, **knobs: Value) -> Trainer:
     return make_trainer(name, **{knob: value for knob, value in knobs.items() if knob in known})
 
 
-def branch(race: Race[Lesson], key: int) -> None:
+def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
     """Offer to go on from a panel's weights with another trainer."""
 
     def begin(name: str) -> None:
-        worker = race[key]
+        worker = comparison[key]
         try:
             origin = worker.read(TrainingRun.origin)
-            plan = TrainingPlan(*race.setting)._replace(origin=origin)
+            plan = TrainingPlan(*comparison.setup)._replace(origin=origin)
             same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
-            race.add(open_ended(name, **same), plan)
+            comparison.add(open_ended(name, **same), plan)
         except BadInput as error:
             messages.error(error)
         st.session_state.taught = st.session_state.get("taught", 0) + 1

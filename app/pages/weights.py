@@ -9,7 +9,7 @@ from app import messages, weight_charts
 from app.links import read_panels, write_panel
 from app.live import live_path
 from app.live_grid import WEIGHED, shape_of, weights_grid
-from app.state import data, pretrained, race_of, session_race, trained_models
+from app.state import comparison_of, data, pretrained, session_comparison, trained_models
 from app.weight_charts import QUANTITIES, population_titles
 from app.widgets import (
     Speed,
@@ -26,9 +26,9 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import list_models
 from rbmviz.registry import trainers
-from rbmviz.session import Growth, GrowthSnapshot, Race, Start, Weighing, WeighingSnapshot
-from rbmviz.session.growth import DONE, MOST_ESTIMATES
-from rbmviz.session.weighing import KEPT
+from rbmviz.session import Comparison, Start, StudySetup, StudySnapshot, WeightSetup, WeightSnapshot
+from rbmviz.session.estimator_study import DONE, MOST_ESTIMATES
+from rbmviz.session.importance_weights import KEPT
 from rbmviz.trainers import make_trainer
 
 STARTS: tuple[Start, ...] = ("data", "random")
@@ -113,15 +113,15 @@ def main() -> None:
         name = choose_model()
         with st.popover("Settings", icon=":material/tune:"):
             own_name, model = own_model(name, "weights_own", "Weigh with a model file of your own")
-            setting, reason = choose_setting(model)
+            setup, reason = choose_setting(model)
         stories("weights", STORIES, tell)
-    race, token = visit("weights", setting, st.session_state.get("weights_pace", 10), fill)
+    comparison, token = visit("weights", setup, st.session_state.get("weights_pace", 10), fill)
     if "w" not in st.query_params:  # back from another page
-        write_link(race)
+        write_link(comparison)
     with left:
         transport(
             "weights",
-            race,
+            comparison,
             SPEED,
             play="Stop all panels at the same batch, or let them go on.",
             step="One more batch in every panel, then pause: which sample is the heavy one?",
@@ -132,14 +132,14 @@ def main() -> None:
         if own_name != name:
             own, chosen = messages.plain(own_name), messages.plain(name)
             st.caption(f"All panels weigh samples of your file '{own}'; without it those of {chosen}.")
-        elif look := told(race, name):
+        elif look := told(comparison, name):
             st.caption(look)
         if reason:
             messages.note(reason)
-    panels(race, token, present)
-    charts(race, present)
+    panels(comparison, token, present)
+    charts(comparison, present)
     if not present:
-        exports(race, own_name)
+        exports(comparison, own_name)
     try:
         grown = growth_race()
     except BadInput as error:
@@ -157,15 +157,15 @@ def main() -> None:
         )
 
 
-def fill(race: Race[Weighing]) -> None:
-    """Give a new race the populations of the link, or the default ones, and start it."""
-    open_panels(race, trainers, st.query_params.get_all("w"), DEFAULT_PANELS, only="pop_cd")
-    write_link(race)
+def fill(comparison: Comparison[WeightSetup]) -> None:
+    """Give a new comparison the populations of the link, or the default ones, and start it."""
+    open_panels(comparison, trainers, st.query_params.get_all("w"), DEFAULT_PANELS, only="pop_cd")
+    write_link(comparison)
 
 
-def write_link(race: Race[Weighing]) -> None:
+def write_link(comparison: Comparison[WeightSetup]) -> None:
     """Put the populations into the page's address; the other controls put themselves there."""
-    st.query_params["w"] = [write_panel(panel.worker.algorithm, WEIGHED) for panel in race.panels]
+    st.query_params["w"] = [write_panel(panel.worker.algorithm, WEIGHED) for panel in comparison.panels]
 
 
 def choose_model() -> str:
@@ -181,7 +181,7 @@ def choose_model() -> str:
     )
 
 
-def choose_setting(model: Model) -> tuple[Weighing, str]:
+def choose_setting(model: Model) -> tuple[WeightSetup, str]:
     """Return what all panels share, and a sentence where chains cannot begin at data."""
     start = st.segmented_control(
         "Chains begin at",
@@ -202,7 +202,7 @@ def choose_setting(model: Model) -> tuple[Weighing, str]:
         help="Same seed, same batches: all panels share it.",
     )
     dataset, reason = data_of(model)
-    return Weighing(model, dataset, int(seed), start), "" if start == "random" else reason
+    return WeightSetup(model, dataset, int(seed), start), "" if start == "random" else reason
 
 
 def data_of(model: Model) -> tuple[Dataset | None, str]:
@@ -221,40 +221,40 @@ def data_of(model: Model) -> tuple[Dataset | None, str]:
 
 def tell(story: Story) -> None:
     """Bring the page to a preset."""
-    race, model = race_of("weights"), pretrained(story.model)
-    setting = race.setting._replace(model=model, dataset=data_of(model)[0])
-    race.replace(setting, read_panels(trainers, story.panels)[0])
+    comparison, model = comparison_of("weights"), pretrained(story.model)
+    setup = comparison.setup._replace(model=model, dataset=data_of(model)[0])
+    comparison.replace(setup, read_panels(trainers, story.panels)[0])
     st.session_state.weights_model = story.model
-    race.resume()
-    write_link(race)
+    comparison.resume()
+    write_link(comparison)
 
 
-def told(race: Race[Weighing], name: str) -> str:
+def told(comparison: Comparison[WeightSetup], name: str) -> str:
     """Return what to look for, as long as a story's model and populations are on the screen."""
-    shown = [panel.worker.algorithm for panel in race.panels]
+    shown = [panel.worker.algorithm for panel in comparison.panels]
     fit = (s for s in STORIES if s.model == name and read_panels(trainers, s.panels)[0] == shown)
     return next((story.look for story in fit), "")
 
 
 @st.fragment
-def panels(race: Race[Weighing], token: str, present: bool) -> None:
+def panels(comparison: Comparison[WeightSetup], token: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    edited, removed = edits(race, "weights_grid", write_link)
+    edited, removed = edits(comparison, "weights_grid", write_link)
 
     def add(proposal: str) -> None:
-        race.add(make_trainer("pop_cd", n_chains=100, proposal=proposal))
-        write_link(race)
+        comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal))
+        write_link(comparison)
 
     weights_grid(
-        race,
+        comparison,
         live_path() + token,
-        labels=population_titles([panel.worker.algorithm for panel in race.panels]),
+        labels=population_titles([panel.worker.algorithm for panel in comparison.panels]),
         present=present,
         on_edit=edited,
         on_remove=removed,
         key="weights_grid",
     )
-    if not race.panels:
+    if not comparison.panels:
         st.info("No panel is open: add a population.", icon=":material/balance:")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -262,9 +262,9 @@ def panels(race: Race[Weighing], token: str, present: bool) -> None:
             adders("weights", {name: name for name in ("visible", "joint", "mixture")}, add)
 
 
-def named(race: Race[Weighing]) -> list[tuple[str, WeighingSnapshot]]:
+def named(comparison: Comparison[WeightSetup]) -> list[tuple[str, WeightSnapshot]]:
     """Return the snapshots of all panels by name, no two names alike."""
-    shown = [snapshot for _, snapshot in race.peek()]
+    shown = [snapshot for _, snapshot in comparison.peek()]
     return list(zip(population_titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
@@ -282,9 +282,9 @@ LOOKS = {
 
 
 @every_second
-def charts(race: Race[Weighing], present: bool) -> None:
+def charts(comparison: Comparison[WeightSetup], present: bool) -> None:
     """Shares, effective sizes, log Z; read once a second, without renewing any lease."""
-    shown = named(race)
+    shown = named(comparison)
     if all(snapshot.summary is None for _, snapshot in shown):
         st.caption("Curves begin with the first batches." if shown else "")
         return
@@ -303,14 +303,14 @@ def charts(race: Race[Weighing], present: bool) -> None:
                 st.caption(f":material/warning: AIS: {warning}")
 
 
-def exports(race: Race[Weighing], model_name: str) -> None:
+def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
     """Offer downloads, built when they are clicked, and code that repeats a batch."""
-    model, dataset = race.setting.model, race.setting.dataset
+    model, dataset = comparison.setup.model, comparison.setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
     with st.container(horizontal=True):
         st.download_button(
             "Weights",
-            data=lambda: weight_charts.weights_npz(race, [name for name, _ in named(race)]),
+            data=lambda: weight_charts.weights_npz(comparison, [name for name, _ in named(comparison)]),
             file_name="weights.npz",
             icon=":material/download:",
             on_click="ignore",
@@ -318,7 +318,7 @@ def exports(race: Race[Weighing], model_name: str) -> None:
         )
         st.download_button(
             "Curves",
-            data=lambda: weight_charts.curves_csv(named(race)),
+            data=lambda: weight_charts.curves_csv(named(comparison)),
             file_name="weights.csv",
             icon=":material/download:",
             on_click="ignore",
@@ -326,54 +326,54 @@ def exports(race: Race[Weighing], model_name: str) -> None:
         )
         st.download_button(
             "Picture",
-            data=lambda: weight_charts.tiles_png(named(race), shape),
+            data=lambda: weight_charts.tiles_png(named(comparison), shape),
             file_name="weights.png",
             icon=":material/download:",
             on_click="ignore",
             help="The heaviest and lightest samples of the newest batches, with their shares (.png).",
         )
         with st.popover("Code", icon=":material/code:", key="weights_code"):
-            named_data = dataset.name if dataset is not None and race.setting.start == "data" else None
-            algorithms = [panel.worker.algorithm for panel in race.panels]
-            st.code(weight_charts.snippet(model_name, named_data, algorithms, race.setting.seed))
+            named_data = dataset.name if dataset is not None and comparison.setup.start == "data" else None
+            algorithms = [panel.worker.algorithm for panel in comparison.panels]
+            st.code(weight_charts.snippet(model_name, named_data, algorithms, comparison.setup.seed))
 
 
 # Models that grow
 
 
-def growth_race() -> Race[Growth]:
-    """Return the race of the models that grow, one panel, begun with the page."""
-    setting = Growth(data(DEFAULT_GROWN), GROWN[DEFAULT_GROWN])
-    race, _, _ = session_race("growth", setting, math.inf, beside="weights")
-    if not race.panels:
-        race.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
-        race.resume()
-    return race
+def growth_race() -> Comparison[StudySetup]:
+    """Return the comparison of the models that grow, one panel, begun with the page."""
+    setup = StudySetup(data(DEFAULT_GROWN), GROWN[DEFAULT_GROWN])
+    comparison, _, _ = session_comparison("growth", setup, math.inf, beside="weights")
+    if not comparison.panels:
+        comparison.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
+        comparison.resume()
+    return comparison
 
 
-def shown_of(race: Race[Growth]) -> GrowthSnapshot:
+def shown_of(comparison: Comparison[StudySetup]) -> StudySnapshot:
     """Return how far the models have grown."""
-    shown: GrowthSnapshot = race.peek()[0][1]
+    shown: StudySnapshot = comparison.peek()[0][1]
     return shown
 
 
-def grow(race: Race[Growth], name: str) -> str:
+def grow(comparison: Comparison[StudySetup], name: str) -> str:
     """Let the models grow on these data; return a sentence where they cannot be had."""
     try:
-        setting = Growth(data(name), GROWN[name])
-        if race.setting != setting:
-            race.change(setting)
+        setup = StudySetup(data(name), GROWN[name])
+        if comparison.setup != setup:
+            comparison.change(setup)
     except BadInput as error:
         return str(error)
     return ""
 
 
 @every_second
-def growing(race: Race[Growth], present: bool) -> None:
+def growing(comparison: Comparison[StudySetup], present: bool) -> None:
     """Bias and variance of all estimators on models that grow, in the background."""
 
     def toggle() -> None:
-        (race.pause if race.running else race.resume)()
+        (comparison.pause if comparison.running else comparison.resume)()
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("##### Less bias, more noise: every estimator on models that grow")
@@ -386,12 +386,12 @@ def growing(race: Race[Growth], present: bool) -> None:
             help="Small enough for the exact gradient; with more pixels (digits, letters) weights are less "
             "even.",
         )
-        refused = grow(race, name)
-        race.snapshots()  # renews the lease: the work ends by itself, so that it may go on unwatched
-        shown = shown_of(race)
+        refused = grow(comparison, name)
+        comparison.snapshots()  # renews the lease: the work ends by itself, so that it may go on unwatched
+        shown = shown_of(comparison)
         st.button(
-            "Pause measuring" if race.running else "Go on",
-            icon=":material/pause:" if race.running else ":material/play_arrow:",
+            "Pause measuring" if comparison.running else "Go on",
+            icon=":material/pause:" if comparison.running else ":material/play_arrow:",
             key="growth_play",
             on_click=toggle,
             disabled=shown.stage == DONE,
@@ -400,7 +400,7 @@ def growing(race: Race[Growth], present: bool) -> None:
     if sentence := refused or shown.error:
         messages.error(sentence)
     done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
-    share = (len(shown.models) / len(race.setting.sizes) + 3 * shown.estimates / MOST_ESTIMATES) / 4
+    share = (len(shown.models) / len(comparison.setup.sizes) + 3 * shown.estimates / MOST_ESTIMATES) / 4
     st.progress(min(share, 1.0), shown.stage + done + ".")
     if not shown.models:
         st.caption("Points come in as soon as the first model has been trained.")

@@ -27,7 +27,7 @@ from rbmviz.output import neighbour, output_path, put_in_place, rescue, writing
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Setting, write_array
+from rbmviz.session import SamplingSetup, write_array
 
 CHUNK_SECONDS = 0.2
 """A chunk takes about this long: the delay of an interrupt."""
@@ -78,7 +78,7 @@ def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray 
         if args.dataset is not None:
             raise
         raise BadInput(f"The data that the model names cannot be had: {error} Give --dataset.") from None
-    return Setting(model, dataset, args.seed).starts(n_chains)
+    return SamplingSetup(model, dataset, args.seed).starts(n_chains)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Coupling:
         check_all(self)
 
 
-class Ended(NamedTuple):
+class FinishedPair(NamedTuple):
     """A pair that was on show: its number, stopping time, whether it was cut off, last states, path."""
 
     pair: int
@@ -86,7 +86,7 @@ class Ended(NamedTuple):
     stride: int
 
 
-class Drawn(NamedTuple):
+class DisplayedState(NamedTuple):
     """The pair on show: its number, sweeps so far, states, distances.
 
     t : int
@@ -110,8 +110,8 @@ class Drawn(NamedTuple):
     stride: int
     met: bool
     truncated: bool
-    ended: Ended | None
-    counted: "Counted"
+    ended: FinishedPair | None
+    counted: "PairStatistics"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,7 +120,7 @@ class CouplingSnapshot(Snapshot):
 
     algorithm: Coupling
     n_visible: int
-    drawn: tuple[Drawn, ...]
+    drawn: tuple[DisplayedState, ...]
     began: int = 0  # the step at which the first pair began, with the knobs as they are
 
     def at_rest(self) -> Self:
@@ -136,7 +136,7 @@ class Running(NamedTuple):
     std_error: np.ndarray
 
 
-class Counted(NamedTuple):
+class PairStatistics(NamedTuple):
     """Pairs of one algorithm that have ended, in order; see PairStream for the arrays."""
 
     algorithm: Algorithm
@@ -233,15 +233,15 @@ class Results(NamedTuple):
         Exact total variation distance after 0, 1, ... sweeps, as far as known; empty where it cannot be.
     """
 
-    pairs: tuple[Counted, ...]
-    lagged: tuple[Counted, ...]
+    pairs: tuple[PairStatistics, ...]
+    lagged: tuple[PairStatistics, ...]
     unit: tuple[int, int]
     truth: tuple[float, ...] | None
     exact: np.ndarray
 
 
-class CouplingPlan(NamedTuple):
-    """Plan of a run of coupled chains, and what a race of one shares.
+class CouplingSetup(NamedTuple):
+    """Plan of a run of coupled chains, and what a comparison of one shares.
 
     rbm: at scale 1; dataset that the pairs start at, each at a training example (None: at random bits);
     seed: same seed, same pairs.
@@ -251,7 +251,7 @@ class CouplingPlan(NamedTuple):
     dataset: Dataset | None = None
     seed: int = 0
 
-    def plan(self) -> "CouplingPlan":
+    def plan(self) -> "CouplingSetup":
         """Return the plan of each run."""
         return self
 
@@ -288,12 +288,12 @@ def random_rbm(n_visible: int, n_hidden: int, seed: int) -> RBM:
     return RBM(W, b, c)
 
 
-class Show:
+class DisplayedPair:
     """The pair of one algorithm that is drawn, sweep by sweep."""
 
     def __init__(self, stream: PairStream) -> None:
         self.stream = stream
-        self.ended: Ended | None = None
+        self.ended: FinishedPair | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -315,13 +315,13 @@ class Show:
         if stream.finished > before:
             v, v2 = (np.packbits(v) for v, _ in stream.chains())
             truncated = bool(stream.truncated[before])
-            self.ended = Ended(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
+            self.ended = FinishedPair(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
 
-    def drawn(self, counted: Counted) -> Drawn:
+    def drawn(self, counted: PairStatistics) -> DisplayedState:
         """Return what there is to see."""
         stream, over = self.stream, self._t > 0 and self.stream.t == 0
         v, v2 = (np.packbits(v) for v, _ in stream.chains())
-        return Drawn(
+        return DisplayedState(
             algorithm=stream.algorithm,
             pair=stream.finished - over,
             t=self._t,
@@ -345,17 +345,17 @@ class CouplingRun:
     has_background_work = True
     turns_at_once = True
 
-    def __init__(self, number: int, plan: CouplingPlan, coupling: Coupling) -> None:
+    def __init__(self, number: int, plan: CouplingSetup, coupling: Coupling) -> None:
         self.number, self.plan = number, plan
         self.n, self.seconds = 0, 0.0
         self._lag, self._k = 1, 1
-        self.turn(coupling)
+        self.set_knobs(coupling)
 
-    def turn(self, algorithm: Coupling) -> None:
+    def set_knobs(self, algorithm: Coupling) -> None:
         """Forget the pairs, which other knobs have made; ``prepare`` makes new ones, from the first on."""
         self.algorithm, self.began, self.chunk, self.prepared = algorithm, self.n, 1, False
         self._owed: dict[Key, int] = {}
-        self._shows: tuple[Show, ...] = ()
+        self._shows: tuple[DisplayedPair, ...] = ()
         self._streams: dict[Key, PairStream] = {}
         self._spent: dict[Key | str, float] = {}
         self._speed: dict[Key, float] = {}
@@ -369,7 +369,7 @@ class CouplingRun:
         i, j = np.unravel_index(np.abs(base.W).argmax(), base.W.shape)
         self.unit = int(i), int(j)
         self._stream("rbm", 1, 1).advance(1)
-        self._shows = tuple(Show(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
+        self._shows = tuple(DisplayedPair(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
         self._truth = self._enumerated() if min(rbm.W.shape) <= ENUMERABLE else None
         if sum(rbm.W.shape) <= MOST_LAW and rbm.n_visible <= MOST_LAW_VISIBLE:
             self._work = self._follow_law()
@@ -425,16 +425,16 @@ class CouplingRun:
             np.array(self._exact),
         )
 
-    def _counted(self, key: Key) -> Counted:
+    def _counted(self, key: Key) -> PairStatistics:
         s = self._streams[key]
         n = s.finished
         # Rows of pairs that have ended never change; the counts of distances do.
-        return Counted(
+        return PairStatistics(
             s.algorithm, s.lag, s.k, s.max_sweeps, n, s.tau[:n], s.rejected[:n], s.truncated[:n], s.stopped,
             s.plain[:n], s.unbiased[:n], s.times, s.distances.copy(),
         )  # fmt: skip
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return the most sweeps of the next chunk: about half of CHUNK_SECONDS."""
         return self.chunk
 
@@ -450,7 +450,7 @@ class CouplingRun:
         self._count(spent, MOST_PAIRS)
         return n
 
-    def keep(self, made: int) -> None:
+    def record_steps(self, made: int) -> None:
         """Count what advance has made."""
         self.n += made
 
@@ -462,7 +462,7 @@ class CouplingRun:
         """Count as many pairs again, paused or not."""
         self._lag, self._k, self._owed = kept
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Count pairs while the pace allows no sweep; while paused only until there is something to show."""
         return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MOST_PAIRS)
 

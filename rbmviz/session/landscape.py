@@ -129,18 +129,18 @@ class LandscapeRun:
         self._walk.prepare()
         self._target = self._walk.target()
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return the most samples of the next chunk."""
-        return self._walk.most()
+        return self._walk.max_steps()
 
     def advance(self, n: int) -> Samples:
         """Make n samples."""
         return self._walk.advance(n)
 
-    def keep(self, made: Samples) -> None:
+    def record_steps(self, made: Samples) -> None:
         """Count what advance has made, and compare it with the model at the counts of the curve."""
         states, before = codes(made.v), self.n
-        self._walk.keep(made)
+        self._walk.record_steps(made)
         marks = COUNTS[(COUNTS > before) & (COUNTS <= self.n)] - before
         for part in np.split(np.arange(len(states)), marks):
             self._visits += np.bincount(states[part], minlength=len(self._visits))
@@ -157,12 +157,12 @@ class LandscapeRun:
         moments = np.nan if rates is None else float(np.linalg.norm(self._sum / n - rates.b))
         return Visited(n, total_variation(self._visits / n, self._land.law), moments)
 
-    def turn(self, algorithm: Sampler) -> None:
+    def set_knobs(self, algorithm: Sampler) -> None:
         """Take other values of live knobs from the next sample on."""
-        self._walk.turn(algorithm)
+        self._walk.set_knobs(algorithm)
         self._target = self._walk.target()
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Nothing is owed."""
         return False
 
@@ -202,8 +202,8 @@ class LandscapeRun:
         )
 
 
-class Terrain(NamedTuple):
-    """What all samplers of a race over one landscape share: the model and the seed."""
+class LandscapeSetup(NamedTuple):
+    """What all samplers of a comparison over one landscape share: the model and the seed."""
 
     model: Model
     seed: int = 0

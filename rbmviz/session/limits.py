@@ -11,7 +11,7 @@ from rbmviz.session.recorder import KEEP_BYTES
 from rbmviz.session.slots import Group
 
 if TYPE_CHECKING:
-    from rbmviz.session.race import Race
+    from rbmviz.session.comparison import Comparison
 
 BASE_MB = 500
 """Megabytes of a server that has no visitor, warmed up: what visitors share."""
@@ -45,7 +45,7 @@ class Limits:
     release_seconds: int = 10
 
 
-def setting(name: str) -> str:
+def setup(name: str) -> str:
     """Return the environment variable that sets a limit."""
     return f"RBMVIZ_{name.upper()}"
 
@@ -60,11 +60,11 @@ def limits() -> Limits:
     """
     found = {}
     for field in fields(Limits):
-        text = os.environ.get(setting(field.name))
+        text = os.environ.get(setup(field.name))
         if not text:
             continue
         if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) < 1:
-            raise BadInput(f"{setting(field.name)} = {text[:40]!r}: give a whole number from 1 up.")
+            raise BadInput(f"{setup(field.name)} = {text[:40]!r}: give a whole number from 1 up.")
         found[field.name] = int(text)
     return Limits(**found)
 
@@ -79,34 +79,34 @@ class Session:
     """
 
     def __init__(self, server: "weakref.WeakSet[Session]") -> None:
-        self._races: dict[str, tuple[str, Race[Any]]] = {}
+        self._races: dict[str, tuple[str, Comparison[Any]]] = {}
         self._kept: dict[str, int] = {}
         self._here = ""
         self._server = server
         self.group = Group()  # whose turns at the cores its runs share
         server.add(self)
 
-    def visit(self, page: str, name: str, race: "Race[Any]") -> None:
-        """Note that ``page`` is looked at, which shows the race ``name`` (perhaps among others).
+    def visit(self, page: str, name: str, comparison: "Comparison[Any]") -> None:
+        """Note that ``page`` is looked at, which shows the comparison ``name`` (perhaps among others).
 
         One page is looked at at a time. Where more panels run than may, those of the pages left behind sleep
         at once, which they would do half a minute later anyway; they go on when their page is opened again.
         """
         self._here = page
-        self._races[name] = page, race
+        self._races[name] = page, comparison
         left = self._left_behind()
-        if sum(race.awake for race in left) + self._panels_here() > limits().runs:
+        if sum(comparison.awake for comparison in left) + self._panels_here() > limits().runs:
             for other in left:
                 other.sleep()
 
     def leave(self, name: str) -> None:
-        """Forget a race."""
+        """Forget a comparison."""
         self._races.pop(name, None)
 
-    def bytes(self, but: "Race[Any] | None" = None) -> int:
-        """Return the bytes that are taken at most, those of the race ``but`` alone left out."""
-        races = (race for _, race in list(self._races.values()) if race is not but)
-        runs = sum(race.bytes() for race in races)
+    def bytes(self, but: "Comparison[Any] | None" = None) -> int:
+        """Return the bytes that are taken at most, those of the comparison ``but`` alone left out."""
+        comparisons = (comparison for _, comparison in list(self._races.values()) if comparison is not but)
+        runs = sum(comparison.bytes() for comparison in comparisons)
         return sum(self._kept.values()) + runs + (KEEP_BYTES if runs or but is not None else 0)
 
     def keep(self, name: str, needed: int) -> None:
@@ -126,8 +126,8 @@ class Session:
         if needed:
             self._kept[name] = needed
 
-    def allow(self, race: "Race[Any]", wanted: Sequence[Wanted]) -> None:
-        """Check that a race may have these panels instead of those it has.
+    def allow(self, comparison: "Comparison[Any]", wanted: Sequence[Wanted]) -> None:
+        """Check that a comparison may have these panels instead of those it has.
 
         Where memory is short, the pages left behind are put to rest first: they are rebuilt when they are
         opened again.
@@ -138,35 +138,37 @@ class Session:
             One sentence for the page; nothing has been changed that cannot be seen.
         """
         most = limits()
-        if len(wanted) > max(most.panels, len(race.panels)):
+        if len(wanted) > max(most.panels, len(comparison.panels)):
             raise BadInput(
                 f"A page has room for {most.panels} panels: close one first, or start the server with a "
-                f"larger {setting('panels')}."
+                f"larger {setup('panels')}."
             )
-        others = self._panels_here() - len(race.panels)
-        if len(wanted) > max(most.runs - others, len(race.panels)):
+        others = self._panels_here() - len(comparison.panels)
+        if len(wanted) > max(most.runs - others, len(comparison.panels)):
             raise BadInput(
                 f"A visitor may run {most.runs} panels at a time: close one first, or start the server with "
-                f"a larger {setting('runs')}."
+                f"a larger {setup('runs')}."
             )
-        self._check(self.bytes(but=race), sum(plan.bytes(algorithm) for plan, algorithm in wanted), race)
+        self._check(
+            self.bytes(but=comparison), sum(plan.bytes(algorithm) for plan, algorithm in wanted), comparison
+        )
 
-    def _left_behind(self) -> "list[Race[Any]]":
-        return [race for page, race in self._races.values() if page != self._here]
+    def _left_behind(self) -> "list[Comparison[Any]]":
+        return [comparison for page, comparison in self._races.values() if page != self._here]
 
     def _panels_here(self) -> int:
-        return sum(len(race.panels) for page, race in self._races.values() if page == self._here)
+        return sum(len(comparison.panels) for page, comparison in self._races.values() if page == self._here)
 
-    def _check(self, others: int, needed: int, race: "Race[Any] | None" = None) -> None:
+    def _check(self, others: int, needed: int, comparison: "Comparison[Any] | None" = None) -> None:
         most = limits()
         if others + needed > most.session_mb * 10**6:
-            _rest(other for other in self._left_behind() if other is not race)
-            others = self.bytes(but=race)
+            _rest(other for other in self._left_behind() if other is not comparison)
+            others = self.bytes(but=comparison)
         if others + needed > most.session_mb * 10**6:
             raise BadInput(
                 f"This would take {_mb(others + needed)} MB of memory and a visitor has {most.session_mb:,} "
                 f"MB: close a panel, take fewer chains or a smaller model, or start the server with a larger "
-                f"{setting('session_mb')}."
+                f"{setup('session_mb')}."
             )
         room = max(most.server_mb - BASE_MB, 0) * 10**6
         if self._elsewhere() + others + needed > room:
@@ -177,20 +179,22 @@ class Session:
             raise BadInput(
                 f"The server is full: all visitors together may take {_mb(room)} MB of memory, this would "
                 f"make it {_mb(total)} MB. Close tabs that you no longer need and try again in a minute, or "
-                f"start the server with a larger {setting('server_mb')}."
+                f"start the server with a larger {setup('server_mb')}."
             )
 
     def _elsewhere(self) -> int:
         return sum(session.bytes() for session in list(self._server) if session is not self)
 
-    def _closed(self) -> "list[Race[Any]]":
-        return [race for _, race in list(self._races.values()) if race.closed_at is not None]
+    def _closed(self) -> "list[Comparison[Any]]":
+        return [
+            comparison for _, comparison in list(self._races.values()) if comparison.closed_at is not None
+        ]
 
 
-def _rest(races: "Iterable[Race[Any]]") -> None:
-    for race in races:
-        race.close()
-        race.rest()
+def _rest(comparisons: "Iterable[Comparison[Any]]") -> None:
+    for comparison in comparisons:
+        comparison.close()
+        comparison.rest()
 
 
 def _mb(n: int) -> str:

@@ -106,21 +106,21 @@ class Rebuild:
             self._begun = min(self._begun or again.n, again.n)
             return None
         while self._waiting and self._waiting[0].n <= again.n:
-            again.turn(self._waiting.pop(0).algorithm)
+            again.set_knobs(self._waiting.pop(0).algorithm)
         if not again.prepared:  # knobs that its state is made of
             return None
         if again.n < self.n:
             end = min([self.n, *(change.n for change in self._waiting[:1])])
-            again.keep(again.advance(min(again.most(), end - again.n)))
+            again.record_steps(again.advance(min(again.max_steps(), end - again.n)))
         return again if again.n >= self.n and not self._waiting else None
 
     # What a worker asks of any run.
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return 0: no step can be made before the run is back."""
         return 0
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Nothing is owed."""
         return False
 

@@ -129,7 +129,7 @@ class Recorder:
         self._changes: list[tuple[int, dict[str, Value]]] = []
         # Zeros cost no memory before they are written.
         self._ring = np.zeros((allowance.samples(n_visible), -(-n_visible // 8)), np.uint8)
-        self.note(sampler)
+        self.log_knobs(sampler)
 
     @staticmethod
     def bytes(n_visible: int, shared: bool) -> int:
@@ -137,7 +137,7 @@ class Recorder:
         packed = -(-n_visible // 8)
         return KEEP_LEAST * packed if shared else min(KEEP_BYTES, KEEP * packed)
 
-    def note(self, sampler: Sampler) -> None:
+    def log_knobs(self, sampler: Sampler) -> None:
         """Log the knobs that hold from the next sample on."""
         knobs = values_of(sampler)
         if self._changes and self._changes[-1][0] == self.n:
@@ -145,7 +145,7 @@ class Recorder:
         if not self._changes or self._changes[-1][1] != knobs:
             self._changes.append((self.n, knobs))
 
-    def keep(self, v: np.ndarray) -> None:
+    def append(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (m, n_visible)."""
         allowed = self._allowance.samples(self._n_visible)
         if allowed != len(self._ring):

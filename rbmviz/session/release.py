@@ -10,27 +10,29 @@ import time
 import weakref
 from typing import Any
 
-from rbmviz.session.race import Race
+from rbmviz.session.comparison import Comparison
 
 log = logging.getLogger(__name__)
 
 
 class Janitor:
-    """Puts races to rest that have been closed for so long."""
+    """Puts comparisons to rest that have been closed for so long."""
 
     def __init__(self) -> None:
         self._wake = threading.Condition()
-        self._due: list[tuple[float, int, weakref.ref[Race[Any]], float]] = []
-        self._order = itertools.count()  # breaks ties: races cannot be compared
+        self._due: list[tuple[float, int, weakref.ref[Comparison[Any]], float]] = []
+        self._order = itertools.count()  # breaks ties: comparisons cannot be compared
         self._thread: threading.Thread | None = None
 
-    def close(self, race: Race[Any], seconds: float) -> None:
-        """Close a race, and put it to rest after so many seconds unless it is opened again; never waits."""
-        race.close()
-        closed_at = race.closed_at
+    def close(self, comparison: Comparison[Any], seconds: float) -> None:
+        """Close a comparison, and put it to rest after so many seconds unless it is opened again; never waits."""
+        comparison.close()
+        closed_at = comparison.closed_at
         assert closed_at is not None
         with self._wake:
-            heapq.heappush(self._due, (closed_at + seconds, next(self._order), weakref.ref(race), closed_at))
+            heapq.heappush(
+                self._due, (closed_at + seconds, next(self._order), weakref.ref(comparison), closed_at)
+            )
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="rbmviz-janitor", daemon=True)
                 self._thread.start()
@@ -40,24 +42,24 @@ class Janitor:
         while True:
             found = self._next()
             try:
-                for race in found:
-                    race.rest()
+                for comparison in found:
+                    comparison.rest()
                 del found
                 trim()
             except Exception:  # the next visitor's memory counts, too
                 log.exception("memory was not given back")
 
-    def _next(self) -> list[Race[Any]]:
-        """Wait for races that are due; return those that are still closed."""
+    def _next(self) -> list[Comparison[Any]]:
+        """Wait for comparisons that are due; return those that are still closed."""
         with self._wake:
             while not self._due or self._due[0][0] > time.monotonic():
                 self._wake.wait(self._due[0][0] - time.monotonic() if self._due else None)
             found = []
             while self._due and self._due[0][0] <= time.monotonic():
                 *_, reference, closed_at = heapq.heappop(self._due)
-                race = reference()
-                if race is not None and race.closed_at == closed_at:
-                    found.append(race)
+                comparison = reference()
+                if comparison is not None and comparison.closed_at == closed_at:
+                    found.append(comparison)
             return found
 
 

@@ -137,7 +137,7 @@ class SamplingRun:
         self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
         self.prepared = True
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return the most samples of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
         if not self.prepared or self._scores is None:
             return self.chunk
@@ -157,22 +157,22 @@ class SamplingRun:
         self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
         return samples
 
-    def keep(self, made: Samples) -> None:
+    def record_steps(self, made: Samples) -> None:
         """Count and record what advance has made."""
-        self.recorder.keep(made.v)
+        self.recorder.append(made.v)
         self.n += len(made.v)
         self.sweeps += int(made.info["sweeps"].sum())
 
-    def turn(self, algorithm: Sampler) -> None:
+    def set_knobs(self, algorithm: Sampler) -> None:
         """Take other values of live knobs from the next sample on."""
         self.algorithm = algorithm
-        self.recorder.note(algorithm)
+        self.recorder.log_knobs(algorithm)
 
     def target(self) -> RBM:
         """Return the model that the next sweep samples from, once its chain is there."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Nothing is owed: every sample is scored when it is made."""
         return False
 
@@ -212,8 +212,8 @@ class SamplingRun:
         )
 
 
-class Setting(NamedTuple):
-    """What all samplers of a race share.
+class SamplingSetup(NamedTuple):
+    """What all samplers of a comparison share.
 
     model; dataset to score against, or None; seed; start: a held-out "data" example for each chain (random
     bits where there is no data set) or "random" bits; kernel of ISL; allowance of bytes for kept samples

@@ -156,8 +156,8 @@ class TrainingPlan(NamedTuple):
         return replicates + judge + curves + 4 * CELLS * 4 * m + len(self.checkpoint)
 
 
-class Lesson(NamedTuple):
-    """What all trainers of a race share: data, hidden units, seed, replicates."""
+class TrainingSetup(NamedTuple):
+    """What all trainers of a comparison share: data, hidden units, seed, replicates."""
 
     dataset: Dataset
     n_hidden: int = 16
@@ -178,7 +178,7 @@ def _some(rows: np.ndarray) -> np.ndarray:
     return rows[np.arange(n) * len(rows) // n] if n else rows
 
 
-class Judge:
+class LikelihoodEstimator:
     """Log-likelihoods of models as they were at some update, computed a little at a time."""
 
     def __init__(self, plan: TrainingPlan) -> None:
@@ -289,7 +289,7 @@ class TrainingRun:
         self._models: tuple[RBM, ...] = ()
         self._fantasy: Frames | None = None
         self._traces: list[Trace] = []
-        self._judge = Judge(plan)
+        self._judge = LikelihoodEstimator(plan)
         self._stride = 1
         self._kept: Kept | None = None
         self._dreamed = self._credit = 0.0
@@ -367,7 +367,7 @@ class TrainingRun:
         ]
         return tuple(progress.rbm for progress in kept.progress)
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return the most updates of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
         return min(self.chunk, self._stride - self.n % self._stride)
 
@@ -390,7 +390,7 @@ class TrainingRun:
     def _clock(self, made: tuple[Progress, ...]) -> float:
         return self._begun[1] + float(np.mean([progress.seconds for progress in made]))
 
-    def keep(self, made: tuple[Progress, ...]) -> None:
+    def record_steps(self, made: tuple[Progress, ...]) -> None:
         """Count what advance has made; thin the curves out where they have grown too long."""
         self.progress = made
         self._models = tuple(progress.rbm for progress in made)
@@ -404,11 +404,11 @@ class TrainingRun:
         if len(self._judge.found) > MOST_POINTS:
             self._judge.found = self._judge.found[::2]
 
-    def turn(self, algorithm: Trainer) -> None:
+    def set_knobs(self, algorithm: Trainer) -> None:
         """Take other values of live knobs from the next update on."""
         self.algorithm = algorithm
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Go on with an estimate that is under way; score what a pause shows."""
         if not self.prepared:
             return False

@@ -80,19 +80,19 @@ class Run(Protocol):
     def prepare(self) -> None:
         """Make the state and what judges it; compile the kernels outside the run's own clock."""
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return the most steps that the next chunk may have, about CHUNK_SECONDS."""
 
     def advance(self, n: int) -> Any:
         """Do n steps; nothing that another thread reads is touched."""
 
-    def keep(self, made: Any) -> None:
+    def record_steps(self, made: Any) -> None:
         """Count and record what advance has made."""
 
-    def turn(self, algorithm: Any) -> None:
+    def set_knobs(self, algorithm: Any) -> None:
         """Take other values of live knobs from the next step on; may leave the run to be prepared again."""
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Do a little of what is owed besides steps, while pace or pause allows none; False: nothing is."""
 
     def snapshot(self, status: Status) -> Snapshot:
@@ -212,7 +212,7 @@ class Worker(Generic[R]):
         check_names(type(self._algorithm), knobs)
         return dataclasses.replace(self._algorithm, **knobs)
 
-    def turn(self, **knobs: Value) -> None:
+    def set_knobs(self, **knobs: Value) -> None:
         """Change live knobs, as they are dragged: no run is begun, not even for a failed one.
 
         Raises
@@ -374,7 +374,7 @@ class Worker(Generic[R]):
             return 0
         self._drop_backlog()
         allowed = self._pace.allowed(time.monotonic()) if self._running else self._stop_at
-        return max(int(min(self._run.most(), min(allowed, self._end) - self._run.n)), 0)
+        return max(int(min(self._run.max_steps(), min(allowed, self._end) - self._run.n)), 0)
 
     def _work(self, leave: threading.Event) -> None:
         _stand_back()
@@ -406,7 +406,7 @@ class Worker(Generic[R]):
             if self._snapshot.status != "failed" and self._status() != self._snapshot.status:
                 self._snapshot = run.snapshot(self._status())
             if (n or run.turns_at_once) and run.algorithm is not self._algorithm:
-                run.turn(self._algorithm)
+                run.set_knobs(self._algorithm)
                 self._log.note(run.n, self._algorithm)
                 if not run.prepared:  # knobs that its state is made of
                     return
@@ -420,7 +420,7 @@ class Worker(Generic[R]):
                 return
             made = run.advance(n)
             with self._wake:
-                run.keep(made)
+                run.record_steps(made)
         self._publish(run)
         self._busy_at = time.monotonic()
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
@@ -452,7 +452,7 @@ class Worker(Generic[R]):
         awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
         if awake and run.has_background_work:
             with SLOTS.turn(self._group, Kind.FULL), self._chunk:
-                worked = run is self._run and run.idle(paused=not self._running)
+                worked = run is self._run and run.background_work(paused=not self._running)
             if worked:
                 self._publish(run)
                 self._busy_at = time.monotonic()

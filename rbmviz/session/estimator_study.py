@@ -63,7 +63,7 @@ All draw as many samples an estimate as a batch has rows; mixtures are of 10, PT
 """
 
 
-class Growth(NamedTuple):
+class StudySetup(NamedTuple):
     """What is grown, and the plan of the run: data set, examples a batch (and samples an estimate), seed."""
 
     dataset: Dataset
@@ -71,7 +71,7 @@ class Growth(NamedTuple):
     updates: int = 5000
     seed: int = 0
 
-    def plan(self) -> "Growth":
+    def plan(self) -> "StudySetup":
         """Return the plan of each run."""
         return self
 
@@ -88,9 +88,9 @@ class Growth(NamedTuple):
             found[label] = make_trainer(name, batch_size=self.batch, **knobs, **chains)
         return found
 
-    def run(self, number: int, algorithm: Trainer) -> "GrowthRun":
+    def run(self, number: int, algorithm: Trainer) -> "StudyRun":
         """Return the ``number``-th run of a worker; the algorithm trains the models."""
-        return GrowthRun(number, self, algorithm)
+        return StudyRun(number, self, algorithm)
 
     def bytes(self, algorithm: Trainer) -> int:
         """Return the bytes that a run takes at most, beyond the data."""
@@ -100,7 +100,7 @@ class Growth(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class StudiedModel:
     """One trained model and what is known of it.
 
     Parameters
@@ -121,7 +121,7 @@ class Grown:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GrowthSnapshot(Snapshot):
+class StudySnapshot(Snapshot):
     """How far it has got; its steps are pieces of work of some milliseconds.
 
     stage says in a few words what is being done; models are those trained so far, smallest first; estimates
@@ -129,14 +129,14 @@ class GrowthSnapshot(Snapshot):
     """
 
     stage: str
-    models: tuple[Grown, ...]
+    models: tuple[StudiedModel, ...]
     estimates: int
 
 
-class Cell:
+class EstimatorOnModel:
     """One estimator on one model: runs side by side, an estimate of each at a time."""
 
-    def __init__(self, plan: Growth, rbm: RBM, exact: np.ndarray, trainer: Trainer) -> None:
+    def __init__(self, plan: StudySetup, rbm: RBM, exact: np.ndarray, trainer: Trainer) -> None:
         data = plan.dataset.train
         self._exact = exact
         self._endless = [endless_run(rbm, data, trainer, i, plan.seed, BURN_IN) for i in range(RUNS)]
@@ -151,19 +151,19 @@ class Cell:
         self.quality = quality(self._exact, runs)
 
 
-class GrowthRun:
+class StudyRun:
     """Trains a model of each size and measures it, then all of them in turn; a step is a piece of work."""
 
     has_background_work = False
     turns_at_once = False
 
-    def __init__(self, number: int, plan: Growth, trainer: Trainer) -> None:
+    def __init__(self, number: int, plan: StudySetup, trainer: Trainer) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer
         self.n, self.seconds, self.chunk = 0, 0.0, 1
         self.prepared = False
         self._estimates = 0
         self._stage = "Compiling the kernels"
-        self._grown: dict[int, tuple[float, dict[int, float], dict[str, Cell]]] = {}
+        self._grown: dict[int, tuple[float, dict[int, float], dict[str, EstimatorOnModel]]] = {}
         self._work = self._all()
 
     def prepare(self) -> None:
@@ -209,7 +209,8 @@ class GrowthRun:
             ess[k] = found / WEIGHED
         exact = exact_direction(rbm, data)
         cells = {
-            label: Cell(self.plan, rbm, exact, trainer) for label, trainer in self.plan.estimators().items()
+            label: EstimatorOnModel(self.plan, rbm, exact, trainer)
+            for label, trainer in self.plan.estimators().items()
         }
         likelihood = float(-rbm.free_energy(data).mean()) - log_z(rbm)
         self._grown[n_hidden] = likelihood, ess, cells
@@ -220,7 +221,7 @@ class GrowthRun:
         for cell in self._grown[n_hidden][2].values():
             yield from cell.work()
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return the most pieces of the next chunk, about CHUNK_SECONDS; 0 when all is done."""
         return 0 if self._stage == DONE else self.chunk
 
@@ -240,25 +241,25 @@ class GrowthRun:
         self.chunk = min(max(int(done * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
         return done
 
-    def keep(self, made: int) -> None:
+    def record_steps(self, made: int) -> None:
         """Count what advance has made."""
         self.n += made
 
-    def turn(self, algorithm: Trainer) -> None:
+    def set_knobs(self, algorithm: Trainer) -> None:
         """Train the next model with other knobs."""
         self.algorithm = algorithm
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Nothing is owed besides the work itself."""
         return False
 
-    def snapshot(self, status: Status) -> GrowthSnapshot:
+    def snapshot(self, status: Status) -> StudySnapshot:
         """Return what there is to see."""
         models = []
         for n_hidden, (likelihood, ess, cells) in self._grown.items():
             found = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}
-            models.append(Grown(n_hidden, likelihood, ess, found))
-        return GrowthSnapshot(
+            models.append(StudiedModel(n_hidden, likelihood, ess, found))
+        return StudySnapshot(
             status=status,
             run=self.number,
             n=self.n,

@@ -14,7 +14,7 @@ from rbmviz.session.worker import Plan, Worker
 
 
 class Shared(Protocol):
-    """What all panels of a race share."""
+    """What all panels of a comparison share."""
 
     def plan(self) -> Any:
         """Return the plan of each run."""
@@ -24,18 +24,18 @@ S = TypeVar("S", bound=Shared)
 
 
 class Panel(NamedTuple):
-    """One run of a race: a key that stays while panels come and go, and its worker."""
+    """One run of a comparison: a key that stays while panels come and go, and its worker."""
 
     key: int
     worker: Worker[Any]
 
 
-class Race(Generic[S]):
+class Comparison(Generic[S]):
     """The panels of one page. Commands come from any thread; every one returns at once.
 
     Parameters
     ----------
-    setting : Setting or Lesson
+    setting : SamplingSetup or TrainingSetup
     rate : float
         Steps a second of every panel; infinity is full speed.
     session : Session or None
@@ -43,27 +43,27 @@ class Race(Generic[S]):
         take more memory: it raises BadInput before anything is changed. None: no limits, turns of its own.
     """
 
-    def __init__(self, setting: S, rate: float = math.inf, session: Session | None = None) -> None:
-        self.setting, self.rate, self._session = setting, rate, session
+    def __init__(self, setup: S, rate: float = math.inf, session: Session | None = None) -> None:
+        self.setup, self.rate, self._session = setup, rate, session
         self._group = Group() if session is None else session.group
         self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
-        self.launching = False  # running, and waiting until every panel is prepared
+        self.waiting_for_all = False  # running, and waiting until every panel is prepared
         self._next_key = 0
-        # Held while all panels go or stop together: a pause must not fall into the midst of a launch.
+        # Held while all panels go or stop together: a pause must not fall into the midst of a common start.
         self._together = threading.RLock()
 
     def add(self, algorithm: Any, plan: Any = None) -> Panel:
         """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
-        plan = plan or self.setting.plan()
+        plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
         worker = Worker(plan, algorithm, rate=self.rate, group=self._group)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
         self.panels += (panel,)
         worker.open()
-        if self.running and not self.launching:
+        if self.running and not self.waiting_for_all:
             worker.resume()
         return panel
 
@@ -88,23 +88,23 @@ class Race(Generic[S]):
                 self._check_tuned(panel, **knobs)
                 panel.worker.tune(**knobs)
 
-    def turn(self, key: int, **knobs: Value) -> None:
+    def set_knobs(self, key: int, **knobs: Value) -> None:
         """Change live knobs of one panel, as they are dragged: no run is begun."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
-                panel.worker.turn(**knobs)
+                panel.worker.set_knobs(**knobs)
 
     def resume(self) -> None:
         """Let all panels go on, in step; those still starting are waited for."""
         with self._together:
-            self.running = self.launching = True
+            self.running = self.waiting_for_all = True
         self.snapshots()
 
     def pause(self) -> None:
         """Stop all panels; with a rate they stop at the same step."""
         with self._together:
-            self.running = self.launching = False
+            self.running = self.waiting_for_all = False
             now = time.monotonic()
             for panel in self.panels:
                 panel.worker.pause(now)
@@ -120,20 +120,20 @@ class Race(Generic[S]):
         """Begin anew, every panel by its own plan."""
         self._begin([panel.worker.plan for panel in self.panels])
 
-    def change(self, setting: S) -> None:
+    def change(self, setup: S) -> None:
         """Begin anew with another setting, the same for all panels."""
-        plan = setting.plan()
+        plan = setup.plan()
         self._check([(plan, panel.worker.algorithm) for panel in self.panels])
-        self.setting = setting
+        self.setup = setup
         self._begin([plan] * len(self.panels))
 
-    def replace(self, setting: S, algorithms: Sequence[Any]) -> None:
+    def replace(self, setup: S, algorithms: Sequence[Any]) -> None:
         """Begin anew with another setting and other panels."""
-        plan = setting.plan()
+        plan = setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
         for panel in self.panels:
             self.remove(panel.key)
-        self.setting = setting
+        self.setup = setup
         for algorithm in algorithms:
             self.add(algorithm)
 
@@ -154,16 +154,18 @@ class Race(Generic[S]):
     def snapshots(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order."""
         shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
-        if self.launching:
-            self._launch()
+        if self.waiting_for_all:
+            self._start_together()
         return shown
 
-    def _launch(self) -> None:
+    def _start_together(self) -> None:
         """Let all panels go, once none of them is starting."""
         with self._together:
             waiting = ("starting", "rebuilding")
-            if self.launching and all(panel.worker.peek().status not in waiting for panel in self.panels):
-                self.launching, now = False, time.monotonic()
+            if self.waiting_for_all and all(
+                panel.worker.peek().status not in waiting for panel in self.panels
+            ):
+                self.waiting_for_all, now = False, time.monotonic()
                 for panel in self.panels:
                     panel.worker.resume(now)
 
@@ -211,11 +213,11 @@ class Race(Generic[S]):
     def rest(self) -> None:
         """Give the memory of all runs back; ``open`` makes them again, and those that ran go on in step."""
         with self._together:
-            if self.running and not self.launching:
+            if self.running and not self.waiting_for_all:
                 now = time.monotonic()
                 for panel in self.panels:
                     panel.worker.pause(now)
-                self.launching = True
+                self.waiting_for_all = True
         for panel in self.panels:
             panel.worker.rest()
 

@@ -50,7 +50,7 @@ class LogZ(NamedTuple):
     warning: str = ""
 
 
-class Truth:
+class ReferenceLogZ:
     """log Z of a model, found a little at a time by whichever run has time; ``value`` is None until then."""
 
     def __init__(self, model: Model) -> None:
@@ -81,13 +81,13 @@ class Truth:
 
 
 @functools.lru_cache(maxsize=8)
-def truth_of(model: Model) -> Truth:
+def reference_log_z(model: Model) -> ReferenceLogZ:
     """Return the one Truth of a model, for all runs on it."""
-    return Truth(model)
+    return ReferenceLogZ(model)
 
 
-class Weighing(NamedTuple):
-    """What all populations of a race share, and the plan of each run.
+class WeightSetup(NamedTuple):
+    """What all populations of a comparison share, and the plan of each run.
 
     model; dataset whose training part the chains begin at (None: random bits); seed; start: "data" or
     "random".
@@ -98,7 +98,7 @@ class Weighing(NamedTuple):
     seed: int = 0
     start: Start = "data"
 
-    def plan(self) -> "Weighing":
+    def plan(self) -> "WeightSetup":
         """Return the plan of each run."""
         return self
 
@@ -121,9 +121,9 @@ class Weighing(NamedTuple):
             )
         return self.dataset.train
 
-    def run(self, number: int, algorithm: PopCD) -> "WeighingRun":
+    def run(self, number: int, algorithm: PopCD) -> "WeightRun":
         """Return the ``number``-th run of a worker."""
-        return WeighingRun(number, self, algorithm)
+        return WeightRun(number, self, algorithm)
 
     def bytes(self, trainer: PopCD) -> int:
         """Return the bytes that a run takes at most, beyond the model and the data."""
@@ -202,7 +202,7 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WeighingSnapshot(Snapshot):
+class WeightSnapshot(Snapshot):
     """A run of weighted batches at one moment; its steps are batches.
 
     Parameters
@@ -239,18 +239,18 @@ class WeighingSnapshot(Snapshot):
         return replace(self, batch=None)
 
 
-class WeighingRun:
+class WeightRun:
     """Batches of pop-CD at a fixed model, from the first on; a step is a batch."""
 
     has_background_work = True
     turns_at_once = False
 
-    def __init__(self, number: int, plan: Weighing, trainer: PopCD) -> None:
+    def __init__(self, number: int, plan: WeightSetup, trainer: PopCD) -> None:
         self.number, self.plan, self.algorithm = number, plan, trainer
         self.n, self.seconds = 0, 0.0
         self.chunk = 1
         self.prepared = False
-        self._truth, self._told = truth_of(plan.model), False
+        self._truth, self._told = reference_log_z(plan.model), False
         self._forget()
 
     def _forget(self) -> None:
@@ -276,7 +276,7 @@ class WeighingRun:
         self.algorithm.negative(state, parts.Fixed(*state.theta), data)
         return state.source
 
-    def most(self) -> int:
+    def max_steps(self) -> int:
         """Return the most batches of the next chunk, about CHUNK_SECONDS."""
         return self.chunk
 
@@ -292,7 +292,7 @@ class WeighingRun:
         self._truth.work(spent)
         return found
 
-    def keep(self, made: list[Population]) -> None:
+    def record_steps(self, made: list[Population]) -> None:
         """Count what advance has made."""
         for found in made:
             self._total.update(found.log_weights)
@@ -312,12 +312,12 @@ class WeighingRun:
         self._summary = Summary.of(self._kept)
         self._summed_up = time.perf_counter()
 
-    def turn(self, algorithm: PopCD) -> None:
+    def set_knobs(self, algorithm: PopCD) -> None:
         """Take other values of knobs; weights of another proposal must not be mixed with those before."""
         self.algorithm = algorithm
         self._forget()
 
-    def idle(self, paused: bool) -> bool:
+    def background_work(self, paused: bool) -> bool:
         """Find a little more of the truth; sum up what a pause shows."""
         if not self.prepared:
             return False
@@ -335,10 +335,10 @@ class WeighingRun:
         """Return the newest (at most KEPT) log weights, float64 (n,)."""
         return self._kept
 
-    def snapshot(self, status: Status) -> WeighingSnapshot:
+    def snapshot(self, status: Status) -> WeightSnapshot:
         """Return what there is to see."""
         batches = max(self._total.batches, 1)
-        return WeighingSnapshot(
+        return WeightSnapshot(
             status=status,
             run=self.number,
             n=self.n,
