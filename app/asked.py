@@ -23,7 +23,7 @@ VIEWS = ("sequence", "single", "samples", "filters", "both", "pairs", "landscape
 PIXELS = ("binary", "mean")
 
 
-class Wish(NamedTuple):
+class FrameRequest(NamedTuple):
     """What a browser can show next; where it changes, the browser forgets what it had.
 
     view, of a sampler: "sequence", or "single" (only the newest sample, with its mean); of a trainer:
@@ -45,7 +45,7 @@ class Turned(NamedTuple):
     knobs: dict[str, Value]
 
 
-def read_message(text: str) -> Wish | Turned:
+def read_message(text: str) -> FrameRequest | Turned:
     """Return what a message asks for.
 
     Raises
@@ -63,9 +63,9 @@ def read_message(text: str) -> Wish | Turned:
         raise BadInput("A message is not an object.")
     if set(message) == {"tune", "knobs"}:
         return _turned(message)
-    if set(message) == set(Wish._fields):
+    if set(message) == set(FrameRequest._fields):
         return _wish(message)
-    raise BadInput(f"A message has neither tune and knobs, nor {', '.join(Wish._fields)}.")
+    raise BadInput(f"A message has neither tune and knobs, nor {', '.join(FrameRequest._fields)}.")
 
 
 def _no_number(constant: str) -> None:
@@ -82,22 +82,22 @@ def _turned(message: dict[str, Any]) -> Turned:
     return Turned(panel, knobs)
 
 
-def _wish(message: dict[str, Any]) -> Wish:
-    wish = Wish(**message)
-    fps, panels = wish.fps, wish.panels
+def _wish(message: dict[str, Any]) -> FrameRequest:
+    request = FrameRequest(**message)
+    fps, panels = request.fps, request.panels
     if isinstance(fps, bool) or not isinstance(fps, int | float) or not 1 <= fps <= FPS:
         raise BadInput(f"fps is not a number from 1 to {FPS}.")
-    if wish.view not in VIEWS or wish.pixels not in PIXELS:
+    if request.view not in VIEWS or request.pixels not in PIXELS:
         raise BadInput("view or pixels is unknown.")
-    if not _whole(wish.cells, 1, MOST_CELLS):
+    if not _whole(request.cells, 1, MOST_CELLS):
         raise BadInput(f"cells is not a whole number from 1 to {MOST_CELLS}.")
-    if not _whole(wish.n_visible, 1, MOST_VISIBLE):
+    if not _whole(request.n_visible, 1, MOST_VISIBLE):
         raise BadInput(f"n_visible is not a whole number from 1 to {MOST_VISIBLE}.")
     if not isinstance(panels, list) or len(panels) > MOST_PANELS:
         raise BadInput(f"panels is not a list of at most {MOST_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):
         raise BadInput("panels holds something else than numbers of panels.")
-    return wish
+    return request
 
 
 def _whole(value: Any, least: int, most: int) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
 
-from app.views import GREY, abreast, colour, live_spec
+from app.views import GREY, colour, legend_columns, live_spec
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
 from rbmviz.session.coupling import PairStatistics
@@ -252,7 +252,7 @@ def _colour(names: Sequence[str], symbol: str) -> alt.Color:
         symbolOpacity=1,
         symbolStrokeWidth=3,
         labelLimit=200,
-        columns=abreast(4, 2),
+        columns=legend_columns(4, 2),
     )
     return alt.Color("series:N", title=None, sort=list(names), scale=_range(names)).legend(legend)
 

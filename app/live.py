@@ -1,7 +1,7 @@
 """The live path: the browser asks for each frame over a WebSocket, and drags knobs over the same one.
 
 The browser asks, so a slow one gets fewer frames and a hidden one gets none. A message from it is JSON:
-a ``Wish`` asks for the next frame, ``{"tune": key, "knobs": {...}}`` turns live knobs of a panel (see
+a ``FrameRequest`` asks for the next frame, ``{"tune": key, "knobs": {...}}`` turns live knobs of a panel (see
 ``asked``). A frame is one binary message: the length of a JSON header (uint32, little endian), the header,
 then the bytes that the header announces, panel by panel (see ``wire``).
 
@@ -25,9 +25,9 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
-from app.asked import Turned, Wish, read_message
-from app.state import hub
-from app.wire import Sent, news_of
+from app.asked import FrameRequest, Turned, read_message
+from app.state import comparisons_by_token
+from app.wire import ClientState, encode
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
@@ -54,22 +54,22 @@ MOST_SOCKETS = 8
 """Connections to one page: a browser has one, and for a moment after a lost Wi-Fi the dead ones before it."""
 
 
-class Viewer:
+class FrameEncoder:
     """One browser: remembers what it has, so that each frame carries only what is new."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
-        self._wish: Wish | None = None
-        self._sent: dict[int, Sent] = {}
+        self._wish: FrameRequest | None = None
+        self._sent: dict[int, ClientState] = {}
 
-    def frame(self, wish: Wish) -> bytes:
+    def frame(self, request: FrameRequest) -> bytes:
         """Return the next frame."""
-        if wish != self._wish:
-            self._wish = wish
+        if request != self._wish:
+            self._wish = request
             self._sent.clear()
         heads, parts = [], []
         for key, snapshot in self._comparison.snapshots():
-            if key not in wish.panels:
+            if key not in request.panels:
                 continue
             status = (
                 "waiting"
@@ -78,14 +78,14 @@ class Viewer:
             )
             sent = self._sent.get(key)
             if sent is None or sent.run != snapshot.run:
-                sent = self._sent[key] = Sent(snapshot.run)
-            news = news_of(snapshot, wish, sent)
+                sent = self._sent[key] = ClientState(snapshot.run)
+            news = encode(snapshot, request, sent)
             if news is not None:
                 common: dict[str, Any] = {"run": snapshot.run, "status": status, "error": snapshot.error}
                 common |= {"n": snapshot.n, "seconds": snapshot.seconds, "rebuilt": snapshot.rebuilt}
                 heads.append({"key": key, **common, **news[0]})
                 parts += news[1]
-        header = json.dumps({"wish": wish._asdict(), "panels": heads}).encode()
+        header = json.dumps({"wish": request._asdict(), "panels": heads}).encode()
         return b"".join([len(header).to_bytes(4, "little"), header, *parts])
 
 
@@ -93,20 +93,20 @@ class Desk:
     """What one browser has asked for and not got yet: the newest wish, and the newest value of each knob."""
 
     def __init__(self) -> None:
-        self._wish: Wish | None = None
+        self._wish: FrameRequest | None = None
         self._knobs: dict[int, dict[str, Value]] = {}
         self._wished, self._turned = asyncio.Event(), asyncio.Event()
 
-    def put(self, message: Wish | Turned) -> None:
+    def put(self, message: FrameRequest | Turned) -> None:
         """Take a message in; what it says anew takes the place of what was said before."""
-        if isinstance(message, Wish):
+        if isinstance(message, FrameRequest):
             self._wish = message
             self._wished.set()
         else:
             self._knobs.setdefault(message.panel, {}).update(message.knobs)
             self._turned.set()
 
-    async def wish(self) -> Wish:
+    async def request(self) -> FrameRequest:
         """Wait for the next wish, and take it."""
         await self._wished.wait()
         self._wished.clear()
@@ -138,7 +138,7 @@ _open: Counter[str] = Counter()
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
-    comparison = hub().get(token)
+    comparison = comparisons_by_token().get(token)
     if not of_our_page(socket.headers.get("origin"), socket.headers.get("host")):
         await socket.close(code=UNKNOWN)
         return
@@ -192,18 +192,18 @@ async def _turn_knobs(comparison: Comparison, desk: Desk) -> None:
 
 
 async def _send_frames(socket: WebSocket, comparison: Comparison, desk: Desk) -> None:
-    viewer, clock, before = Viewer(comparison), asyncio.get_running_loop().time, None
+    viewer, clock, before = FrameEncoder(comparison), asyncio.get_running_loop().time, None
     due = 0.0
     while True:
-        wish = await desk.wish()
-        due = max(due + 1 / wish.fps, clock())
+        request = await desk.request()
+        due = max(due + 1 / request.fps, clock())
         await asyncio.sleep(due - clock())
         quiet = clock() + QUIET_SECONDS
-        while (news := (wish, comparison.running, *comparison.snapshots())) == before and clock() < quiet:
+        while (news := (request, comparison.running, *comparison.snapshots())) == before and clock() < quiet:
             await asyncio.sleep(0.02)
         before = news
         try:
-            await socket.send_bytes(viewer.frame(wish))
+            await socket.send_bytes(viewer.frame(request))
         except RuntimeError as error:  # the server itself has closed the connection meanwhile
             raise WebSocketDisconnect from error
 

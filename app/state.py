@@ -31,7 +31,7 @@ U = TypeVar("U", Model, Dataset)
 
 
 @st.cache_resource(show_spinner=False)
-def hub() -> MutableMapping[str, Comparison]:
+def comparisons_by_token() -> MutableMapping[str, Comparison]:
     """Return the comparisons of this process by their unguessable token (the live path finds them here)."""
     return weakref.WeakValueDictionary()
 
@@ -73,7 +73,7 @@ def session_comparison(page: str, setup: S, rate: float, beside: str = "") -> tu
     if fresh:
         comparisons[page] = Comparison(setup, rate, visitor()), secrets.token_urlsafe(24)
     comparison, token = comparisons[page]
-    hub()[token] = comparison
+    comparisons_by_token()[token] = comparison
     visitor().visit(beside or page, page, comparison)
     # Before it is opened: whoever disconnects in between must not leave it open.
     _threads(token, comparison)

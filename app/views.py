@@ -99,7 +99,7 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def abreast(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
+def legend_columns(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
     """Return how many entries of a legend stand side by side."""
     return alt.ExprRef(f"width < 340 ? {on_a_phone} : {entries}")
 
@@ -168,7 +168,7 @@ def isl_chart(
             y=alt.Y("isl:Q", title="ISL (nats per test example)", scale=alt.Scale(zero=False)),
             color=alt.Color(
                 "sampler:N", title=None, sort=names, scale=alt.Scale(domain=names, range=colours)
-            ).legend(orient="top", symbolType="stroke", labelLimit=330, columns=abreast(2)),
+            ).legend(orient="top", symbolType="stroke", labelLimit=330, columns=legend_columns(2)),
             strokeDash=alt.StrokeDash(
                 "sampler:N", title=None, sort=names, scale=alt.Scale(domain=names, range=dashes)
             ),
@@ -423,7 +423,7 @@ def training_chart(
         symbolOpacity=1,
         symbolStrokeWidth=3,
         labelLimit=330,
-        columns=abreast(4),
+        columns=legend_columns(4),
     )
     band = base.mark_area(opacity=0.2, clip=True).encode(
         x=x,
@@ -487,7 +487,7 @@ def walk_chart(
     colours = alt.Scale(domain=names, range=[colour(name) for name in algorithms])
     dashes = alt.Scale(domain=names, range=_dashes(algorithms))
     legend = alt.Legend(
-        orient="top", symbolType="stroke", symbolStrokeWidth=3, labelLimit=330, columns=abreast(4)
+        orient="top", symbolType="stroke", symbolStrokeWidth=3, labelLimit=330, columns=legend_columns(4)
     )
     walks = (
         alt.Chart(alt.NamedData("curves"))

@@ -219,33 +219,35 @@ def adders(page: str, labels: Mapping[str, str], add: Callable[[str], None]) -> 
 
 
 class Preset(Protocol):
-    """A story: what its button says, and what to look for."""
+    """A preset: what its button says, and what to look for."""
 
     @property
     def label(self) -> str: ...  # noqa: D102
     @property
-    def look(self) -> str: ...  # noqa: D102
+    def caption(self) -> str: ...  # noqa: D102
 
 
 P = TypeVar("P", bound=Preset)
 
 
-def stories(page: str, presets: Sequence[P], tell: Callable[[P], None]) -> None:
-    """Offer the presets; ``tell`` brings the page to the one that was picked."""
-    told = f"{page}_told"
+def preset_menu(page: str, presets: Sequence[P], apply_preset: Callable[[P], None]) -> None:
+    """Offer the presets; ``apply_preset`` brings the page to the one that was picked."""
+    preset_caption = f"{page}_told"
 
-    def pick(story: P) -> None:
-        st.session_state[told] = st.session_state.get(told, 0) + 1
+    def pick(preset: P) -> None:
+        st.session_state[preset_caption] = st.session_state.get(preset_caption, 0) + 1
         try:
-            tell(story)
+            apply_preset(preset)
         except BadInput as error:
             messages.error(error)
 
-    # Another key is another popover, closed: a story that was picked must not cover what it shows.
+    # Another key is another popover, closed: a preset that was picked must not cover what it shows.
     with st.popover(
-        "Stories", icon=":material/auto_stories:", key=f"{page} stories {st.session_state.get(told)}"
+        "Presets",
+        icon=":material/auto_stories:",
+        key=f"{page} presets {st.session_state.get(preset_caption)}",
     ):
-        for story in presets:
-            key = f"{page} story {story.label}"
-            st.button(story.label, key=key, on_click=pick, args=(story,), type="tertiary")
-            st.caption(story.look)
+        for preset in presets:
+            key = f"{page} preset {preset.label}"
+            st.button(preset.label, key=key, on_click=pick, args=(preset,), type="tertiary")
+            st.caption(preset.caption)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.asked import Wish
+from app.asked import FrameRequest
 from rbmviz.rbm import RBM
 from rbmviz.session import (
     CouplingSnapshot,
@@ -26,7 +26,7 @@ SLOW_SECONDS = 0.5
 
 
 @dataclass
-class Sent:
+class ClientState:
     """What a browser already has of one run of a panel, and when it got what changes slowly."""
 
     run: int
@@ -43,11 +43,11 @@ class Sent:
         return True
 
 
-News = tuple[dict[str, Any], list[bytes]]
+FrameDelta = tuple[dict[str, Any], list[bytes]]
 
 
 @singledispatch
-def news_of(shown: Snapshot, wish: Wish, sent: Sent) -> News | None:
+def encode(shown: Snapshot, request: FrameRequest, sent: ClientState) -> FrameDelta | None:
     """Return what is new of a run, None where it does not fit the picture that the browser has laid out."""
     raise TypeError(f"nothing is known of how to show {type(shown).__name__}")
 
@@ -64,18 +64,18 @@ def empty(shown: SamplingSnapshot) -> bool:
     return len(shown.frames.v) == FRAMES and not shown.frames.v.any()
 
 
-@news_of.register
-def _(shown: SamplingSnapshot, wish: Wish, sent: Sent) -> News | None:
+@encode.register
+def _(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) -> FrameDelta | None:
     frames, agreement = shown.frames, shown.agreement
-    if frames.n_visible != wish.n_visible:
+    if frames.n_visible != request.n_visible:
         return None
-    fresh = min(shown.n - max(sent.n, 0), len(frames.v), wish.cells if wish.view == "sequence" else 1)
+    fresh = min(shown.n - max(sent.n, 0), len(frames.v), request.cells if request.view == "sequence" else 1)
     sent.n = shown.n if len(frames.v) else -1  # at rest the pictures are not there: they come later
     newest = slice(len(frames.v) - fresh, None)
     parts = []
-    if wish.pixels == "binary" or wish.view == "single":
+    if request.pixels == "binary" or request.view == "single":
         parts.append(frames.v[newest].tobytes())
-    if wish.pixels == "mean" or wish.view == "single":
+    if request.pixels == "mean" or request.view == "single":
         parts.append(frames.p[newest].tobytes())
     head: dict[str, Any] = {
         "cells": fresh,
@@ -109,9 +109,9 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-@news_of.register
-def _(shown: TrainingSnapshot, wish: Wish, sent: Sent) -> News | None:
-    if shown.models and shown.models[0].n_visible != wish.n_visible:
+@encode.register
+def _(shown: TrainingSnapshot, request: FrameRequest, sent: ClientState) -> FrameDelta | None:
+    if shown.models and shown.models[0].n_visible != request.n_visible:
         return None
     parts: list[bytes] = []
     newest = shown.likelihoods[-1] if shown.likelihoods else None
@@ -123,28 +123,28 @@ def _(shown: TrainingSnapshot, wish: Wish, sent: Sent) -> News | None:
         "trace": None,
         "warning": shown.warning,
     }
-    if wish.view != "filters" and shown.fantasy is not None and shown.n != sent.n:
-        rows = shown.fantasy.p if wish.pixels == "mean" else shown.fantasy.v
-        head["cells"] = min(wish.cells, len(rows))
-        parts.append(rows[-wish.cells :].tobytes())
+    if request.view != "filters" and shown.fantasy is not None and shown.n != sent.n:
+        rows = shown.fantasy.p if request.pixels == "mean" else shown.fantasy.v
+        head["cells"] = min(request.cells, len(rows))
+        parts.append(rows[-request.cells :].tobytes())
     sent.n = shown.n if shown.fantasy is not None else -1
     if sent.slow():
         inner = next(iter(shown.algorithm.inner), None)
         if inner is not None:
             values = ((trace.update, finite(float(trace.stats[inner][0]))) for trace in shown.traces)
             head["trace"] = [pair for pair in values if pair[1] is not None]
-        if wish.view != "samples" and shown.models:
-            units = filters(shown.models[0], wish.cells)
+        if request.view != "samples" and shown.models:
+            units = filters(shown.models[0], request.cells)
             head["filters"] = len(units)
             parts.append(units.tobytes())
     return head, parts
 
 
-@news_of.register
-def _(shown: LandscapeSnapshot, wish: Wish, sent: Sent) -> News | None:
-    if len(shown.law) != 2**wish.n_visible:
+@encode.register
+def _(shown: LandscapeSnapshot, request: FrameRequest, sent: ClientState) -> FrameDelta | None:
+    if len(shown.law) != 2**request.n_visible:
         return None
-    fresh = min(shown.n - max(sent.n, 0), len(shown.trail), wish.cells)
+    fresh = min(shown.n - max(sent.n, 0), len(shown.trail), request.cells)
     sent.n = shown.n
     newest = shown.curve[-1] if shown.curve else None
     head: dict[str, Any] = {
@@ -168,9 +168,9 @@ def _(shown: LandscapeSnapshot, wish: Wish, sent: Sent) -> News | None:
     ]
 
 
-@news_of.register
-def _(shown: CouplingSnapshot, wish: Wish, sent: Sent) -> News | None:
-    if shown.n_visible != wish.n_visible:
+@encode.register
+def _(shown: CouplingSnapshot, request: FrameRequest, sent: ClientState) -> FrameDelta | None:
+    if shown.n_visible != request.n_visible:
         return None
     lanes, parts, slow = [], [], sent.slow()
     if shown.began != sent.n:  # other knobs: the pairs are counted from 0 again
@@ -204,9 +204,9 @@ RUG = 1000
 """Weights of a batch that are sent one by one, heaviest first; more cannot be told apart on a screen."""
 
 
-@news_of.register
-def _(shown: WeightSnapshot, wish: Wish, sent: Sent) -> News | None:
-    if shown.n_visible != wish.n_visible:
+@encode.register
+def _(shown: WeightSnapshot, request: FrameRequest, sent: ClientState) -> FrameDelta | None:
+    if shown.n_visible != request.n_visible:
         return None
     parts: list[bytes] = []
     newest, truth, batch, summary = shown.newest, shown.truth, shown.batch, shown.summary

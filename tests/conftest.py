@@ -51,6 +51,6 @@ def _nothing_left_running():
     """Give back what the runs of pages hold: all pages of a test process count against one server's limit."""
     yield
     if "app.state" in sys.modules:
-        for comparison in list(sys.modules["app.state"].hub().values()):
+        for comparison in list(sys.modules["app.state"].comparisons_by_token().values()):
             comparison.close()
             comparison.rest()

@@ -15,7 +15,7 @@ from waiting import PATIENCE, wait
 
 from app import views
 from app.links import read_panels, write_panel
-from app.live import Viewer, Wish
+from app.live import FrameEncoder, FrameRequest
 from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
 from rbmviz.registry import samplers
@@ -102,10 +102,10 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
     comparison.add(make_sampler("gibbs"))
     comparison.add(make_sampler("rates_fpcd"))
     comparison.resume()
-    wish = Wish(20, "sequence", "binary", 4, 5, [panel.key for panel in comparison.panels])
+    request = FrameRequest(20, "sequence", "binary", 4, 5, [panel.key for panel in comparison.panels])
 
     def statuses():
-        frame = Viewer(comparison).frame(wish)
+        frame = FrameEncoder(comparison).frame(request)
         length = int.from_bytes(frame[:4], "little")
         return [head["status"] for head in json.loads(frame[4 : 4 + length])["panels"]]
 
@@ -191,46 +191,46 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
 # What goes over the wire
 
 
-def decode(frame: bytes, wish: Wish):
+def decode(frame: bytes, request: FrameRequest):
     length = int.from_bytes(frame[:4], "little")
     header = json.loads(frame[4 : 4 + length])
     at, cells = 4 + length, {}
     for head in header["panels"]:
-        packed = -(-wish.n_visible // 8)
+        packed = -(-request.n_visible // 8)
         v = np.frombuffer(frame, np.uint8, head["cells"] * packed, at).reshape(-1, packed)
         at += v.size
-        cells[head["key"]] = np.unpackbits(v, axis=1, count=wish.n_visible)
+        cells[head["key"]] = np.unpackbits(v, axis=1, count=request.n_visible)
         if head["strip"]:
             at += head["strip"][0] * head["strip"][1]
     assert at == len(frame)
-    assert header["wish"] == wish._asdict()
+    assert header["wish"] == request._asdict()
     return header["panels"], cells
 
 
 def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     keys = [panel.key for panel in comparison.panels]
-    wish = Wish(20, "sequence", "binary", 100, 5, keys)
-    viewer = Viewer(comparison)
-    heads, cells = decode(viewer.frame(wish), wish)
+    request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
+    viewer = FrameEncoder(comparison)
+    heads, cells = decode(viewer.frame(request), request)
     for panel, head in zip(comparison.panels, heads, strict=True):
         assert (head["n"], head["cells"], head["status"]) == (12, 12, "paused")
         np.testing.assert_array_equal(cells[panel.key], panel.worker.read(SamplingRun.kept)[1])
-    heads, _ = decode(viewer.frame(wish), wish)
+    heads, _ = decode(viewer.frame(request), request)
     assert [head["cells"] for head in heads] == [0, 0]
     comparison.step(3)
     wait(lambda: all(s.n == 15 for _, s in comparison.snapshots()), "three more")
-    heads, cells = decode(viewer.frame(wish), wish)
+    heads, cells = decode(viewer.frame(request), request)
     assert [head["cells"] for head in heads] == [3, 3]
     np.testing.assert_array_equal(cells[keys[0]], comparison.panels[0].worker.read(SamplingRun.kept)[1][-3:])
-    other = wish._replace(cells=4, panels=keys[:1])
+    other = request._replace(cells=4, panels=keys[:1])
     heads, cells = decode(viewer.frame(other), other)
     assert [head["cells"] for head in heads] == [4]
-    narrow = wish._replace(n_visible=6)
+    narrow = request._replace(n_visible=6)
     assert decode(viewer.frame(narrow), narrow)[0] == []
 
 
 def test_a_chain_that_stays_empty_is_named(comparison):
-    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
     off = Model(RBM(np.zeros((5, 3)), np.full(5, -30.0), np.zeros(3)))
     comparison.change(comparison.setup._replace(model=off, start="random"))
     comparison.remove(comparison.panels[1].key)
@@ -238,18 +238,18 @@ def test_a_chain_that_stays_empty_is_named(comparison):
         comparison.step(steps)
         wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
         wait(lambda steps=steps: comparison.snapshots()[0][1].n >= steps, "samples")
-        head = decode(Viewer(comparison).frame(wish), wish)[0][0]
+        head = decode(FrameEncoder(comparison).frame(request), request)[0][0]
         assert ("all empty" in head["warning"]) is said
 
 
 def test_a_reset_sends_everything_anew(comparison):
-    wish = Wish(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    viewer = Viewer(comparison)
-    run = decode(viewer.frame(wish), wish)[0][0]["run"]
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    viewer = FrameEncoder(comparison)
+    run = decode(viewer.frame(request), request)[0][0]["run"]
     comparison.reset()
     comparison.step(2)
     wait(lambda: all(s.n == 2 for _, s in comparison.snapshots()), "two samples")
-    head = decode(viewer.frame(wish), wish)[0][0]
+    head = decode(viewer.frame(request), request)[0][0]
     assert (head["cells"], head["run"]) == (2, run + 1)
 
 
@@ -434,8 +434,8 @@ def lesson():
 
 
 def test_frames_of_training(lesson):
-    wish = Wish(20, "both", "binary", 9, 5, [panel.key for panel in lesson.panels])
-    frame = Viewer(lesson).frame(wish)
+    request = FrameRequest(20, "both", "binary", 9, 5, [panel.key for panel in lesson.panels])
+    frame = FrameEncoder(lesson).frame(request)
     length = int.from_bytes(frame[:4], "little")
     heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
     for head, (_, shown) in zip(heads, lesson.snapshots(), strict=True):

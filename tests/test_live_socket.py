@@ -13,7 +13,7 @@ from waiting import PATIENCE, wait
 from app import live
 from app.access import guarded
 from app.asked import FPS, MOST_BYTES, MOST_PANELS, Turned, read_message
-from app.state import hub
+from app.state import comparisons_by_token
 from rbmviz import BadInput, make_sampler
 from rbmviz.session import (
     Comparison,
@@ -37,7 +37,7 @@ def comparison(model):
     comparison = Comparison(SamplingSetup(model), rate=200)
     comparison.add(make_sampler("rates_fpcd"))
     comparison.resume()
-    hub()["secret"] = comparison
+    comparisons_by_token()["secret"] = comparison
     yield comparison
     comparison.close()
     comparison.panels[0].worker.join(PATIENCE)
@@ -238,8 +238,8 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
 
 
 def test_many_wishes_owe_one_frame(client, monkeypatch):
-    made, original = [], live.Viewer.frame
-    monkeypatch.setattr(live.Viewer, "frame", lambda *asked: made.append(asked) or original(*asked))
+    made, original = [], live.FrameEncoder.frame
+    monkeypatch.setattr(live.FrameEncoder, "frame", lambda *asked: made.append(asked) or original(*asked))
     with connect(client) as socket:
         for cells in range(1, 41):
             socket.send_json(WISH | {"cells": cells})

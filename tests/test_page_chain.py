@@ -11,7 +11,7 @@ from waiting import PATIENCE, wait
 
 from app import views
 from app.links import write_panel
-from app.live import Viewer, Wish
+from app.live import FrameEncoder, FrameRequest
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
 from rbmviz.models import pattern_model
@@ -134,10 +134,10 @@ def comparison():
 
 
 def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
-    wish = Wish(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
-    viewer = Viewer(comparison)
+    request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
+    viewer = FrameEncoder(comparison)
     for fresh in (100, 0):
-        frame = viewer.frame(wish)
+        frame = viewer.frame(request)
         length = int.from_bytes(frame[:4], "little")
         heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
         for head, (_, shown) in zip(heads, comparison.snapshots(), strict=True):
@@ -151,7 +151,7 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
             assert head["visits_off"] == shown.curve[-1].visits
             at += 512 + 2 * fresh
         assert at == len(frame)
-    other = json.loads(viewer.frame(wish._replace(n_visible=5))[4:])
+    other = json.loads(viewer.frame(request._replace(n_visible=5))[4:])
     assert other["panels"] == []
 
 

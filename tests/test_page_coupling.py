@@ -1,4 +1,4 @@
-"""The Coupling page without a browser: its run, what it sends, charts and files, links and stories."""
+"""The Coupling page without a browser: its run, what it sends, charts and files, links and presets."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
 from app import coupling_charts as charts
-from app.live import Viewer, Wish
+from app.live import FrameEncoder, FrameRequest
 from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
@@ -146,9 +146,9 @@ def test_a_random_model_is_that_of_the_command_line():
 
 def test_frames_of_pairs(comparison):
     shown = comparison.snapshots()[0][1]
-    wish = Wish(20, "pairs", "binary", 1, 9, [comparison.panels[0].key])
-    viewer = Viewer(comparison)
-    frame = viewer.frame(wish)
+    request = FrameRequest(20, "pairs", "binary", 1, 9, [comparison.panels[0].key])
+    viewer = FrameEncoder(comparison)
+    frame = viewer.frame(request)
     length = int.from_bytes(frame[:4], "little")
     [head], at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
     for lane, drawn in zip(head["lanes"], shown.drawn, strict=True):
@@ -159,10 +159,10 @@ def test_frames_of_pairs(comparison):
             np.testing.assert_array_equal(np.frombuffer(frame, np.uint8, 2, at), bits)
             at += 2
     assert at == len(frame)
-    frame = viewer.frame(wish)  # the same meeting is not told twice
+    frame = viewer.frame(request)  # the same meeting is not told twice
     [head] = json.loads(frame[4 : 4 + int.from_bytes(frame[:4], "little")])["panels"]
     assert [lane["ended"] for lane in head["lanes"]] == [None, None]
-    narrow = viewer.frame(wish._replace(n_visible=8))
+    narrow = viewer.frame(request._replace(n_visible=8))
     assert json.loads(narrow[4 : 4 + int.from_bytes(narrow[:4], "little")])["panels"] == []
 
 
@@ -310,14 +310,14 @@ def test_stories_and_transport(page):
     n = comparison.snapshots()[0][1].n
     test.button(key="coupling_step").click().run()
     wait(lambda: comparison.snapshots()[0][1].n == n + 1, "one step")
-    test.button(key="coupling story Sharing randomness").click().run()
+    test.button(key="coupling preset Sharing randomness").click().run()
     assert not test.exception
     assert comparison.setup.rbm.W.shape == (500, 100)
     assert comparison.panels[0].worker.algorithm.scale == 0.1
     assert any("figure 5" in caption.value for caption in test.caption)
     wait(
         lambda: comparison.snapshots()[0][1].drawn and comparison.snapshots()[0][1].n > 0,
-        "sweeps of the story",
+        "sweeps of the preset",
     )
 
 

@@ -155,7 +155,7 @@ def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
     assert shared._used.get("a") is None
 
 
-# Every story has room
+# Every preset has room
 
 
 def stories_of(name):
@@ -176,7 +176,7 @@ def stories_of(name):
 
 
 def costs():
-    """Return the bytes that each story of each page takes at most, by page and label."""
+    """Return the bytes that each preset of each page takes at most, by page and label."""
     found = {}
     page = stories_of("sample")
     for story in page.STORIES:

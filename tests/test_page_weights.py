@@ -12,7 +12,7 @@ from waiting import PATIENCE, wait
 
 from app import weight_charts
 from app.links import write_panel
-from app.live import Viewer, Wish
+from app.live import FrameEncoder, FrameRequest
 from app.live_grid import WEIGHED
 from rbmviz import BadInput, make_trainer
 from rbmviz.datasets import Dataset
@@ -186,9 +186,9 @@ def test_the_snippet_runs(monkeypatch, model, capsys):
 
 
 def test_frames_carry_the_heaviest_and_the_lightest(comparison):
-    wish = Wish(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
-    viewer = Viewer(comparison)
-    frame = viewer.frame(wish)
+    request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
+    viewer = FrameEncoder(comparison)
+    frame = viewer.frame(request)
     length = int.from_bytes(frame[:4], "little")
     heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
     for head, (_, shown) in zip(heads, comparison.snapshots(), strict=True):
@@ -205,10 +205,10 @@ def test_frames_carry_the_heaviest_and_the_lightest(comparison):
         at += 36
         assert sum(head["histogram"][2]) == 108
     assert at == len(frame)
-    again = viewer.frame(wish)
+    again = viewer.frame(request)
     length = int.from_bytes(again[:4], "little")
     assert len(again) == 4 + length  # nothing is sent twice
-    assert viewer.frame(wish._replace(n_visible=6)).endswith(b'"panels": []}')
+    assert viewer.frame(request._replace(n_visible=6)).endswith(b'"panels": []}')
 
 
 # The page
@@ -274,7 +274,7 @@ def test_transport_stories_and_more_panels(page):
     counts = [s.n for _, s in comparison.snapshots()]
     test.button(key="weights_step").click().run()
     wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one batch each")
-    test.button(key="weights story A better proposal").click().run()
+    test.button(key="weights preset A better proposal").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.mixture for panel in comparison.panels] == [10, 3, 10, 100]
     assert any("cover all patterns" in caption.value for caption in test.caption)

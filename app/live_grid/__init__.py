@@ -34,7 +34,7 @@ def _component(name: str) -> Any:
 
 
 _samples, _training, _coupling = (_component(name) for name in ("sample", "train", "coupling"))
-_landscapes, _dial = _component("landscape"), _component("dial")
+_landscapes, _live_slider = _component("landscape"), _component("dial")
 _weights = _component("weights")
 
 
@@ -314,11 +314,11 @@ def landscape_grid(
     )
 
 
-def dial(
+def live_slider(
     knob: Knob, value: float, colour: str, *, on_value: Callable[[], None], key: str, width: int = 320
 ) -> None:
     """Mount a slider that tells its value while it is dragged: ``st.session_state[key].value``."""
-    _dial(
+    _live_slider(
         key=key,
         data={"knob": knob_spec(knob), "value": value, "colour": colour},
         on_value_change=on_value,

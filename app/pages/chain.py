@@ -10,9 +10,9 @@ import streamlit as st
 from app import messages, views
 from app.links import read_panels, write_panel
 from app.live import live_path
-from app.live_grid import dial, landscape_grid
+from app.live_grid import landscape_grid, live_slider
 from app.state import comparison_of, pattern_landscape, random_landscape, trained_models
-from app.widgets import Speed, adders, edits, every_second, open_panels, stories, transport, visit
+from app.widgets import Speed, adders, edits, every_second, open_panels, preset_menu, transport, visit
 from rbmviz import BadInput, Model
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
@@ -65,11 +65,11 @@ SPEED = Speed(
 )
 
 
-class Story(NamedTuple):
+class Preset(NamedTuple):
     """A preset: a landscape and panels that show one thing, at a speed, and what to look for."""
 
     label: str
-    look: str
+    caption: str
     model: str
     depth: float
     speed: float
@@ -77,8 +77,8 @@ class Story(NamedTuple):
     curve: str = "visits"
 
 
-STORIES = [
-    Story(
+PRESETS = [
+    Preset(
         "The valley fills up",
         "Each sample raises the ground under rates-FPCD until it rolls out; under Gibbs nothing ever moves.",
         "two halves",
@@ -86,7 +86,7 @@ STORIES = [
         10,
         DEFAULT_PANELS,
     ),
-    Story(
+    Preset(
         "Heat or unlearning",
         "Heat lets Gibbs out by flattening every valley, for good; unlearning raises only where the chain "
         "is.",
@@ -95,7 +95,7 @@ STORIES = [
         20,
         ["gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.05"],
     ),
-    Story(
+    Preset(
         "Decay hurts",
         "With decay 0.95 the visits stop far from the law; at 0.8 the ground sinks back and the chain stays.",
         "letters L T X",
@@ -103,7 +103,7 @@ STORIES = [
         100,
         ["rates_fpcd:eps=0.05", "rates_fpcd:eps=0.05,alpha=0.95", "rates_fpcd:eps=0.05,alpha=0.8"],
     ),
-    Story(
+    Preset(
         "Penalization ends empty",
         "Without rates and decay each bit that is on gets dearer: all that is left is the empty state.",
         "two halves",
@@ -115,7 +115,7 @@ STORIES = [
             "sample_penalization:eps=0.01,alpha=1",
         ],
     ),
-    Story(
+    Preset(
         "Moments fall as 1/t",
         "Gibbs comes near the rates by luck; with alpha 1 rates-FPCD must: its error is |θF|/(εt).",
         "letters L T X",
@@ -124,7 +124,7 @@ STORIES = [
         ["gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"],
         "moments",
     ),
-    Story(
+    Preset(
         "Too large a step",
         "Thrown out of each valley at once: the moments are right all the same, the visits stop short of "
         "the law.",
@@ -136,31 +136,31 @@ STORIES = [
 ]
 
 
-class Preset(NamedTuple):
+class MatrixPreset(NamedTuple):
     """A transition matrix and what to look for."""
 
-    look: str
+    caption: str
     rows: list[list[float]]
 
 
 CHAINS = {
-    "two wells": Preset(
+    "two wells": MatrixPreset(
         "Two pairs of states that hardly meet: the less a state stays, the sooner the chain changes sides.",
         [[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]],
     ),
-    "sticky ring": Preset(
+    "sticky ring": MatrixPreset(
         "Six states in a ring, two neighbours each: near the limit it starts to swing, odd and even.",
         [[0.7 if i == j else 0.15 if (i - j) % 6 in (1, 5) else 0 for j in range(6)] for i in range(6)],
     ),
-    "one deep trap": Preset(
+    "one deep trap": MatrixPreset(
         "State 3 holds the chain, but the restless state 1 sets the limit: λ hardly helps against the trap.",
         [[0.2, 0.4, 0.4], [0.3, 0.4, 0.3], [0.01, 0.01, 0.98]],
     ),
-    "it backfires": Preset(
+    "it backfires": MatrixPreset(
         "A chain that swings between {1, 2} and {3, 4}: what little it stays is what lets it settle at all.",
         [[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]],
     ),
-    "Gibbs on 3 units": Preset(
+    "Gibbs on 3 units": MatrixPreset(
         "The Gibbs chain of an RBM of 3 visible units: its rarest state hardly stays, so λ has little room.",
         [],
     ),
@@ -215,7 +215,7 @@ def draw_landscape(present: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         terrain, refused = choose_terrain()
-        stories("chain", STORIES, tell)
+        preset_menu("chain", PRESETS, apply_preset)
     comparison, token = visit("chain", terrain, st.session_state.get("land_pace", DEFAULT_SPEED), fill)
     if "l" not in st.query_params:  # back from another page
         write_link(comparison)
@@ -231,8 +231,8 @@ def draw_landscape(present: bool) -> None:
     with st.container():
         if refused:
             messages.error(refused)
-        if look := st.session_state.get("land_story"):
-            st.caption(look)
+        if caption := st.session_state.get("land_preset"):
+            st.caption(caption)
     panels(comparison, token, present)
     if not present:
         reading_help()
@@ -305,17 +305,17 @@ def write_link(comparison: Comparison[LandscapeSetup]) -> None:
     st.query_params["l"] = [write_panel(panel.worker.algorithm) for panel in comparison.panels]
 
 
-def tell(story: Story) -> None:
+def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
     comparison = comparison_of("chain")
-    terrain = comparison.setup._replace(model=pattern_landscape(PATTERNS[story.model], story.depth))
-    comparison.replace(terrain, read_panels(samplers, story.panels)[0])
-    st.session_state.land = story.model
-    st.session_state.land_depth = story.depth
-    st.session_state.land_pace = story.speed
-    st.session_state.land_curve = story.curve
-    st.session_state.land_story = story.look
-    comparison.set_rate(story.speed)
+    terrain = comparison.setup._replace(model=pattern_landscape(PATTERNS[preset.model], preset.depth))
+    comparison.replace(terrain, read_panels(samplers, preset.panels)[0])
+    st.session_state.land = preset.model
+    st.session_state.land_depth = preset.depth
+    st.session_state.land_pace = preset.speed
+    st.session_state.land_curve = preset.curve
+    st.session_state.land_preset = preset.caption
+    comparison.set_rate(preset.speed)
     comparison.resume()
     write_link(comparison)
 
@@ -418,7 +418,7 @@ def charts(comparison: Comparison[LandscapeSetup]) -> None:
         st.caption(
             "The paper says that penalization without decay ends at the uniform law. With 0/1 units it does"
             " not (in the two halves it comes no nearer than 0.65): only what is on is penalised, and all "
-            "ends at the empty state, as the story “Penalization ends empty” shows."
+            "ends at the empty state, as the preset “Penalization ends empty” shows."
         )
 
 
@@ -474,7 +474,7 @@ def draw_matrix(present: bool) -> None:
                 help="A new state is joined to the first; one that goes gives its share to the others.",
             )
     if editable:
-        st.caption(CHAINS[source].look)
+        st.caption(CHAINS[source].caption)
     left, right = st.columns([3, 2], gap="large")
     with left:
         found = chain_of_table(table) if table is not None else chain_of_landscape()
@@ -643,7 +643,7 @@ def compare(
         second = [float(abs(found[1])) for found in spectra]
         st.markdown(
             f"Second eigenvalue (its modulus): **{second[0]:.4f}** of A, **{second[1]:.4f}** of Ã. "
-            + worth(*second)
+            + speed_up(*second)
         )
     left, middle, right = st.columns([2, 2, 1.3])
     with left:
@@ -727,7 +727,7 @@ def choose_lambda(most: float) -> float:
     if most > 0:
         help = "Probability taken from staying, the same in every state, and shared out over the row."
         knob = Knob("lam", float, 0.0, "λ, taken from the diagonal", help, lo=0.0, hi=most)
-        dial(knob, min(max(lam, 0.0), most), views.CHAIN_COLOURS[1], on_value=turned, key="chain_dial")
+        live_slider(knob, min(max(lam, 0.0), most), views.CHAIN_COLOURS[1], on_value=turned, key="chain_dial")
     else:
         st.info(
             "A state never stays: λ has no room, and Ã is A. Give every state some A_ii.",
@@ -736,7 +736,7 @@ def choose_lambda(most: float) -> float:
     return lam
 
 
-def worth(first: float, second: float) -> str:
+def speed_up(first: float, second: float) -> str:
     """Say how many steps of A one step of A~ is worth, given the moduli of their second eigenvalues."""
     if second >= 1 - 1e-9:
         return "Ã never settles: it swings for ever."

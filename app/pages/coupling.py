@@ -12,7 +12,7 @@ from app import messages
 from app.live import live_path
 from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
 from app.state import comparison_of, data, drawn_rbm, pretrained, trained_models
-from app.widgets import Speed, every_second, stories, transport, visit
+from app.widgets import Speed, every_second, preset_menu, transport, visit
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS, STATISTICS
 from rbmviz.datasets import Dataset
@@ -41,26 +41,26 @@ SPEED = Speed(
 )
 
 
-class Story(NamedTuple):
+class Preset(NamedTuple):
     """A preset: a model and its scale that show one thing, and what to look for."""
 
     label: str
-    look: str
+    caption: str
     model: str
     scale: float
     size: tuple[int, int] = (DEFAULT_VISIBLE, DEFAULT_HIDDEN)
     lag: int = DEFAULT_LAG
 
 
-STORIES = [
-    Story(
+PRESETS = [
+    Preset(
         "Small enough to know",
         "Every curve can be checked here: the bound stays above the exact distance, UCD finds the exact "
         "value, and CD-1 finds another one.",
         RANDOM,
         DEFAULT_SCALE,
     ),
-    Story(
+    Preset(
         "Sharing randomness",
         "500 visible, 100 hidden units, as in the paper's figure 5: with algorithm 3 two of three pairs meet "
         "within 10 sweeps, with algorithm 1 many wander on for hundreds.",
@@ -68,14 +68,14 @@ STORIES = [
         0.1,
         (500, 100),
     ),
-    Story(
+    Preset(
         "Weights grow",
         "Drag the scale up slowly: at first both algorithms meet soon, then the tail grows and grows.",
         RANDOM,
         0.1,
         (100, 40),
     ),
-    Story(
+    Preset(
         "Modes keep them apart",
         "A model that has learned Bars and Stripes, at half strength: chains in one mode meet at once, those "
         "in two modes late. Drag the scale to 1: then they need thousands of sweeps, as Gibbs sampling does.",
@@ -83,7 +83,7 @@ STORIES = [
         0.5,
         lag=100,
     ),
-    Story(
+    Preset(
         "Digits, at half strength",
         "With its parameters halved a model of digits still lets its chains meet; at full strength hardly "
         "any pair does, which is how far Gibbs sampling is from its model.",
@@ -103,7 +103,7 @@ def main() -> None:
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         middle = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         start, seed = settings()
-        stories("coupling", STORIES, tell)
+        preset_menu("coupling", PRESETS, apply_preset)
     with middle:
         name, model = choose_model(seed)
     plan, reason = plan_of(model, start, seed)
@@ -124,8 +124,8 @@ def main() -> None:
     with st.container():
         if reason:
             messages.note(reason)
-        if look := st.session_state.get("coupling_story"):
-            st.caption(look)
+        if caption := st.session_state.get("coupling_preset"):
+            st.caption(caption)
     rbm, shown = comparison.setup.rbm, st.session_state.coupled
     shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
     panel(comparison, token, title_of(shown, rbm), shown, shape, present)
@@ -262,17 +262,17 @@ def plan_of(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
     return CouplingSetup(model.rbm, dataset, seed), reason
 
 
-def tell(story: Story) -> None:
+def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
-    st.session_state.coupling_model = story.model
-    if story.model == RANDOM:
-        st.session_state.coupling_visible, st.session_state.coupling_hidden = story.size
-    st.session_state.lag = story.lag
-    st.session_state.coupling_story = story.look
+    st.session_state.coupling_model = preset.model
+    if preset.model == RANDOM:
+        st.session_state.coupling_visible, st.session_state.coupling_hidden = preset.size
+    st.session_state.lag = preset.lag
+    st.session_state.coupling_preset = preset.caption
     comparison = comparison_of("coupling")
-    st.session_state.coupled = story.model
+    st.session_state.coupled = preset.model
     st.session_state.coupling_speed = DEFAULT_SPEED
-    comparison.tune(comparison.panels[0].key, scale=story.scale, max_sweeps=Coupling.max_sweeps)
+    comparison.tune(comparison.panels[0].key, scale=preset.scale, max_sweeps=Coupling.max_sweeps)
     comparison.resume()
 
 
@@ -356,7 +356,7 @@ def stopping(found: Results | None, present: bool) -> None:
         )
         st.caption(
             f"{cut} **What you see** stopping times of both algorithms from the same starts. "
-            "**Try** the story “Sharing randomness”. Paper UCD, figure 5."
+            "**Try** the preset “Sharing randomness”. Paper UCD, figure 5."
         )
 
 

@@ -17,7 +17,7 @@ from app.widgets import (
     every_second,
     open_panels,
     own_model,
-    stories,
+    preset_menu,
     transport,
     visit,
 )
@@ -45,42 +45,42 @@ SPEED = Speed(
 )
 
 
-class Story(NamedTuple):
+class Preset(NamedTuple):
     """A preset: a model, panels and a speed that show one thing, and what to look for."""
 
     label: str
-    look: str
+    caption: str
     model: str
     panels: list[str]
     speed: float = 60
 
 
-STORIES = [
-    Story(
+PRESETS = [
+    Preset(
         "The comparison",
         "One model, four samplers: Gibbs stays with one digit, rates-FPCD walks through the classes.",
         "mnist_fpcd",
         DEFAULT_PANELS,
     ),
-    Story(
+    Preset(
         "Gibbs sticks",
         "Twenty sweeps a sample, or heat, leave Gibbs in few classes; a small step size visits all ten.",
         "mnist_fpcd",
         ["gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"],
     ),
-    Story(
+    Preset(
         "CD digs holes",
         "On a model trained by CD-1 the Gibbs chain hardly leaves its first digit; rates-FPCD does.",
         "mnist_cd1",
         DEFAULT_PANELS,
     ),
-    Story(
+    Preset(
         "Decay hurts",
         "Decay that is good for training is bad for sampling: decay 0.95 forgets where the chain has been.",
         "mnist_fpcd",
         ["rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"],
     ),
-    Story(
+    Preset(
         "Penalization skews",
         "Without the rates nothing pulls back to the data: penalties wipe the ink away, bit by bit.",
         "mnist_fpcd",
@@ -91,7 +91,7 @@ STORIES = [
             "sample_penalization:alpha=1",
         ],
     ),
-    Story(
+    Preset(
         "A hundred chains",
         "In the last three each cell is a chain, begun at its own digit. Gibbs chains drain into the empty "
         "image; a push of its own keeps each moving; one push for all keeps the crowd like the data.",
@@ -116,7 +116,7 @@ def main() -> None:
         with st.popover("Settings", icon=":material/tune:"):
             own_name, model = own_model(model_name, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setting(model)
-        stories("sample", STORIES, tell)
+        preset_menu("sample", PRESETS, apply_preset)
     comparison, token = visit("sample", setup, st.session_state.get("speed", 60), fill)
     if "p" not in st.query_params:  # back from another page
         write_link(comparison)
@@ -135,8 +135,8 @@ def main() -> None:
         if own_name != model_name:
             own, chosen = messages.plain(own_name), messages.plain(model_name)
             st.caption(f"All panels sample your file '{own}'; without it they sample {chosen}.")
-        elif look := st.session_state.get("story"):
-            st.caption(look)
+        elif caption := st.session_state.get("preset"):
+            st.caption(caption)
         if reason:
             messages.note(reason)
     panels(comparison, token, present)
@@ -258,16 +258,16 @@ def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
     return dataset, ""
 
 
-def tell(story: Story) -> None:
+def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
-    comparison, model = comparison_of("sample"), pretrained(story.model)
+    comparison, model = comparison_of("sample"), pretrained(preset.model)
     setup = comparison.setup._replace(model=model, dataset=scoring(model, st.session_state.data)[0])
-    comparison.replace(setup, read_panels(samplers, story.panels)[0])
-    st.session_state.model = story.model
-    st.session_state.speed = story.speed
+    comparison.replace(setup, read_panels(samplers, preset.panels)[0])
+    st.session_state.model = preset.model
+    st.session_state.speed = preset.speed
     st.session_state.cells = 10
-    st.session_state.story = story.look
-    comparison.set_rate(story.speed)
+    st.session_state.preset = preset.caption
+    comparison.set_rate(preset.speed)
     comparison.resume()
     write_link(comparison)
 

@@ -20,7 +20,7 @@ from app.state import (
     uploaded,
     uploaded_data,
 )
-from app.widgets import Speed, adders, edits, every_second, open_panels, stories, transport, visit
+from app.widgets import Speed, adders, edits, every_second, open_panels, preset_menu, transport, visit
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.knobs import Value, knobs_of, values_of
@@ -65,25 +65,25 @@ SPEED = Speed(
 )
 
 
-class Story(NamedTuple):
+class Preset(NamedTuple):
     """A preset: data, hidden units and trainers that show one thing, and what to look for."""
 
     label: str
-    look: str
+    caption: str
     data: str
     n_hidden: int
     panels: list[str]
 
 
-STORIES = [
-    Story(
+PRESETS = [
+    Preset(
         "CD falls away",
         "On Bars and Stripes CD and PCD climb, then lose what they had; pop-CD and UCD stay on top.",
         "bas",
         16,
         DEFAULT_PANELS,
     ),
-    Story(
+    Preset(
         "Four prototypes",
         "Modes far apart: CD loses nearly all of them, PCD staggers; pop-CD and tempering weigh them right.",
         "modes",
@@ -95,7 +95,7 @@ STORIES = [
             "pt:schedule=constant,learning_rate=0.05",
         ],
     ),
-    Story(
+    Preset(
         "The yardstick",
         "The exact gradient, and how close three estimates of it come: same data, same seed, same rate.",
         "bas@3",
@@ -107,7 +107,7 @@ STORIES = [
             "ucd:learning_rate=0.2,schedule=constant,n_chains=500,t_max=50",
         ],
     ),
-    Story(
+    Preset(
         "Digits",
         "Too large to enumerate: the curves are estimates by annealed importance sampling, with their error.",
         "digits",
@@ -127,7 +127,7 @@ def main() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         lesson, refused = choose_lesson()
-        stories("train", STORIES, tell)
+        preset_menu("train", PRESETS, apply_preset)
     comparison, token = visit("train", lesson, st.session_state.get("pace", 500), fill)
     if "t" not in st.query_params:  # back from another page
         write_link(comparison)
@@ -149,8 +149,8 @@ def main() -> None:
             st.caption(
                 messages.plain(f"All panels learn your file '{upload.name}': {lesson.dataset.binarisation}.")
             )
-        if look := st.session_state.get("lesson"):
-            st.caption(look)
+        if caption := st.session_state.get("lesson"):
+            st.caption(caption)
     panels(comparison, token, present)
     charts(comparison)
     if not present:
@@ -177,7 +177,7 @@ def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:
 def choose_lesson() -> tuple[TrainingSetup, str]:
     """Return what all trainers share, and a sentence where the data asked for cannot be had."""
     names = sorted(list_datasets(), key=lambda name: (name != DEFAULT_DATA, name))
-    # A story or a link may ask for a variant, which the list does not have.
+    # A preset or a link may ask for a variant, which the list does not have.
     chosen, refused = st.session_state.get("train_data") or st.query_params.get("train_data"), ""
     if chosen is not None and chosen not in names:
         try:
@@ -319,14 +319,14 @@ def beginnings(dataset: Dataset) -> dict[str, RBM | None]:
     return {name: rbm for name, rbm in found.items() if rbm is None or rbm.n_visible == dataset.n_visible}
 
 
-def tell(story: Story) -> None:
+def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
     comparison = comparison_of("train")
-    lesson = comparison.setup._replace(dataset=data(story.data), n_hidden=story.n_hidden)
-    comparison.replace(lesson, read_panels(trainers, story.panels)[0])
-    st.session_state.train_data = story.data
-    st.session_state.hidden = story.n_hidden
-    st.session_state.lesson = story.look
+    lesson = comparison.setup._replace(dataset=data(preset.data), n_hidden=preset.n_hidden)
+    comparison.replace(lesson, read_panels(trainers, preset.panels)[0])
+    st.session_state.train_data = preset.data
+    st.session_state.hidden = preset.n_hidden
+    st.session_state.lesson = preset.caption
     comparison.resume()
     write_link(comparison)
 

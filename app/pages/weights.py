@@ -18,7 +18,7 @@ from app.widgets import (
     every_second,
     open_panels,
     own_model,
-    stories,
+    preset_menu,
     transport,
     visit,
 )
@@ -52,17 +52,17 @@ SPEED = Speed(
 )
 
 
-class Story(NamedTuple):
+class Preset(NamedTuple):
     """A preset: a model and populations that show one thing, and what to look for."""
 
     label: str
-    look: str
+    caption: str
     model: str
     panels: list[str]
 
 
-STORIES = [
-    Story(
+PRESETS = [
+    Preset(
         "An even batch can lie",
         "On Bars and Stripes the weights look even, a batch seems worth most of its samples, the band is "
         "narrow. Yet log Z comes out about log 30 = 3.4 nats too low: a hidden state vouches for its own "
@@ -71,7 +71,7 @@ STORIES = [
         "bas_pcd",
         DEFAULT_PANELS,
     ),
-    Story(
+    Preset(
         "One weight takes all",
         "500 hidden units: of a hundred samples one or two hold nearly all of the weight. A batch ten times "
         "as large is hardly worth more: the paper's limit (section 4.2).",
@@ -83,14 +83,14 @@ STORIES = [
             "pop_cd:n_chains=100,proposal=mixture",
         ],
     ),
-    Story(
+    Preset(
         "More sweeps even the weights out",
         "A CD-1 model has a deep hole beside the data: after 100 sweeps the samples have fallen into it, "
         "weigh alike, and log Z jumps by a hundred nats. After one sweep nothing tells of it.",
         "mnist_cd1",
         [f"pop_cd:n_chains=100,k={k}" for k in (1, 10, 30, 100)],
     ),
-    Story(
+    Preset(
         "A better proposal",
         "The same samples, weighed against ever larger mixtures of p(v|h): where they cover all patterns, "
         "log Z comes out right, at a cost that grows with the mixture (section 3.4).",
@@ -114,7 +114,7 @@ def main() -> None:
         with st.popover("Settings", icon=":material/tune:"):
             own_name, model = own_model(name, "weights_own", "Weigh with a model file of your own")
             setup, reason = choose_setting(model)
-        stories("weights", STORIES, tell)
+        preset_menu("weights", PRESETS, apply_preset)
     comparison, token = visit("weights", setup, st.session_state.get("weights_pace", 10), fill)
     if "w" not in st.query_params:  # back from another page
         write_link(comparison)
@@ -132,8 +132,8 @@ def main() -> None:
         if own_name != name:
             own, chosen = messages.plain(own_name), messages.plain(name)
             st.caption(f"All panels weigh samples of your file '{own}'; without it those of {chosen}.")
-        elif look := told(comparison, name):
-            st.caption(look)
+        elif caption := preset_caption(comparison, name):
+            st.caption(caption)
         if reason:
             messages.note(reason)
     panels(comparison, token, present)
@@ -219,21 +219,21 @@ def data_of(model: Model) -> tuple[Dataset | None, str]:
     return dataset, ""
 
 
-def tell(story: Story) -> None:
+def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
-    comparison, model = comparison_of("weights"), pretrained(story.model)
+    comparison, model = comparison_of("weights"), pretrained(preset.model)
     setup = comparison.setup._replace(model=model, dataset=data_of(model)[0])
-    comparison.replace(setup, read_panels(trainers, story.panels)[0])
-    st.session_state.weights_model = story.model
+    comparison.replace(setup, read_panels(trainers, preset.panels)[0])
+    st.session_state.weights_model = preset.model
     comparison.resume()
     write_link(comparison)
 
 
-def told(comparison: Comparison[WeightSetup], name: str) -> str:
-    """Return what to look for, as long as a story's model and populations are on the screen."""
+def preset_caption(comparison: Comparison[WeightSetup], name: str) -> str:
+    """Return what to look for, as long as a preset's model and populations are on the screen."""
     shown = [panel.worker.algorithm for panel in comparison.panels]
-    fit = (s for s in STORIES if s.model == name and read_panels(trainers, s.panels)[0] == shown)
-    return next((story.look for story in fit), "")
+    fit = (s for s in PRESETS if s.model == name and read_panels(trainers, s.panels)[0] == shown)
+    return next((preset.caption for preset in fit), "")
 
 
 @st.fragment
@@ -270,7 +270,7 @@ def named(comparison: Comparison[WeightSetup]) -> list[tuple[str, WeightSnapshot
 
 LOOKS = {
     "shares": "**Look** how steep the curve rises: at its left end stands the single heaviest sample. "
-    "**Try** the story *One weight takes all*. CD gives every sample the same weight and pays with bias "
+    "**Try** the preset *One weight takes all*. CD gives every sample the same weight and pays with bias "
     "(sections 3, 3.2).",
     "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "
     "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "

@@ -173,7 +173,7 @@ def _floods(data: dict[str, object]) -> dict[str, Callable[[int], str | bytes]]:
     panels = data["panels"]
     assert isinstance(panels, list)
     keys = [panel["key"] for panel in panels]
-    wish = {
+    request = {
         "fps": 60,
         "view": "sequence",
         "pixels": "mean",
@@ -184,14 +184,14 @@ def _floods(data: dict[str, object]) -> dict[str, Callable[[int], str | bytes]]:
     damage = np.random.default_rng(0)
     tune = {"tune": keys[0], "knobs": {"temperature": 1.0, "eps": 0.1}}
     return {
-        "damaged": lambda i: json.dumps(mutate.json_value(damage, tune if i % 2 else wish)),
+        "damaged": lambda i: json.dumps(mutate.json_value(damage, tune if i % 2 else request)),
         "knobs that are not live": lambda i: json.dumps({"tune": keys[0], "knobs": {"n_chains": 1 + i % 50}}),
         "live knobs": lambda i: json.dumps(
             {"tune": keys[i % len(keys)], "knobs": {"temperature": 1 + i % 7 / 10}}
         ),
-        "wishes, none of them read": lambda i: json.dumps(wish),
-        "wishes of NaN": lambda i: json.dumps({**wish, "fps": float("nan")}),
-        "wishes of wrong types": lambda i: json.dumps({**wish, "panels": "all", "cells": [i]}),
+        "wishes, none of them read": lambda i: json.dumps(request),
+        "wishes of NaN": lambda i: json.dumps({**request, "fps": float("nan")}),
+        "wishes of wrong types": lambda i: json.dumps({**request, "panels": "all", "cells": [i]}),
         "a megabyte": lambda i: '{"tune": "' + "x" * 10**6 + '"}',
         "no JSON": lambda i: "[" * 3000,
         "bytes": lambda i: bytes(1000),

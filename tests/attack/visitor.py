@@ -42,10 +42,10 @@ def frame_header(frame: bytes) -> dict[str, Any]:
 
 def wish_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return the message with which the browser asks for a frame, from the data of the live component."""
-    wish = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
-    wish |= {"cells": data["cells"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
+    request = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
+    request |= {"cells": data["cells"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
     order = ("fps", "view", "pixels", "cells", "n_visible", "panels")
-    return {name: wish[name] for name in order} | changes
+    return {name: request[name] for name in order} | changes
 
 
 class Visitor:

@@ -37,7 +37,7 @@ def test_pause_step_and_other_data(live):
     page.until(f"panels.every((p, i) => Number(p.dataset.n) === {[first + 1, second + 1]}[i])")
     page.ask("panels[0].mark = 'the same element'")
     page.page.get_by_role("button", name="Play").click()
-    page.page.get_by_role("button", name="Stories").click()
+    page.page.get_by_role("button", name="Presets").click()
     page.page.get_by_role("button", name="Four prototypes").click()
     page.page.wait_for_url("**train_data=modes**")
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")

@@ -51,7 +51,7 @@ def test_pause_step_story_and_files(live, tmp_path):
     with np.load(tmp_path / "Weights") as archive:
         assert len(archive["log_weights0"]) == 100 * (counts[0] + 1)
     assert (tmp_path / "Picture").read_bytes().startswith(b"\x89PNG")
-    page.page.get_by_role("button", name="Stories").click()
+    page.page.get_by_role("button", name="Presets").click()
     page.page.get_by_role("button", name="A better proposal").click()
     page.until(
         "panels.length === 4 && panels[3].querySelector('h3').textContent === 'pop-CD-1, mixture 100' "
