@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 
-MOST_BYTES = 4096
+MAX_MESSAGE_BYTES = 4096
 """Of one message, in UTF-8; those of our pages have some hundred."""
 
 MOST_PANELS = 100
 MOST_CELLS = 1000
-MOST_VISIBLE = 100_000
-FPS = 60
+MAX_VISIBLE_ASKED = 100_000
+MAX_FPS = 60
 """Frames a second, at most: a screen shows no more."""
 
 VIEWS = ("sequence", "single", "samples", "filters", "both", "pairs", "landscape", "weights")
@@ -53,8 +53,8 @@ def read_message(text: str) -> FrameRequest | Turned:
     BadInput
         Where it is too long, no JSON, or asks for what no page of ours asks for.
     """
-    if len(text.encode(errors="replace")) > MOST_BYTES:
-        raise BadInput(f"A message has more than {MOST_BYTES} bytes.")
+    if len(text.encode(errors="replace")) > MAX_MESSAGE_BYTES:
+        raise BadInput(f"A message has more than {MAX_MESSAGE_BYTES} bytes.")
     try:
         message = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -85,14 +85,14 @@ def _turned(message: dict[str, Any]) -> Turned:
 def _wish(message: dict[str, Any]) -> FrameRequest:
     request = FrameRequest(**message)
     fps, panels = request.fps, request.panels
-    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 1 <= fps <= FPS:
-        raise BadInput(f"fps is not a number from 1 to {FPS}.")
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 1 <= fps <= MAX_FPS:
+        raise BadInput(f"fps is not a number from 1 to {MAX_FPS}.")
     if request.view not in VIEWS or request.pixels not in PIXELS:
         raise BadInput("view or pixels is unknown.")
     if not _whole(request.cells, 1, MOST_CELLS):
         raise BadInput(f"cells is not a whole number from 1 to {MOST_CELLS}.")
-    if not _whole(request.n_visible, 1, MOST_VISIBLE):
-        raise BadInput(f"n_visible is not a whole number from 1 to {MOST_VISIBLE}.")
+    if not _whole(request.n_visible, 1, MAX_VISIBLE_ASKED):
+        raise BadInput(f"n_visible is not a whole number from 1 to {MAX_VISIBLE_ASKED}.")
     if not isinstance(panels, list) or len(panels) > MOST_PANELS:
         raise BadInput(f"panels is not a list of at most {MOST_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):

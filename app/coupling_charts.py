@@ -17,8 +17,8 @@ from rbmviz.session.coupling import PairStatistics
 
 NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1"}
 EXACT = "exact"
-COLUMNS = ("series", "x", "value", "low", "high")
-POINTS = 60
+CSV_COLUMNS = ("series", "x", "value", "low", "high")
+CURVE_POINTS = 60
 HEIGHT = 300
 
 Rows = list[dict[str, Any]]
@@ -152,7 +152,7 @@ def bound_rows(results: Results, log: bool = False) -> Rows:
     """Return the bound on the total variation distance with two standard errors, and the exact curve."""
     rows: Rows = []
     last = max([20, *(int(c.tau.max()) for c in results.lagged if c.n)])
-    times = np.unique(np.rint(np.geomspace(1, last, POINTS)).astype(int))
+    times = np.unique(np.rint(np.geomspace(1, last, CURVE_POINTS)).astype(int))
     times = np.array([0, *times])
     if len(results.exact):
         known = times[times < len(results.exact)]
@@ -192,7 +192,7 @@ def estimate_rows(results: Results, statistic: str) -> Rows:
 
 def _rows(series: str, *columns: np.ndarray) -> Rows:
     return [
-        dict(zip(COLUMNS, (series, *(float(y) for y in values)), strict=True))
+        dict(zip(CSV_COLUMNS, (series, *(float(y) for y in values)), strict=True))
         for values in zip(*columns, strict=True)
     ]
 
@@ -238,7 +238,7 @@ def line_chart(
             alt.Tooltip("high:Q", title="to", format=".4~g"),
         ],
     )
-    return pd.DataFrame(rows, columns=list(COLUMNS)), live_spec([band, line], HEIGHT, menu=True)
+    return pd.DataFrame(rows, columns=list(CSV_COLUMNS)), live_spec([band, line], HEIGHT, menu=True)
 
 
 def _range(names: Sequence[str]) -> alt.Scale:
@@ -279,7 +279,7 @@ def pairs_npz(results: Results) -> bytes:
 def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
     """Return the points of all charts, one a row."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, ("chart", *COLUMNS, "x2", "chain", "label"), extrasaction="ignore")
+    writer = csv.DictWriter(text, ("chart", *CSV_COLUMNS, "x2", "chain", "label"), extrasaction="ignore")
     writer.writeheader()
     for chart, rows in charts:
         writer.writerows({"chart": chart} | row for row in rows)

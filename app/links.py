@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.errors import MOST
+from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import write_knobs
 from rbmviz.registry import Table
 
@@ -24,7 +24,7 @@ def read_panels(table: Table, texts: list[str]) -> tuple[list[Any], list[str]]:
         try:
             read.append(table.read(text))
         except BadInput as error:
-            refused.append(f"The link's panel '{text[:MOST]}' is left out. {error}")
+            refused.append(f"The link's panel '{text[:MAX_SHOWN]}' is left out. {error}")
     return read, refused
 
 
@@ -38,7 +38,7 @@ def without_unreadable() -> None:
     if broken:
         for key in broken:
             del st.query_params[key]
-        names = ", ".join(key[:MOST] for key in broken[:5])
+        names = ", ".join(key[:MAX_SHOWN] for key in broken[:5])
         st.session_state["link left out"] = f"The link gives no value that can be read to: {names}."
         st.rerun()
 

@@ -4,7 +4,7 @@ import re
 
 import streamlit as st
 
-MOST = 400
+MAX_MESSAGE = 400
 """Characters of a message; what is longer is cut."""
 
 MARKS = re.compile(r"[\\`*\[\]<>~$#|]|(?<!\w)_|_(?!\w)|:(?=\w)")
@@ -19,9 +19,9 @@ WORD_JOINER = "\u2060"
 
 def plain(text: object) -> str:
     """Return Markdown that shows a text as it is, on one line: no link, no picture, no HTML comes of it."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: MOST + 1]).split())
-    if len(line) > MOST:
-        line = line[:MOST] + "…"
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: MAX_MESSAGE + 1]).split())
+    if len(line) > MAX_MESSAGE:
+        line = line[:MAX_MESSAGE] + "…"
     return MARKS.sub(r"\\\g<0>", ADDRESS.sub(rf"\g<0>{WORD_JOINER}", line))
 
 

@@ -25,7 +25,7 @@ from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, Session, janitor, limits, random_rbm
 from rbmviz.session import comparison as races_module
 
-S = TypeVar("S", bound=races_module.Shared)
+S = TypeVar("S", bound=races_module.SharedObjects)
 T = TypeVar("T")
 U = TypeVar("U", Model, Dataset)
 
@@ -111,7 +111,7 @@ def send_model(title: str, model: Model) -> None:
     trained_models()[title] = model
 
 
-class Shared(Generic[T]):
+class SharedObjects(Generic[T]):
     """Objects by what they are made of, for all sessions: the same question has the same object.
 
     So it is as long as anybody uses the object: a comparison whose model were another object would begin
@@ -139,8 +139,8 @@ class Shared(Generic[T]):
 
 
 @st.cache_resource(show_spinner=False)
-def _shared(kind: str, most: int) -> Shared[Any]:
-    return Shared(most)
+def _shared(kind: str, most: int) -> SharedObjects[Any]:
+    return SharedObjects(most)
 
 
 def pretrained(name: str) -> Model:

@@ -30,12 +30,12 @@ from rbmviz.session import (
 )
 from rbmviz.trainers import list_trainers
 
-ROWS = 4096
+EXPORT_ROWS = 4096
 """Samples that are unpacked at once for a download."""
 
 # One colour for one algorithm, everywhere; what a trainer and a sampler share has one colour, too. After
 # Okabe and Ito's palette: told apart by colour-blind eyes, on white and on black.
-KNOWN = {
+COLOURS = {
     "gibbs": "#0088cc",
     "cd": "#0088cc",
     "rates_fpcd": "#e8590c",
@@ -58,8 +58,8 @@ MORE = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
 
 def colour(name: str) -> str:
     """Return the colour of a sampler, trainer or coupling."""
-    others = [other for other in (*list_samplers(), *list_trainers()) if other not in KNOWN]
-    return KNOWN.get(name) or MORE[others.index(name) % len(MORE)]
+    others = [other for other in (*list_samplers(), *list_trainers()) if other not in COLOURS]
+    return COLOURS.get(name) or MORE[others.index(name) % len(MORE)]
 
 
 def about(algorithm: Any) -> str:
@@ -273,7 +273,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
             (first, packed), log = panel.worker.read(lambda run: (run.packed(), run.record()))
             shape = len(packed), model.rbm.n_visible
             # Unpacked they would be hundreds of megabytes: a few thousand rows at a time.
-            blocks = (packed[at : at + ROWS] for at in range(0, len(packed), ROWS))
+            blocks = (packed[at : at + EXPORT_ROWS] for at in range(0, len(packed), EXPORT_ROWS))
             rows = (np.unpackbits(block, axis=1, count=shape[1]).tobytes() for block in blocks)
             write_array(archive, f"v{i}", np.uint8, shape, rows)
             panels.append({"array": f"v{i}", "name": name, "first": first, **log.as_json()})
@@ -528,8 +528,8 @@ def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -
     return text.getvalue().encode()
 
 
-CHAINS = ("A", "Ã")
-CHAIN_COLOURS = (GREY, KNOWN["sample_penalization"])
+CHAIN_NAMES = ("A", "Ã")
+CHAIN_COLOURS = (GREY, COLOURS["sample_penalization"])
 """The chain as it is; with less staying, the colour of sample penalization, which the paper likens to it."""
 NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""
@@ -582,7 +582,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> tuple[pd.DataF
     """Return the data and the spec of the distances of A and A~ to the stationary law, step by step."""
     rows = [
         {"chain": chain, "step": t, "distance": value}
-        for chain, values in zip(CHAINS, distances, strict=True)
+        for chain, values in zip(CHAIN_NAMES, distances, strict=True)
         for t, value in enumerate(values)
         if not log or value > 1e-6
     ]
@@ -611,19 +611,19 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> tuple[pd.DataFrame, dict[str
     """
     rows = [
         {"chain": chain, "real": z.real, "imaginary": z.imag, "modulus": abs(z), "which": i + 1}
-        for chain, found in zip(CHAINS, values, strict=True)
+        for chain, found in zip(CHAIN_NAMES, values, strict=True)
         for i, z in enumerate(found)
     ]
     turn = np.linspace(0, 2 * np.pi, 121)
     rings = [
         {"chain": chain, "real": r * math.cos(a), "imaginary": r * math.sin(a), "order": k}
-        for chain, r in (("unit", 1.0), *zip(CHAINS, (abs(found[1]) for found in values), strict=True))
+        for chain, r in (("unit", 1.0), *zip(CHAIN_NAMES, (abs(found[1]) for found in values), strict=True))
         for k, a in enumerate(turn)
     ]
     limits = alt.Scale(domain=[-1.08, 1.08], nice=False)
     x = alt.X("real:Q", title="Real part", scale=limits).axis(grid=False, values=[-1, -0.5, 0, 0.5, 1])
     y = alt.Y("imaginary:Q", title="Imaginary part", scale=limits).axis(grid=False, values=[-1, 0, 1])
-    domain, range_ = ["unit", *CHAINS], [GREY, *CHAIN_COLOURS]
+    domain, range_ = ["unit", *CHAIN_NAMES], [GREY, *CHAIN_COLOURS]
     ring = (
         alt.Chart(alt.InlineData(rings))
         .mark_line(strokeWidth=1.2, opacity=0.8)
@@ -658,7 +658,7 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> tuple[pd.DataFrame, dict[str
 
 
 def _chain_colour(symbol: str = "stroke") -> alt.Color:
-    scale = alt.Scale(domain=list(CHAINS), range=list(CHAIN_COLOURS))
+    scale = alt.Scale(domain=list(CHAIN_NAMES), range=list(CHAIN_COLOURS))
     return alt.Color("chain:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolType=symbol))
 
 

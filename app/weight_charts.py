@@ -360,7 +360,7 @@ def plane_chart(models: Iterable[StudiedModel]) -> tuple[pd.DataFrame, dict[str,
     )
 
 
-QUANTITIES = {
+ESTIMATOR_QUANTITIES = {
     "ratio": "CD's bias over pop-CD's",
     "bias": "Bias",
     "variance": "Variance",
@@ -370,7 +370,7 @@ QUANTITIES = {
 
 
 def growth_chart(models: Sequence[StudiedModel], quantity: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return data and spec of one of QUANTITIES against hidden units (or sweeps)."""
+    """Return data and spec of one of ESTIMATOR_QUANTITIES against hidden units (or sweeps)."""
     hidden = alt.X(
         "hidden:Q",
         title="Hidden units",
@@ -385,7 +385,7 @@ def growth_chart(models: Sequence[StudiedModel], quantity: str) -> tuple[pd.Data
         rows = ratio_rows(models)
     colours, shapes = _estimators()
     shown = [label for label in ESTIMATORS if quantity != "ratio" or label.startswith("pop-")]
-    title = QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, a parameter)")
+    title = ESTIMATOR_QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, a parameter)")
     scale = alt.Scale(type="log", nice=False)
     base = chart.encode(
         x=hidden,

@@ -13,9 +13,9 @@ from app.state import drop_upload, leave_empty, pretrained, session_comparison, 
 from rbmviz import BadInput, Model
 from rbmviz.registry import Table
 from rbmviz.session import Comparison, limits
-from rbmviz.session.comparison import Shared
+from rbmviz.session.comparison import Setup
 
-R = TypeVar("R", bound=Shared)
+R = TypeVar("R", bound=Setup)
 Args = ParamSpec("Args")
 
 

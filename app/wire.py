@@ -21,7 +21,7 @@ from rbmviz.session import (
 from rbmviz.session.importance_weights import TILES
 from rbmviz.session.sampling import FRAMES
 
-SLOW_SECONDS = 0.5
+SLOW_BLOCK_SECONDS = 0.5
 """Class strips, filters and traces change slowly: sent this often."""
 
 
@@ -37,7 +37,7 @@ class ClientState:
     def slow(self) -> bool:
         """Whether it is time again for what changes slowly."""
         now = time.monotonic()
-        if now - self.slow_at <= SLOW_SECONDS:
+        if now - self.slow_at <= SLOW_BLOCK_SECONDS:
             return False
         self.slow_at = now
         return True

@@ -38,7 +38,7 @@ DIRECTORY_COST = 12
 MOST_HEADER = 2**20
 """Bytes of the JSON header of a .safetensors file, and of one string in an .npz."""
 
-LARGEST = 2**62
+LARGEST_SIZE = 2**62
 """Sizes are counted up to here: what declares more is refused all the same."""
 
 NPY_START = 2**14
@@ -77,13 +77,13 @@ class Header:
 
     @property
     def size(self) -> int:
-        """Number of elements, at most ``LARGEST``."""
-        return min(math.prod(self.shape), LARGEST)
+        """Number of elements, at most ``LARGEST_SIZE``."""
+        return min(math.prod(self.shape), LARGEST_SIZE)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array, at most ``LARGEST``."""
-        return min(self.size * self.dtype.itemsize, LARGEST)
+        """Bytes of the array, at most ``LARGEST_SIZE``."""
+        return min(self.size * self.dtype.itemsize, LARGEST_SIZE)
 
 
 Headers = Mapping[str, Header]
@@ -342,7 +342,7 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
                 headers[name], _, _ = _npy_header(file, info.file_size)
-        check_memory(what, min(need(headers), LARGEST), "give fewer or smaller arrays")
+        check_memory(what, min(need(headers), LARGEST_SIZE), "give fewer or smaller arrays")
         arrays = {}
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
@@ -435,7 +435,7 @@ def read_safetensors(
             if wanted(name):
                 with _named(name):
                     headers[name] = _tensor_header(entry)
-        check_memory(what, min(need(headers), LARGEST), "give fewer or smaller arrays")
+        check_memory(what, min(need(headers), LARGEST_SIZE), "give fewer or smaller arrays")
         arrays = {}
         for name, header in headers.items():
             with _named(name):
@@ -447,7 +447,7 @@ def read_safetensors(
 def _end(name: str, entry: Any) -> int:
     match entry:
         case {"dtype": str(), "shape": list(), "data_offsets": [int(first), int(last)]} if (
-            0 <= first <= last <= LARGEST
+            0 <= first <= last <= LARGEST_SIZE
         ):
             return last
     raise Damaged(f"its header does not say what {printable(name)[:60]} is")

@@ -7,11 +7,11 @@ import numpy as np
 
 from rbmviz.errors import BadInput, shown
 
-MOST = 2**53
+LARGEST_EXACT = 2**53
 """Largest whole number that is taken: beyond it float64 does not count by ones."""
 
 
-def whole(what: str, x: Any, lo: int = 0, hi: int = MOST) -> int:
+def whole(what: str, x: Any, lo: int = 0, hi: int = LARGEST_EXACT) -> int:
     """Return a whole number between lo and hi, both allowed.
 
     Raises
@@ -22,7 +22,7 @@ def whole(what: str, x: Any, lo: int = 0, hi: int = MOST) -> int:
     is_number = isinstance(x, Real) and not isinstance(x, bool)
     if is_number and lo <= x <= hi and x == int(x):
         return int(x)
-    upper = "up" if hi == MOST else f"to {hi:,}"
+    upper = "up" if hi == LARGEST_EXACT else f"to {hi:,}"
     raise BadInput(f"{what} = {shown(x)} does not do: give a whole number from {lo} {upper}.")
 
 

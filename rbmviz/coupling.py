@@ -207,7 +207,7 @@ def couple(
     return Pairs(tau, counts[:, 0], counts[:, 1] > 0, int(counts[:, 2].sum()), lag, rbm, v0, run)
 
 
-BLOCK = 256
+PAIRS_PER_BLOCK = 256
 """Pairs of a stream that have their starts and random states made together."""
 
 MOST_PAIRS = 100_000
@@ -226,15 +226,16 @@ STATISTICS = (
 class PairStream:
     """Pairs of coupled chains one after the other, a few sweeps at a time: to watch, and to count.
 
-    Pair number p is pair p % BLOCK of ``couple(rbm, starts(p // BLOCK), algorithm, max_sweeps, lag,
-    seed=rng.child(seed, "pairs", p // BLOCK), k=k)``, bit for bit. A pair is counted when it ends, and they
-    run in order: to run many at once and count those that have ended would favour short ones.
+    Pair number p is pair p % PAIRS_PER_BLOCK of ``couple(rbm, starts(p // PAIRS_PER_BLOCK), algorithm,
+    max_sweeps, lag, seed=rng.child(seed, "pairs", p // PAIRS_PER_BLOCK), k=k)``, bit for bit. A pair is
+    counted when it ends, and they run in order: to run many at once and count those that have ended would
+    favour short ones.
 
     Parameters
     ----------
     rbm : RBM
     starts : function
-        Number of a block -> its starts, uint8 (BLOCK, n_visible).
+        Number of a block -> its starts, uint8 (PAIRS_PER_BLOCK, n_visible).
     algorithm, max_sweeps, lag, seed, k
         As ``couple`` takes them.
     unit : (int, int)
@@ -286,8 +287,8 @@ class PairStream:
     def _begin(self, block: int) -> None:
         self._block, self._cursor = block, np.zeros(3, np.int64)
         self._v0 = np.ascontiguousarray(self._starts(block), dtype=np.uint8)
-        self._states = pair_states(BLOCK, rng.child(self._seed, "pairs", block))
-        self._near = np.zeros((BLOCK, len(self.times)), np.int32)
+        self._states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
+        self._near = np.zeros((PAIRS_PER_BLOCK, len(self.times)), np.int32)
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         """Return (v, h) of the first chain and of the second, uint8, of the pair under way or just ended."""
@@ -317,8 +318,8 @@ class PairStream:
             return 0
         if self._cursor[0] == len(self._v0):
             self._begin(self._block + 1)
-        first, before = self._block * BLOCK, int(self._cursor[0])
-        here = slice(first, min(first + BLOCK, MOST_PAIRS))
+        first, before = self._block * PAIRS_PER_BLOCK, int(self._cursor[0])
+        here = slice(first, min(first + PAIRS_PER_BLOCK, MOST_PAIRS))
         used = kernels.follow(
             *self._maps, self._pair, self._room, self._v0[: here.stop - first], self._states,
             self.lag, self.k, self.max_sweeps, self.algorithm == "rbm", MOST_PROPOSALS, self._unit,

@@ -19,7 +19,7 @@ class OutputFailure(OSError):
     """
 
 
-MOST = 60
+MAX_SHOWN = 60
 """Characters of a value that a message shows."""
 
 
@@ -29,12 +29,12 @@ def shown(value: Any) -> str:
         text = repr(value)
     except Exception:  # of a whole number with thousands of digits, say
         return f"a value of type {type(value).__name__}"
-    return text if len(text) <= MOST else f"{text[:MOST]}..."
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """Return the error for a name that is not there, with the nearest name that is."""
     names = sorted(known)
-    near = difflib.get_close_matches(name[:MOST], names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name[:MAX_SHOWN], names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."
     return BadInput(f"Unknown {kind} {shown(name)}: {hint}")

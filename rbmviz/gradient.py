@@ -16,7 +16,7 @@ from rbmviz.trainers import Trainer, make_trainer, parts
 RUNS = 20
 """Independent runs that the replications are cut into: errors come from the differences between them."""
 
-BURN_IN = 1000
+CHAIN_BURN_IN = 1000
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class GradientQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class EstimatorRun:
     """One independent run: how many estimates, their mean float64 (parameters,), mean squared length."""
 
     n: int
@@ -65,8 +65,8 @@ def gradient_runs(
     trainer: Trainer,
     replications: int = 1000,
     seed: rng.Seed = 0,
-    burn_in: int = BURN_IN,
-) -> Iterator[Run]:
+    burn_in: int = CHAIN_BURN_IN,
+) -> Iterator[EstimatorRun]:
     """Yield the 20 runs of ``gradient_quality`` one by one, for a progress bar; see there."""
     if trainer.chains == "driven":
         raise BadInput(
@@ -83,8 +83,8 @@ def gradient_runs(
 
 
 def endless_run(
-    rbm: RBM, data: np.ndarray, trainer: Trainer, index: int, seed: rng.Seed = 0, burn_in: int = BURN_IN
-) -> Iterator[Run]:
+    rbm: RBM, data: np.ndarray, trainer: Trainer, index: int, seed: rng.Seed = 0, burn_in: int = CHAIN_BURN_IN
+) -> Iterator[EstimatorRun]:
     """Yield the ``index``-th run after each of its estimates, for whoever watches ``quality`` settle."""
     state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
     total, square = np.zeros(sum(x.size for x in state.theta)), 0.0
@@ -94,10 +94,10 @@ def endless_run(
         found = _flat(parts.gradient(trainer, state))
         total += found
         square += found @ found
-        yield Run(n, total / n, square / n)
+        yield EstimatorRun(n, total / n, square / n)
 
 
-def quality(exact: np.ndarray, runs: Iterable[Run]) -> GradientQuality:
+def quality(exact: np.ndarray, runs: Iterable[EstimatorRun]) -> GradientQuality:
     """Return what the runs say about an estimator of ``exact``, float64 (parameters,)."""
     runs = list(runs)
     n = sum(run.n for run in runs)
@@ -135,7 +135,7 @@ def gradient_quality(
     trainer: Trainer | str,
     replications: int = 1000,
     seed: rng.Seed = 0,
-    burn_in: int = BURN_IN,
+    burn_in: int = CHAIN_BURN_IN,
     **knobs: Any,
 ) -> GradientQuality:
     """Measure bias and variance of a trainer's gradient estimate at fixed parameters.

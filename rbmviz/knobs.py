@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from rbmviz.errors import MOST, BadInput, shown
+from rbmviz.errors import MAX_SHOWN, BadInput, shown
 
 Value = int | float | bool | str
 
@@ -136,7 +136,7 @@ def check_names(cls: Any, given: Mapping[str, Any]) -> None:
     known = knobs_of(cls)
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name[:MOST], known, n=1)
+            near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
             raise BadInput(f"{cls.name} has no knob {shown(name)}: {hint}")
 

@@ -8,13 +8,13 @@ import numpy as np
 from rbmviz.array_files import printable
 from rbmviz.errors import BadInput
 
-MOST_TEXT = 5000
+MAX_TEXT = 5000
 """Characters of one text; a path has at most 4,096."""
 
 MOST_DEPTH, MOST_VALUES = 8, 10_000
 """Of what is nested in each other, and of all values together."""
 
-LARGEST = 2**128
+LARGEST_WHOLE = 2**128
 """Whole numbers are below it, seeds as well."""
 
 
@@ -54,7 +54,7 @@ def _reference(value: Any) -> bool:
     )
 
 
-KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
+SCHEMA_OF_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "dataset": (_text, "the name of its training data"),
     "scored_on": (_text, "the name of the data that it is scored on"),
     "binarisation": (_text, "the sentence that says how the bits were made"),
@@ -72,7 +72,7 @@ KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
-    """Return metadata whose known keys hold what ``KNOWN`` says, or None; others any JSON value, bounded.
+    """Return metadata whose known keys hold what ``SCHEMA_OF_KEYS`` says, or None; others any JSON value, bounded.
 
     Control characters in texts become spaces; NaN and infinite numbers, which JSON does not have, None.
 
@@ -91,7 +91,7 @@ def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
         raise BadInput(f"{what} must be an object of names and values, not {_shown(meta)}.")
     left = [MOST_VALUES]
     found = {_key(key, what): _json(value, f"{what}, {_shown(key)}", 1, left) for key, value in meta.items()}
-    for key, (passes, wanted) in KNOWN.items():
+    for key, (passes, wanted) in SCHEMA_OF_KEYS.items():
         if found.get(key) is not None and not passes(found[key]):
             raise BadInput(f"{what}: {key} is {_shown(found[key])}; it must be {wanted}.")
     return found
@@ -121,11 +121,11 @@ def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
         case None | bool():
             return value
         case str():
-            if len(value) > MOST_TEXT:
-                raise BadInput(f"{what}: the text has {len(value):,} characters; {MOST_TEXT:,} are the most.")
+            if len(value) > MAX_TEXT:
+                raise BadInput(f"{what}: the text has {len(value):,} characters; {MAX_TEXT:,} are the most.")
             return printable(str(value))
         case int():
-            if not -LARGEST < value < LARGEST:
+            if not -LARGEST_WHOLE < value < LARGEST_WHOLE:
                 raise BadInput(f"{what}: a whole number has more than 38 digits.")
             return int(value)
         case float():

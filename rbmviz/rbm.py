@@ -43,7 +43,7 @@ from rbmviz.output import write_whole
 
 SCHEMA = 1
 
-BLOCK = 2**22
+ENTRIES_PER_BLOCK = 2**22
 """Numbers in a block of what is computed by rows, at most, whatever the number of rows."""
 
 ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
@@ -137,7 +137,7 @@ class RBM:
         Many rows (n, n_visible) are taken a block at a time: in float64 they would be eight times their size.
         """
         v = np.asarray(v)
-        rows = max(BLOCK // max(self.W.shape), 1)
+        rows = max(ENTRIES_PER_BLOCK // max(self.W.shape), 1)
         if v.ndim == 2 and len(v) > rows:
             blocks = [self.free_energy(v[at : at + rows]) for at in range(0, len(v), rows)]
             return np.concatenate(blocks)
@@ -172,7 +172,7 @@ class Model:
         Rates of its training set; the driven samplers (rates-FPCD, rates-herding) need them.
     meta : mapping
         Provenance, JSON values only: data set, binarisation, trainer, knobs, seed, updates, scores. What the
-        known keys may hold is in ``metadata.KNOWN``.
+        known keys may hold is in ``metadata.SCHEMA_OF_KEYS``.
 
     Raises
     ------

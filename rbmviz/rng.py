@@ -13,11 +13,11 @@ from rbmviz.errors import BadInput, shown
 
 Seed = int | np.random.SeedSequence | np.random.Generator
 
-LANES = 64
+STREAM_LANES = 64
 """Parallel lanes of one kernel stream: four 512-bit vectors of uint32, so that draws vectorise."""
 
 
-STATE_BYTES = 16 * LANES
+STATE_BYTES = 16 * STREAM_LANES
 """Bytes of one kernel stream."""
 
 
@@ -53,5 +53,5 @@ def generator(seed: Seed, name: str, index: int = 0) -> np.random.Generator:
 
 
 def kernel_state(seed: Seed, name: str, index: int = 0) -> np.ndarray:
-    """Return the state of the named stream for a kernel: uint32 (4, LANES), one xoshiro128++ a lane."""
-    return child(seed, name, index).generate_state(4 * LANES, np.uint32).reshape(4, LANES)
+    """Return the state of the named stream for a kernel: uint32 (4, STREAM_LANES), one xoshiro128++ a lane."""
+    return child(seed, name, index).generate_state(4 * STREAM_LANES, np.uint32).reshape(4, STREAM_LANES)

@@ -13,7 +13,7 @@ from rbmviz.bench.quality import MEASURES, quality
 from rbmviz.cli import main
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
 
-TINY = timing.Pace(3, 1e-4, 0.1)
+TINY = timing.TimingBudget(3, 1e-4, 0.1)
 HERE = peers.installed()
 
 
@@ -37,7 +37,7 @@ def test_contestants_take_turns(monkeypatch):
 
     monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
     contestants = {"a": timing.Contestant(taking("a", 1.0)), "b": timing.Contestant(taking("b", 3.0), 2.0)}
-    times = timing.interleave(contestants, timing.Pace(4, 1.0, 1e6))
+    times = timing.interleave(contestants, timing.TimingBudget(4, 1.0, 1e6))
     assert order[:4] == ["a", "a", "b", "b"]  # warm-up and pace, outside the clock
     assert order[4:] == ["a", "b", "b", "a", "a", "b", "b", "a"]
     assert {name: len(x) for name, x in times.seconds.items()} == {"a": 4, "b": 4}
@@ -48,7 +48,7 @@ def test_contestants_take_turns(monkeypatch):
     middle, low, high = times.ratio("b", "a")
     assert low <= middle <= high
     assert middle == pytest.approx(1.5, rel=0.2)  # though the last round is twice as slow as the first
-    assert len(timing.interleave(contestants, timing.Pace(40, 1.0, 1.0)).seconds["a"]) == 3
+    assert len(timing.interleave(contestants, timing.TimingBudget(40, 1.0, 1.0)).seconds["a"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -147,22 +147,22 @@ def test_rates_fpcd_of_numpy_is_the_papers_formula(peer, model):
     assert abs(a - b) < 5 * np.hypot(*errors)
 
 
-@pytest.mark.parametrize("name", list(peers.ISL))
+@pytest.mark.parametrize("name", list(peers.ISL_PEERS))
 def test_histograms_of_the_peers_are_ours(name):
     g = np.random.default_rng(3)
     test, samples = (g.integers(0, 2, (n, 70), dtype=np.uint8) for n in (11, 23))
     ours = ISL(test, counts=()).update(samples).histograms()
-    np.testing.assert_array_equal(peers.ISL[name](test, samples)(), ours)
+    np.testing.assert_array_equal(peers.ISL_PEERS[name](test, samples)(), ours)
 
 
-@pytest.mark.parametrize("name", taking_part(peers.CD))
+@pytest.mark.parametrize("name", taking_part(peers.CD_PEERS))
 def test_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
     """The mean update of CD-1 over many copies of the batch, against ours: same expectation."""
     g = np.random.default_rng(4)
     rows = np.tile(g.integers(0, 2, (10, 5), dtype=np.uint8), (1000, 1))
     trainer = make_trainer("cd", batch_size=len(rows), learning_rate=1.0)
     ours = trainer.step(trainer.init(rbm, rows, 0), 1).rbm
-    theirs = peers.CD[name](rbm, 1.0, 1)(rows.astype(np.float32))
+    theirs = peers.CD_PEERS[name](rbm, 1.0, 1)(rows.astype(np.float32))
     # Bits of 10,000 rows: a standard error of at most 1 / (2 sqrt(10,000)) on each side.
     moved = 0.0
     for got, want, before in zip(theirs, (ours.W, ours.b, ours.c), (rbm.W, rbm.b, rbm.c), strict=True):
@@ -171,7 +171,7 @@ def test_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
     assert moved > 0.05
 
 
-@pytest.mark.parametrize("name", taking_part(peers.PCD))
+@pytest.mark.parametrize("name", taking_part(peers.PCD_PEERS))
 def test_persistent_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
     """Two updates from the same chains, far from the data: the second needs chains that went on."""
     g = np.random.default_rng(5)
@@ -183,7 +183,7 @@ def test_persistent_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
     state = trainer.init(rbm, rows, 0)
     state.source = chains.astype(np.float32)
     ours = trainer.step(state, 2).rbm
-    update = peers.PCD[name](rbm, 0.5, 1, chains=chains)
+    update = peers.PCD_PEERS[name](rbm, 0.5, 1, chains=chains)
     update(rows.astype(np.float32))
     theirs = update(rows.astype(np.float32))
     moved = 0.0
@@ -222,7 +222,7 @@ def small_rows(model):
 
 @pytest.mark.parametrize("kind", ["gibbs", "chains", "batch", "fpcd", "isl", "ucd", "cd", "pcd", "log_z"])
 def test_every_kind_of_row_runs(kind, model, monkeypatch):
-    monkeypatch.setattr(speed, "BURN_IN", 60)
+    monkeypatch.setattr(speed, "BENCH_BURN_IN", 60)
     row = speed.Row(kind, "small", "unit", small_rows(model)[kind], (speed.Target("faster", 1),))
     found = speed.measure(row, True, TINY)
     json.dumps(found, allow_nan=False)
@@ -243,9 +243,9 @@ def test_every_kind_of_row_runs(kind, model, monkeypatch):
 
 
 def test_the_rows_are_those_of_the_table():
-    names = [row.name for row in speed.ROWS]
+    names = [row.name for row in speed.BENCH_ROWS]
     assert len(set(names)) == len(names)
-    for row in speed.ROWS:
+    for row in speed.BENCH_ROWS:
         for target in row.targets:
             assert target.stretch is None or (target.stretch > target.must) == (target.kind != "slower")
     assert [row.name for row in speed.chosen(["log_z*", "isl_2000", "log_z_16"])] == [

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 import rbmviz.coupling
 from rbmviz import RBM, BadInput, couple, rng
-from rbmviz.coupling import ALGORITHMS, BLOCK, PairStream, pair_states, tv_bound
+from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, PairStream, pair_states, tv_bound
 from rbmviz.kernels import coupling as kernels
 from rbmviz.kernels.random import FEW, sigmoid, uniforms
 from rbmviz.metrics import model_statistics, probabilities, start_law, sweep_distances
@@ -178,7 +178,7 @@ def test_rounding_cannot_pile_up():
     """Pre-activations are made afresh after so many sweeps, in the kernel that watches, too."""
     g = np.random.default_rng(0)
     rbm = RBM(g.normal(0, 0.2, (500, 100)), g.normal(0, 0.2, 500), g.normal(0, 0.2, 100))
-    v0 = g.integers(0, 2, (BLOCK, 500), dtype=np.uint8)
+    v0 = g.integers(0, 2, (PAIRS_PER_BLOCK, 500), dtype=np.uint8)
     up, down = kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
     for sweeps, fresh in ((kernels.REFRESH - 1, False), (kernels.REFRESH, True)):
         pair, room, sums = kernels.make_pair(500, 100), kernels.make_room(500, 100), kernels.make_sums(1, 1)
@@ -305,7 +305,9 @@ def test_seeds_and_bad_input():
 
 
 def random_starts(m: int):
-    return lambda block: rng.generator(3, "starts", block).integers(0, 2, (BLOCK, m), dtype=np.uint8)
+    return lambda block: rng.generator(3, "starts", block).integers(
+        0, 2, (PAIRS_PER_BLOCK, m), dtype=np.uint8
+    )
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -317,8 +319,8 @@ def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k):
     stream = PairStream(rbm, starts, algorithm, 30, lag, 5, k=k, unit=unit, times=times)
     for sweeps in [1, 1, 3, 50, 7, *[400] * 200]:
         stream.advance(sweeps)
-    assert stream.finished > 2 * BLOCK
-    n = 2 * BLOCK
+    assert stream.finished > 2 * PAIRS_PER_BLOCK
+    n = 2 * PAIRS_PER_BLOCK
     blocks = [
         couple(rbm, starts(block), algorithm, 30, lag, rng.child(5, "pairs", block), k=k)
         for block in range(2)

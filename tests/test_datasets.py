@@ -172,16 +172,16 @@ def test_simulated_data_follow_the_exact_law(monkeypatch):
     law = hidden_law(rbm)
     for part in (data.train, data.validation, data.test):
         assert agrees(law, rbm, part) > 1e-3
-    monkeypatch.setattr(simulated, "BURN_IN", 10)
+    monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", 10)
     monkeypatch.setattr(simulated, "APART", 10)
-    monkeypatch.setattr(simulated, "CHAINS", 1000)
+    monkeypatch.setattr(simulated, "SIMULATION_CHAINS", 1000)
     assert agrees(law, rbm, simulated.simulated(0).train) < 1e-10
 
 
 def test_simulated_chains_are_burnt_in(monkeypatch):
     rbm, seed = simulated.truth(0), rng.child(0, "chain")
     kept = simulated.observations(rbm, 5, seed)
-    monkeypatch.setattr(simulated, "BURN_IN", simulated.APART)
+    monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", simulated.APART)
     np.testing.assert_array_equal(simulated.observations(rbm, 14, seed)[9:], kept)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, load_dataset, make_trainer, train
-from rbmviz.gradient import RUNS, Run, gradient_quality, quality
+from rbmviz.gradient import RUNS, EstimatorRun, gradient_quality, quality
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def data() -> np.ndarray:
     return np.random.default_rng(6).integers(0, 2, (24, 5), dtype=np.uint8)
 
 
-def runs_of(estimates: np.ndarray) -> list[Run]:
+def runs_of(estimates: np.ndarray) -> list[EstimatorRun]:
     """Cut estimates (RUNS, each, parameters) into runs."""
-    return [Run(len(x), x.mean(axis=0), float((x**2).sum(axis=1).mean())) for x in estimates]
+    return [EstimatorRun(len(x), x.mean(axis=0), float((x**2).sum(axis=1).mean())) for x in estimates]
 
 
 def test_the_formulas_are_those_of_the_paper():

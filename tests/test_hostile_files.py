@@ -425,7 +425,7 @@ def test_data_by_blocks_are_the_same_bits(monkeypatch):
     from rbmviz import rng
     from rbmviz.datasets import binarise
 
-    monkeypatch.setattr(binarise, "BLOCK", 1000)
+    monkeypatch.setattr(binarise, "VALUES_PER_BLOCK", 1000)
     grey = np.random.default_rng(0).integers(0, 256, (700, 13), dtype=np.uint8)
     uniform = rng.generator(0, "binarise own train").random(grey.shape, dtype=np.float32)
     np.testing.assert_array_equal(binarised(grey, "bernoulli", "own", "train"), uniform * 255 < grey)
@@ -612,7 +612,7 @@ def test_free_energy_by_blocks_is_the_same(monkeypatch):
     rbm = RBM(g.normal(size=(9, 5)), g.normal(size=9), g.normal(size=5))
     v = g.integers(0, 2, (1000, 9), dtype=np.uint8)
     whole = rbm.free_energy(v)
-    monkeypatch.setattr(module, "BLOCK", 100)
+    monkeypatch.setattr(module, "ENTRIES_PER_BLOCK", 100)
     np.testing.assert_allclose(rbm.free_energy(v), whole, rtol=1e-14)
     np.testing.assert_allclose(rbm.free_energy(v[3]), whole[3], rtol=1e-14)
     assert rbm.free_energy(v.reshape(10, 100, 9)).shape == (10, 100)

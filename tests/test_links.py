@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE
 
-from app.messages import MOST, plain
+from app.messages import MAX_MESSAGE, plain
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
 INJECTED = (
@@ -122,4 +122,4 @@ def test_words_from_outside_are_plain_text():
         shown = plain(f"see {address} now")
         assert address not in shown  # something invisible parts it, or it would become a link
         assert shown.replace("\u2060", "") == f"see {address} now"
-    assert len(plain("x" * 10**6)) == MOST + 1
+    assert len(plain("x" * 10**6)) == MAX_MESSAGE + 1

@@ -12,7 +12,7 @@ from waiting import PATIENCE, wait
 
 from app import live
 from app.access import guarded
-from app.asked import FPS, MOST_BYTES, MOST_PANELS, Turned, read_message
+from app.asked import MAX_FPS, MAX_MESSAGE_BYTES, MOST_PANELS, Turned, read_message
 from app.state import comparisons_by_token
 from rbmviz import BadInput, make_sampler
 from rbmviz.session import (
@@ -117,7 +117,7 @@ BROKEN = {
     "deep nesting": "[" * 2000,
     "deep objects": '{"a":' * 600,
     "a huge number": '{"tune": 0, "knobs": {"eps": ' + "9" * 3900 + "}}",
-    "too long": json.dumps(WISH) + " " * MOST_BYTES,
+    "too long": json.dumps(WISH) + " " * MAX_MESSAGE_BYTES,
     "too long in bytes": json.dumps({"tune": 0, "knobs": {"é" * 1500: 1}}, ensure_ascii=False) + " " * 1200,
     "half a wish": '{"fps": 1}',
     "more than a wish": json.dumps(WISH | {"run": 1}),
@@ -182,7 +182,9 @@ def test_a_reason_in_other_letters_fits_a_close_frame(client):
 
 
 def test_what_our_pages_say_is_understood():
-    assert read_message(json.dumps(WISH | {"fps": FPS, "panels": list(range(MOST_PANELS))})).fps == FPS
+    assert (
+        read_message(json.dumps(WISH | {"fps": MAX_FPS, "panels": list(range(MOST_PANELS))})).fps == MAX_FPS
+    )
     turned = read_message('{"tune": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}')
     assert turned == Turned(3, {"eps": 0, "statistics": "mean", "share": True})
     with pytest.raises(BadInput, match="neither tune and knobs, nor fps, view"):

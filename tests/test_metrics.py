@@ -24,7 +24,7 @@ from rbmviz.metrics import (
     probabilities,
     reference,
 )
-from rbmviz.metrics.isl import COUNTS
+from rbmviz.metrics.isl import CURVE_COUNTS
 
 
 def bits(seed: int, n: int, width: int = 70) -> np.ndarray:
@@ -132,7 +132,7 @@ def test_what_is_kept_does_not_grow_with_the_samples(kernel):
         curve.update(part)
         sizes.append(len(pickle.dumps(metric)))
     assert max(sizes) - min(sizes) < 10  # digits of n
-    assert len(curve.curve()) == (COUNTS <= 6000).sum() < len(COUNTS) < 126
+    assert len(curve.curve()) == (CURVE_COUNTS <= 6000).sum() < len(CURVE_COUNTS) < 126
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])

@@ -129,9 +129,9 @@ def test_threads_run_side_by_side(wide, monkeypatch):
 
         return interleave.interleave(state, n, step)
 
-    assert meet(2 * interleave.BLOCK, 20).v.shape == (2 * interleave.BLOCK, 70)
+    assert meet(2 * interleave.SAMPLES_PER_THREAD, 20).v.shape == (2 * interleave.SAMPLES_PER_THREAD, 70)
     with pytest.raises(threading.BrokenBarrierError):  # too few samples to share out: one after the other
-        meet(2 * interleave.BLOCK - 1, 0.05)
+        meet(2 * interleave.SAMPLES_PER_THREAD - 1, 0.05)
 
 
 @pytest.mark.parametrize(("name", "more"), KINDS)
@@ -340,8 +340,8 @@ def test_class_switches_are_counted_within_each_chain(toy):
 
 def test_the_newest_rounds_of_the_chains_are_compared(monkeypatch):
     """Rows come in any portions; only whole rounds count, and only so many."""
-    monkeypatch.setattr(scores, "ROUNDS", 40)
-    monkeypatch.setattr(scores, "COMPARE", 0.0)
+    monkeypatch.setattr(scores, "COMPARED_ROUNDS", 40)
+    monkeypatch.setattr(scores, "COMPARISON_SECONDS", 0.0)
     v = np.random.default_rng(1).integers(0, 2, (301, 7), dtype=np.uint8)
     agreement, at = Agreement(3), 0
     for end in (5, 29, 130, 301):

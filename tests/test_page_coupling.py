@@ -14,7 +14,7 @@ from waiting import PATIENCE, wait
 from app import coupling_charts as charts
 from app.live import FrameEncoder, FrameRequest
 from rbmviz import RBM, couple, rng
-from rbmviz.coupling import ALGORITHMS, BLOCK, STATISTICS
+from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
 from rbmviz.session import Comparison, Coupling, CouplingSetup, random_rbm
@@ -73,11 +73,11 @@ def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
 
     wait(lambda: all(c.n > 50 for c in (*results(3, 2).pairs, *results(3, 2).lagged)), "lagged pairs")
     found = results(3, 2)
-    wait(lambda: all(c.n > BLOCK for c in results(1, 1).pairs), "a block of pairs")
+    wait(lambda: all(c.n > PAIRS_PER_BLOCK for c in results(1, 1).pairs), "a block of pairs")
     first = results(1, 1)
     rbm, pairs = library(comparison)
     for counted in first.pairs:
-        np.testing.assert_array_equal(counted.tau[:BLOCK], pairs[counted.algorithm].tau)
+        np.testing.assert_array_equal(counted.tau[:PAIRS_PER_BLOCK], pairs[counted.algorithm].tau)
         assert counted.truncated_share == pytest.approx(counted.truncated.mean())
         edges, shares = counted.tau_shares()
         assert shares.sum() + counted.truncated_share == pytest.approx(1)

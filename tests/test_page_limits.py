@@ -143,7 +143,7 @@ def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
 
 
 def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
-    shared = state.Shared(2)
+    shared = state.SharedObjects(2)
     first = shared.get("a", lambda: pattern_model(("10", "01"), 5.0))
     for key in "bcd":
         shared.get(key, lambda: pattern_model(("10", "01"), 5.0))

@@ -13,7 +13,7 @@ from waiting import PATIENCE, wait
 from app import weight_charts
 from app.links import write_panel
 from app.live import FrameEncoder, FrameRequest
-from app.live_grid import WEIGHED
+from app.live_grid import WEIGHT_KNOBS
 from rbmviz import BadInput, make_trainer
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import GradientQuality
@@ -91,7 +91,7 @@ def test_populations_are_named_by_what_tells_them_apart():
 
 def test_links_hold_only_what_weights_depend_on():
     trainer = make_trainer("pop_cd", k=3, proposal="mixture", mixture=7, n_chains=40)
-    text = write_panel(trainer, WEIGHED)
+    text = write_panel(trainer, WEIGHT_KNOBS)
     assert text == "pop_cd:proposal=mixture,mixture=7,k=3,n_chains=40"
     assert trainers.read(text) == trainer
 

@@ -16,7 +16,7 @@ def test_every_kind_of_seed_is_taken():
     by_int = rng.kernel_state(5, "chain")
     by_sequence = rng.kernel_state(np.random.SeedSequence(5), "chain")
     np.testing.assert_array_equal(by_int, by_sequence)
-    assert by_int.shape == (4, rng.LANES)
+    assert by_int.shape == (4, rng.STREAM_LANES)
     assert by_int.dtype == np.uint32
     by_generator = [rng.kernel_state(np.random.default_rng(5), "chain") for _ in range(2)]
     np.testing.assert_array_equal(*by_generator)
@@ -24,7 +24,7 @@ def test_every_kind_of_seed_is_taken():
 
 def blocks_of(state: np.ndarray, n: int) -> np.ndarray:
     """n blocks of draws, one row a block."""
-    out = np.empty((n, rng.LANES), np.uint32)
+    out = np.empty((n, rng.STREAM_LANES), np.uint32)
     for block in out:
         random.random_bits(state, block)
     return out

@@ -37,7 +37,7 @@ def wide() -> Model:
 def test_random_bits_and_draws_are_those_of_the_oracle():
     state = rng.kernel_state(11, "chain")
     oracle = naive.Xoshiro(state.copy())
-    out = np.empty(rng.LANES, np.uint32)
+    out = np.empty(rng.STREAM_LANES, np.uint32)
     for _ in range(3):
         random_kernels.random_bits(state, out)
         np.testing.assert_array_equal(out, oracle.block())

@@ -158,7 +158,7 @@ def test_histogram_counts_every_weight_and_copes_with_equal_ones(model, toy):
 
 
 def test_only_the_newest_weights_are_kept_but_all_are_counted(model, toy, monkeypatch):
-    monkeypatch.setattr(importance_weights, "KEPT", 32)
+    monkeypatch.setattr(importance_weights, "MAX_WEIGHTS", 32)
     run = begun(WeightSetup(model, toy), make_trainer("pop_cd", n_chains=10))
     shown = weigh(run, 5)
     assert len(run.kept()) == shown.summary.n == 32
@@ -186,7 +186,7 @@ def test_a_log_z_that_another_panel_has_found_is_shown(model, toy):
 
 
 def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
-    monkeypatch.setattr(importance_weights, "ENUMERABLE", 2)
+    monkeypatch.setattr(importance_weights, "MAX_UNITS_EXACT_LOG_Z", 2)
     truth = importance_weights.ReferenceLogZ(model)
     while truth.work(0.01):
         pass
@@ -222,9 +222,9 @@ def test_growth_measures_what_the_library_measures(monkeypatch):
     grown = shown.models[1]
     assert grown.log_likelihood == pytest.approx(metrics.log_likelihood(rbm, data.train))
     for label, trainer in plan.estimators().items():
-        want = gradient_quality(rbm, data.train, trainer, 60, 2, estimator_study.BURN_IN)
+        want = gradient_quality(rbm, data.train, trainer, 60, 2, estimator_study.STUDY_BURN_IN)
         assert grown.qualities[label] == want
-    assert set(grown.ess) == set(estimator_study.SWEEPS)
+    assert set(grown.ess) == set(estimator_study.STUDIED_SWEEPS)
     assert all(0.2 <= share <= 1 for share in grown.ess.values())
 
 
@@ -233,7 +233,7 @@ def test_weighing_pays_less_as_hidden_units_are_added(monkeypatch):
     """The trend of the paper's table 1: pop-CD's bias, none on a small model, grows with the hidden units."""
     monkeypatch.setattr(estimator_study, "FEW_HIDDEN", (4, 16))
     monkeypatch.setattr(estimator_study, "MOST_ESTIMATES", 200)
-    monkeypatch.setattr(estimator_study, "SWEEPS", (1,))
+    monkeypatch.setattr(estimator_study, "STUDIED_SWEEPS", (1,))
     chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-1", "pop-CD-1")}
     monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
     cd = make_trainer("cd", learning_rate=0.1)

@@ -206,7 +206,7 @@ def train_grid(
     )
 
 
-LANES = [
+COUPLINGS = [
     {
         "name": "rbm",
         "label": "Algorithm 3, for RBMs",
@@ -254,7 +254,7 @@ def coupling_panel(
             "n_visible": comparison.setup.rbm.n_visible,
             "shape": shape,
             "highlight": HIGHLIGHT,
-            "lanes": [lane | {"colour": colour(lane["name"])} for lane in LANES],
+            "lanes": [lane | {"colour": colour(lane["name"])} for lane in COUPLINGS],
             "panels": [
                 {
                     "key": panel.key,
@@ -326,7 +326,7 @@ def live_slider(
     )
 
 
-WEIGHED = {
+WEIGHT_KNOBS = {
     "k": (
         "Sweeps",
         "Gibbs sweeps before a sample is weighed: more of them even the weights out, if they mix.",
@@ -363,12 +363,12 @@ def weights_grid(
     for spec, label in zip(panels, labels, strict=True):
         spec["label"] = label
         spec["knobs"] = [
-            knob | dict(zip(("label", "help"), WEIGHED[knob["name"]], strict=True))
+            knob | dict(zip(("label", "help"), WEIGHT_KNOBS[knob["name"]], strict=True))
             for knob in spec["knobs"]
-            if knob["name"] in WEIGHED
+            if knob["name"] in WEIGHT_KNOBS
         ]
-        spec["knobs"].sort(key=lambda knob: list(WEIGHED).index(knob["name"]))
-        spec["values"] = {name: spec["values"][name] for name in WEIGHED}
+        spec["knobs"].sort(key=lambda knob: list(WEIGHT_KNOBS).index(knob["name"]))
+        spec["values"] = {name: spec["values"][name] for name in WEIGHT_KNOBS}
     _weights(
         key=key,
         data={

@@ -24,24 +24,24 @@ from rbmviz.metrics import (
     stationary_law,
     transition_matrix,
 )
-from rbmviz.metrics.landscape import MOST_VISIBLE
+from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.recorder import KEEP
 
-PARTS = ("landscape", "matrix")
+PAGE_PARTS = ("landscape", "matrix")
 DEFAULT_SPEED = 20
-PATTERNS = {
+LANDSCAPE_PATTERNS = {
     "two halves": ("111/000", "000/111"),
     "three patterns": ("1100/1100", "0011/0011", "1010/0101"),
     "four patterns": ("1111/0000", "0000/1111", "1001/1001", "0110/0110"),
     "letters L T X": ("100/100/111", "111/010/010", "101/010/101"),
 }
-RANDOM = "random weights"
+RANDOM_WEIGHTS = "random weights"
 DEFAULT_DEPTH = 9.0
 DEFAULT_PANELS = ["gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"]
-KEPT = (
+REMEMBERED_KEYS = (
     "land",
     "land_depth",
     "land_seed",
@@ -51,7 +51,7 @@ KEPT = (
     "chain_matrix",
     "chain_steps",
 )
-QUANTITIES = {
+VISIT_QUANTITIES = {
     "visits": "Visits off by (total variation)",
     "moments": "Moments off by (distance)",
 }
@@ -143,7 +143,7 @@ class MatrixPreset(NamedTuple):
     rows: list[list[float]]
 
 
-CHAINS = {
+MATRICES = {
     "two wells": MatrixPreset(
         "Two pairs of states that hardly meet: the less a state stays, the sooner the chain changes sides.",
         [[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]],
@@ -180,7 +180,9 @@ LARGEST_MATRIX = 8
 
 def main() -> None:
     """Draw the page."""
-    for key in KEPT:  # Streamlit forgets what is not drawn: the other part of the page would be as new
+    for (
+        key
+    ) in REMEMBERED_KEYS:  # Streamlit forgets what is not drawn: the other part of the page would be as new
         if key in st.session_state:
             st.session_state[key] = st.session_state[key]
     present = st.query_params.get("present") == "1"
@@ -192,7 +194,7 @@ def main() -> None:
             )
         part = st.segmented_control(
             "Look at",
-            PARTS,
+            PAGE_PARTS,
             default="landscape",
             required=True,
             key="little",
@@ -243,10 +245,14 @@ def draw_landscape(present: bool) -> None:
 
 def choose_terrain() -> tuple[LandscapeSetup, str]:
     """Return what all panels share, and a sentence where a model cannot be drawn."""
-    small = {name: model for name, model in trained_models().items() if model.rbm.n_visible <= MOST_VISIBLE}
+    small = {
+        name: model
+        for name, model in trained_models().items()
+        if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE
+    }
     name = st.selectbox(
         "Landscape",
-        [*PATTERNS, RANDOM, *small],
+        [*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS, *small],
         key="land",
         bind="query-params",
         width=170,
@@ -287,10 +293,10 @@ def choose_terrain() -> tuple[LandscapeSetup, str]:
         )
     if name in small:
         model = small[name]
-    elif name == RANDOM:
+    elif name == RANDOM_WEIGHTS:
         model = random_landscape(depth / 4, int(seed))
     else:
-        model = pattern_landscape(PATTERNS[name], depth)
+        model = pattern_landscape(LANDSCAPE_PATTERNS[name], depth)
     return LandscapeSetup(model, int(seed)), ""
 
 
@@ -308,7 +314,9 @@ def write_link(comparison: Comparison[LandscapeSetup]) -> None:
 def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
     comparison = comparison_of("chain")
-    terrain = comparison.setup._replace(model=pattern_landscape(PATTERNS[preset.model], preset.depth))
+    terrain = comparison.setup._replace(
+        model=pattern_landscape(LANDSCAPE_PATTERNS[preset.model], preset.depth)
+    )
     comparison.replace(terrain, read_panels(samplers, preset.panels)[0])
     st.session_state.land = preset.model
     st.session_state.land_depth = preset.depth
@@ -384,7 +392,7 @@ def charts(comparison: Comparison[LandscapeSetup]) -> None:
             st.markdown("**Does the walk come to the truth?**")
             quantity = st.segmented_control(
                 "Compare",
-                list(QUANTITIES),
+                list(VISIT_QUANTITIES),
                 default="visits",
                 required=True,
                 key="land_curve",
@@ -392,11 +400,11 @@ def charts(comparison: Comparison[LandscapeSetup]) -> None:
                 label_visibility="collapsed",
                 help="The share of visits against the model’s law, or the mean sample against the rates.",
             )
-        rows, spec = views.walk_chart(named(comparison), quantity, QUANTITIES[quantity])
+        rows, spec = views.walk_chart(named(comparison), quantity, VISIT_QUANTITIES[quantity])
         if rows.empty:
             st.caption("The curves begin with the first sample.")
         else:
-            st.vega_lite_chart(rows, spec, key="walks", width="stretch", alt=QUANTITIES[quantity])
+            st.vega_lite_chart(rows, spec, key="walks", width="stretch", alt=VISIT_QUANTITIES[quantity])
     with narrow:
         if quantity == "visits":
             st.caption(
@@ -453,7 +461,7 @@ def draw_matrix(present: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = st.selectbox(
             "Chain",
-            [*CHAINS, FROM_LANDSCAPE],
+            [*MATRICES, FROM_LANDSCAPE],
             key="chain_matrix",
             bind="query-params",
             width=240,
@@ -474,7 +482,7 @@ def draw_matrix(present: bool) -> None:
                 help="A new state is joined to the first; one that goes gives its share to the others.",
             )
     if editable:
-        st.caption(CHAINS[source].caption)
+        st.caption(MATRICES[source].caption)
     left, right = st.columns([3, 2], gap="large")
     with left:
         found = chain_of_table(table) if table is not None else chain_of_landscape()
@@ -531,7 +539,7 @@ def base_table(source: str) -> np.ndarray:
 
 def preset_table(source: str) -> np.ndarray:
     """Return the matrix of a preset."""
-    rows = CHAINS[source].rows
+    rows = MATRICES[source].rows
     return np.array(rows) if rows else transition_matrix(random_landscape(3.0, 2, (3, 2)).rbm).round(4)
 
 
@@ -543,14 +551,14 @@ def linked_table() -> np.ndarray:
             f"The link's matrix is left out: it is not square; give 3 to {MOST_STATES} rows as long, as "
             "0.9,0.1,0;0.1,0.8,0.1;0,0.5,0.5."
         )
-        return preset_table(next(iter(CHAINS)))
+        return preset_table(next(iter(MATRICES)))
     try:
         table = np.array([[float(p) for p in row] for row in rows])
     except ValueError:
         table = np.full((1, 1), np.nan)
     if not ((table >= 0) & (table <= 1)).all():
         messages.left_out("The link's matrix is left out: it holds something else than numbers from 0 to 1.")
-        return preset_table(next(iter(CHAINS)))
+        return preset_table(next(iter(MATRICES)))
     return table
 
 
@@ -621,7 +629,7 @@ def landscape_model() -> Model:
     return (
         comparison[0].setup.model
         if comparison
-        else pattern_landscape(next(iter(PATTERNS.values())), DEFAULT_DEPTH)
+        else pattern_landscape(next(iter(LANDSCAPE_PATTERNS.values())), DEFAULT_DEPTH)
     )
 
 

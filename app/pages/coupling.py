@@ -21,15 +21,15 @@ from rbmviz.models import list_models
 from rbmviz.rbm import RBM, Model
 from rbmviz.session import Comparison, Coupling, CouplingRun, CouplingSetup, CouplingSnapshot
 from rbmviz.session.coupling import Results
-from rbmviz.session.training import ENUMERABLE
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-SWEEPS = (1, 2, 3, 5, 10, 20, 50)
+SWEEP_CHOICES = (1, 2, 3, 5, 10, 20, 50)
 STARTS = ("random", "data")
-RANDOM = "random"
+RANDOM_MODEL = "random"
 DEFAULT_VISIBLE, DEFAULT_HIDDEN, DEFAULT_SCALE = 16, 10, 1.5
 DEFAULT_SPEED, DEFAULT_LAG = 10, 10
-MOST_UNITS = 1000
+MAX_RANDOM_UNITS = 1000
 MOST_WAIT = 10.0
 SPEED = Speed(
     "Sweeps per second",
@@ -57,21 +57,21 @@ PRESETS = [
         "Small enough to know",
         "Every curve can be checked here: the bound stays above the exact distance, UCD finds the exact "
         "value, and CD-1 finds another one.",
-        RANDOM,
+        RANDOM_MODEL,
         DEFAULT_SCALE,
     ),
     Preset(
         "Sharing randomness",
         "500 visible, 100 hidden units, as in the paper's figure 5: with algorithm 3 two of three pairs meet "
         "within 10 sweeps, with algorithm 1 many wander on for hundreds.",
-        RANDOM,
+        RANDOM_MODEL,
         0.1,
         (500, 100),
     ),
     Preset(
         "Weights grow",
         "Drag the scale up slowly: at first both algorithms meet soon, then the tail grows and grows.",
-        RANDOM,
+        RANDOM_MODEL,
         0.1,
         (100, 40),
     ),
@@ -143,7 +143,7 @@ def main() -> None:
 
 def default_scale(name: str) -> float:
     """Return the scale that a model begins with: its own, where it has one."""
-    return DEFAULT_SCALE if name == RANDOM else 1.0
+    return DEFAULT_SCALE if name == RANDOM_MODEL else 1.0
 
 
 def begin(comparison: Comparison[CouplingSetup], name: str) -> None:
@@ -177,7 +177,7 @@ def write_link(comparison: Comparison[CouplingSetup]) -> None:
 
 def title_of(name: str, rbm: RBM) -> str:
     """Return what the panel is called."""
-    kind = "Random model" if name == RANDOM else name
+    kind = "Random model" if name == RANDOM_MODEL else name
     return f"{kind}, {rbm.n_visible} visible and {rbm.n_hidden} hidden units"
 
 
@@ -185,19 +185,19 @@ def choose_model(seed: int) -> tuple[str, Model]:
     """Return the chosen model and its name: a random one, a pretrained one, or one from the Train page."""
     name = st.selectbox(
         "Model",
-        [RANDOM, *list_models(), *trained_models()],
+        [RANDOM_MODEL, *list_models(), *trained_models()],
         key="coupling_model",
         bind="query-params",
         width=140,
         help="A random one whose weights you scale, or a trained one: well-separated modes hardly let "
         "chains meet.",
     )
-    if name != RANDOM:
+    if name != RANDOM_MODEL:
         return name, trained_models().get(name) or pretrained(name)
     m = st.number_input(
         "Visible units",
         min_value=1,
-        max_value=MOST_UNITS,
+        max_value=MAX_RANDOM_UNITS,
         value=DEFAULT_VISIBLE,
         key="coupling_visible",
         bind="query-params",
@@ -207,14 +207,14 @@ def choose_model(seed: int) -> tuple[str, Model]:
     n = st.number_input(
         "Hidden units",
         min_value=1,
-        max_value=MOST_UNITS,
+        max_value=MAX_RANDOM_UNITS,
         value=DEFAULT_HIDDEN,
         key="coupling_hidden",
         bind="query-params",
         width=108,
         help="All parameters are drawn from N(0, 1) and then scaled, as in paper UCD, appendix A.2.",
     )
-    return RANDOM, drawn_rbm(int(m), int(n), seed)
+    return RANDOM_MODEL, drawn_rbm(int(m), int(n), seed)
 
 
 def own_data(model: Model) -> Dataset | None:
@@ -265,7 +265,7 @@ def plan_of(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
 def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
     st.session_state.coupling_model = preset.model
-    if preset.model == RANDOM:
+    if preset.model == RANDOM_MODEL:
         st.session_state.coupling_visible, st.session_state.coupling_hidden = preset.size
     st.session_state.lag = preset.lag
     st.session_state.coupling_preset = preset.caption
@@ -295,7 +295,9 @@ def panel(
             messages.error(error)
         write_link(comparison)
 
-    labels = {"scale": "Standard deviation of all parameters" if name == RANDOM else "Scale (1: as trained)"}
+    labels = {
+        "scale": "Standard deviation of all parameters" if name == RANDOM_MODEL else "Scale (1: as trained)"
+    }
     coupling_panel(
         comparison,
         live_path() + token,
@@ -417,7 +419,7 @@ def estimate(found: Results | None, present: bool) -> None:
         )
         st.select_slider(
             "k",
-            SWEEPS,
+            SWEEP_CHOICES,
             value=1,
             key="estimate_k",
             bind="query-params",
@@ -439,7 +441,7 @@ def estimate(found: Results | None, present: bool) -> None:
         exact = (
             "The grey line is the exact value, by enumeration."
             if found.truth is not None
-            else f"No exact value: the smaller layer has more than {ENUMERABLE} units."
+            else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
         )
         cut = max(c.truncated_share for c in found.pairs)
         warning = (

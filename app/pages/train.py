@@ -40,7 +40,7 @@ from rbmviz.session import (
     TrainingSnapshot,
     Worker,
 )
-from rbmviz.session.training import AIS_CHAINS
+from rbmviz.session.training import LIVE_AIS_CHAINS
 from rbmviz.trainers import STATS, Trainer, list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
 
@@ -430,7 +430,7 @@ def charts(comparison: Comparison[TrainingSetup]) -> None:
         if newest is not None and np.nanmin([*newest.ess, np.inf]) < LEAST_ESS:
             st.caption(
                 f":material/warning: {messages.plain(name)}: at update {newest.update:,} only "
-                f"{newest.ess.min():.1f} of {AIS_CHAINS} chains carry the estimate: the curve is "
+                f"{newest.ess.min():.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "
                 "probably too high there."
             )
     inner = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.inner.items()}

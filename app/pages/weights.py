@@ -8,9 +8,9 @@ import streamlit as st
 from app import messages, weight_charts
 from app.links import read_panels, write_panel
 from app.live import live_path
-from app.live_grid import WEIGHED, shape_of, weights_grid
+from app.live_grid import WEIGHT_KNOBS, shape_of, weights_grid
 from app.state import comparison_of, data, pretrained, session_comparison, trained_models
-from app.weight_charts import QUANTITIES, population_titles
+from app.weight_charts import ESTIMATOR_QUANTITIES, population_titles
 from app.widgets import (
     Speed,
     adders,
@@ -28,7 +28,7 @@ from rbmviz.models import list_models
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Start, StudySetup, StudySnapshot, WeightSetup, WeightSnapshot
 from rbmviz.session.estimator_study import DONE, MOST_ESTIMATES
-from rbmviz.session.importance_weights import KEPT
+from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 
 STARTS: tuple[Start, ...] = ("data", "random")
@@ -165,7 +165,7 @@ def fill(comparison: Comparison[WeightSetup]) -> None:
 
 def write_link(comparison: Comparison[WeightSetup]) -> None:
     """Put the populations into the page's address; the other controls put themselves there."""
-    st.query_params["w"] = [write_panel(panel.worker.algorithm, WEIGHED) for panel in comparison.panels]
+    st.query_params["w"] = [write_panel(panel.worker.algorithm, WEIGHT_KNOBS) for panel in comparison.panels]
 
 
 def choose_model() -> str:
@@ -314,7 +314,7 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
             file_name="weights.npz",
             icon=":material/download:",
             on_click="ignore",
-            help=f"The newest {KEPT:,} log weights and the newest batch of every panel (.npz).",
+            help=f"The newest {MAX_WEIGHTS:,} log weights and the newest batch of every panel (.npz).",
         )
         st.download_button(
             "Curves",
@@ -423,15 +423,15 @@ def growing(comparison: Comparison[StudySetup], present: bool) -> None:
     with right:
         quantity = st.selectbox(
             "As the number of hidden units grows",
-            list(QUANTITIES),
-            format_func=lambda name: QUANTITIES[name],
+            list(ESTIMATOR_QUANTITIES),
+            format_func=lambda name: ESTIMATOR_QUANTITIES[name],
             key="growth_quantity",
             bind="query-params",
             label_visibility="collapsed",
             help="What is drawn against the number of hidden units, or of sweeps.",
         )
         rows, spec = weight_charts.growth_chart(shown.models, quantity)
-        st.vega_lite_chart(rows, spec, key="growth", width="stretch", alt=QUANTITIES[quantity])
+        st.vega_lite_chart(rows, spec, key="growth", width="stretch", alt=ESTIMATOR_QUANTITIES[quantity])
         if not present:
             st.caption(GROWTH_LOOKS["ess" if quantity in ("ess", "sweeps") else quantity])
 

@@ -223,7 +223,7 @@ def cdist_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.ndarray]
     return lambda: _bump(histograms, np.rint(cdist(s, t, "hamming") * t.shape[1]).astype(np.int64))
 
 
-ISL = {"sgemm": sgemm_isl, "bitwise_count": bitwise_count_isl, "cdist": cdist_isl}
+ISL_PEERS = {"sgemm": sgemm_isl, "bitwise_count": bitwise_count_isl, "cdist": cdist_isl}
 
 
 # One update by CD-1 or PCD-1 with a mini-batch, float32 (n, n_visible); returns W, b, c.
@@ -295,7 +295,7 @@ def rbms_update(rbm: RBM, rate: float, seed: int) -> Update:
     return update
 
 
-CD = {"numpy": numpy_update, "torch": torch_update, "rbms": rbms_update}
+CD_PEERS = {"numpy": numpy_update, "torch": torch_update, "rbms": rbms_update}
 
 
 def sklearn_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray) -> Update:
@@ -311,7 +311,7 @@ def sklearn_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray) -> Upda
     return update
 
 
-PCD = {"numpy": numpy_update, "scikit-learn": sklearn_update}
+PCD_PEERS = {"numpy": numpy_update, "scikit-learn": sklearn_update}
 
 
 # log of the sum over the first 2^n_hidden / parts states of the hidden layer.

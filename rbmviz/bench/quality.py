@@ -14,17 +14,17 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
 from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
-from rbmviz.metrics.isl import COUNTS
+from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import load_model
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler, sample
 
-CHUNK, ROUNDS = 100, 10
+BENCH_CHUNK, BENCH_ROUNDS = 100, 10
 """Samples of a turn, and at least so many of each chain: samplers take turns, so that a busy machine is
 equally busy for all."""
 
-EXAMPLES = 5000
+CLASSIFIED_EXAMPLES = 5000
 """Training examples that tell a sample's class."""
 
 MEASURES = (
@@ -76,7 +76,7 @@ def _run(
     model: Model, samplers: Sequence[Sampler], dataset: Dataset, n: int, seed: int
 ) -> list[dict[str, float]]:
     """Run the samplers in turns, chain c of each from the same held-out example; return their measures."""
-    held_out, counts = dataset.validation, [*COUNTS[COUNTS < n].tolist(), n]
+    held_out, counts = dataset.validation, [*CURVE_COUNTS[CURVE_COUNTS < n].tolist(), n]
     most = max(sampler.n_chains for sampler in samplers)
     starts = held_out[rng.generator(seed, "bench start").integers(len(held_out), size=most)]
     runs = [
@@ -84,11 +84,11 @@ def _run(
             sampler,
             sampler.init(model, seed, starts[: sampler.n_chains]),
             ISL(dataset.test, held_out, counts=counts),
-            Coverage(dataset, EXAMPLES, sampler.n_chains),
+            Coverage(dataset, CLASSIFIED_EXAMPLES, sampler.n_chains),
         )
         for sampler in samplers
     ]
-    turn = max(CHUNK, ROUNDS * most)
+    turn = max(BENCH_CHUNK, BENCH_ROUNDS * most)
     for at in range(0, n, turn):
         for run in runs:
             run.advance(min(turn, n - at), model)

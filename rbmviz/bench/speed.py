@@ -1,8 +1,8 @@
 """The rows of the speed table: what is timed, against whom, and what is to be reached.
 
-One entry of ``ROWS`` makes one row. Its roofline is a contestant of its own, timed in the same turns: numpy's
-dot (BLAS) doing nothing but the least memory traffic, or the least arithmetic, of one unit of work; each
-``bound`` says which. It is an estimate from below, not a proof.
+One entry of ``BENCH_ROWS`` makes one row. Its roofline is a contestant of its own, timed in the same turns:
+numpy's dot (BLAS) doing nothing but the least memory traffic, or the least arithmetic, of one unit of work;
+each ``bound`` says which. It is an estimate from below, not a proof.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.bench import peers as others
-from rbmviz.bench.timing import QUICK, USUAL, Contestant, Pace, Times, interleave
+from rbmviz.bench.timing import QUICK, USUAL, Contestant, Times, TimingBudget, interleave
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import unknown
 from rbmviz.metrics import ISL, log_z
@@ -25,7 +25,7 @@ from rbmviz.trainers import make_trainer, parts
 OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"
 
-BURN_IN = 1000
+BENCH_BURN_IN = 1000
 """Sweeps before a chain is timed: a chain that has just begun flips more units."""
 
 
@@ -144,7 +144,7 @@ def gibbs_row(model: Model, peers: bool, block: int = 100) -> Match:
     """One chain of block Gibbs, a sweep a sample."""
     sampler, rbm = make_sampler("gibbs"), model.rbm
     state: Any = sampler.init(model, 0)
-    v0 = sampler.step(state, BURN_IN).v[-1]
+    v0 = sampler.step(state, BENCH_BURN_IN).v[-1]
     least = _row_bytes(sampler, state, state.v_flips, state.h_flips, rbm)
     return Match(
         Contestant(lambda: sampler.step(state, block), block),
@@ -158,7 +158,7 @@ def chains_row(model: Model, n_chains: int, peers: bool, block: int = 20) -> Mat
     """Many chains of the sampler, one after another, each on its own for ``block`` sweeps."""
     sampler = make_sampler("gibbs")
     states = [sampler.init(model, rng.child(0, "chains", i)) for i in range(n_chains)]
-    v0 = np.array([sampler.step(state, BURN_IN // 20).v[-1] for state in states])
+    v0 = np.array([sampler.step(state, BENCH_BURN_IN // 20).v[-1] for state in states])
     one: Any = states[0]
     least = n_chains * _row_bytes(sampler, one, one.v_flips, one.h_flips, model.rbm)
 
@@ -183,7 +183,7 @@ def batch_row(model: Model, n_chains: int, peers: bool) -> Match:
         nonlocal v
         v = parts.sweep(parts.Fixed(rbm.W, rbm.b, rbm.c), v, state)
 
-    for _ in range(BURN_IN // 20):
+    for _ in range(BENCH_BURN_IN // 20):
         sweep()
 
     return Match(
@@ -200,10 +200,10 @@ def fpcd_row(model: Model, alpha: float, peers: bool, eps: float = 0.03, block: 
     """One chain of rates-FPCD, k = 1, beside our own Gibbs and the plain Gibbs of the peers."""
     sampler, gibbs = make_sampler("rates_fpcd", eps=eps, alpha=alpha), make_sampler("gibbs")
     state: Any = sampler.init(model, 0)
-    v0 = sampler.step(state, BURN_IN).v[-1]
+    v0 = sampler.step(state, BENCH_BURN_IN).v[-1]
     least = _row_bytes(sampler, state, state.up.flips, state.down.flips, model.rbm)
     plain = gibbs.init(model, 0)
-    gibbs.step(plain, BURN_IN)
+    gibbs.step(plain, BENCH_BURN_IN)
     against = {f"{name} Gibbs": peer(model.rbm, v0, 0) for name, peer in _seen(others.GIBBS, peers).items()}
     if peers:
         against["numpy, in place"] = others.numpy_rates_fpcd(model, v0, 0, eps, alpha)
@@ -226,7 +226,10 @@ def isl_row(test: np.ndarray, samples: np.ndarray, peers: bool, peer_block: int 
         # A word is two float32 lanes, and a lane's multiply-add counts as two operations.
         multiplying(3 * words / 8 * 2 * 2 * len(test)),
         "xor, popcount and addition of every packed word, each as fast as a multiply-add of sgemm",
-        {name: Contestant(peer(test, block), len(block)) for name, peer in _seen(others.ISL, peers).items()},
+        {
+            name: Contestant(peer(test, block), len(block))
+            for name, peer in _seen(others.ISL_PEERS, peers).items()
+        },
     )
 
 
@@ -261,7 +264,7 @@ def update_row(
     if persistent:
         state.source = data[:size].astype(np.float32)
     batches = parts.Batches(data, rng.generator(0, "data"))
-    table: Mapping[str, Callable[..., Any]] = others.PCD if persistent else others.CD
+    table: Mapping[str, Callable[..., Any]] = others.PCD_PEERS if persistent else others.CD_PEERS
     start = {"chains": data[:size]} if persistent else {}
     against = {name: peer(model.rbm, rate, 0, **start) for name, peer in _seen(table, peers).items()}
 
@@ -329,7 +332,7 @@ def _fpcd_rows() -> Iterator[Row]:
             )
 
 
-ROWS: tuple[Row, ...] = (
+BENCH_ROWS: tuple[Row, ...] = (
     Row(
         "gibbs_784x500",
         "Gibbs, one chain, 784x500, trained",
@@ -534,7 +537,7 @@ def result(row: Row, match: Match, times: Times) -> dict[str, Any]:
     }
 
 
-def measure(row: Row, peers: bool = True, pace: Pace = USUAL) -> dict[str, Any]:
+def measure(row: Row, peers: bool = True, pace: TimingBudget = USUAL) -> dict[str, Any]:
     """Time one row; see ``speed``."""
     match = row.make(peers)
     contestants = {OURS: match.ours, ROOFLINE: match.bound, **match.own, **match.peers}
@@ -550,14 +553,16 @@ def chosen(names: Sequence[str] | None) -> tuple[Row, ...]:
         Where there is no such row.
     """
     if names is None:
-        return ROWS
+        return BENCH_ROWS
     found: list[Row] = []
     for name in names:
         some = [
-            row for row in ROWS if row.name == name or (name.endswith("*") and row.name.startswith(name[:-1]))
+            row
+            for row in BENCH_ROWS
+            if row.name == name or (name.endswith("*") and row.name.startswith(name[:-1]))
         ]
         if not some:
-            raise unknown("row", name, [row.name for row in ROWS])
+            raise unknown("row", name, [row.name for row in BENCH_ROWS])
         found += some
     return tuple(dict.fromkeys(found))
 
@@ -572,7 +577,7 @@ def speed(
     Parameters
     ----------
     rows : names, optional
-        Names from ``ROWS``; ``gibbs*`` is all that begin so. Default: all.
+        Names from ``BENCH_ROWS``; ``gibbs*`` is all that begin so. Default: all.
     peers : bool
         Time numpy, scikit-learn, and torch and rbms where installed, too (default).
     quick : bool

@@ -27,7 +27,7 @@ class Contestant:
     work: float = 1.0
 
 
-class Pace(NamedTuple):
+class TimingBudget(NamedTuple):
     """How long to measure: rounds of one turn each, least seconds a turn, most seconds in all.
 
     The last gives way to ``LEAST_ROUNDS`` rounds of at least one call each.
@@ -38,7 +38,7 @@ class Pace(NamedTuple):
     most: float
 
 
-USUAL, QUICK = Pace(15, 0.1, 20.0), Pace(3, 0.01, 1.0)
+USUAL, QUICK = TimingBudget(15, 0.1, 20.0), TimingBudget(3, 0.01, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Times:
         return float(middle), float(low), float(high)
 
 
-def interleave(contestants: Mapping[str, Contestant], pace: Pace = USUAL) -> Times:
+def interleave(contestants: Mapping[str, Contestant], pace: TimingBudget = USUAL) -> Times:
     """Time contestants in turns, with BLAS limited to one thread.
 
     The first call of each (compilation, caches) is outside the clock; a second one sets how many calls fill a

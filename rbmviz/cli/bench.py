@@ -12,7 +12,7 @@ from rbmviz.errors import BadInput
 from rbmviz.samplers import list_samplers
 
 QUALITY = {"models": "mnist_fpcd,usps_fpcd", "samplers": "gibbs,rates_fpcd,rates_herding"}
-SEEDS, SAMPLES = 3, 10_000
+SEEDS, DEFAULT_SAMPLES = 3, 10_000
 SPEED_FLAGS, QUALITY_FLAGS = ("rows", "peers", "quick"), ("models", "samplers", "seeds", "n", "dataset")
 
 
@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         f"gibbs,rates_fpcd:eps=0.1,k=2; default {QUALITY['samplers']}",
     )
     command.add_argument("--seeds", type=COUNT, help=f"quality: runs of each (default {SEEDS})")
-    command.add_argument("-n", type=COUNT, help=f"quality: samples of each run (default {SAMPLES})")
+    command.add_argument("-n", type=COUNT, help=f"quality: samples of each run (default {DEFAULT_SAMPLES})")
     command.add_argument("--dataset", help="quality: score against it; default: what the model names")
 
 
@@ -78,7 +78,7 @@ def _quality(args: argparse.Namespace) -> tuple[Any, int]:
     models = [name.strip() for name in (args.models or QUALITY["models"]).split(",")]
     # A comma before 'k=2' goes on with the knobs of one sampler, all others begin the next.
     samplers = [text.strip() for text in re.split(r",(?![^,:]*=)", args.samplers or QUALITY["samplers"])]
-    seeds, n = (SEEDS if args.seeds is None else args.seeds), (SAMPLES if args.n is None else args.n)
+    seeds, n = (SEEDS if args.seeds is None else args.seeds), (DEFAULT_SAMPLES if args.n is None else args.n)
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
 
 

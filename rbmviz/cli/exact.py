@@ -11,11 +11,11 @@ from rbmviz import metrics
 from rbmviz.cli import SEED, WholeNumber, add_command, say
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
-from rbmviz.metrics.ais import CHAINS, TEMPERATURES
+from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
 from rbmviz.models import load_model
 from rbmviz.rbm import Model
 
-PARTS = ("train", "validation", "test")
+PART_CHOICES = ("train", "validation", "test")
 
 
 def add(commands: Any) -> None:
@@ -35,7 +35,10 @@ def _add_method(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", required=True, help="a pretrained name, or a file")
     command.add_argument("--method", choices=("exact", "ais"), default="exact", help="default exact")
     command.add_argument(
-        "--chains", type=WholeNumber(2, 10**7), default=CHAINS, help=f"of AIS (default {CHAINS})"
+        "--chains",
+        type=WholeNumber(2, 10**7),
+        default=DEFAULT_CHAINS,
+        help=f"of AIS (default {DEFAULT_CHAINS})",
     )
     command.add_argument(
         "--temperatures",
@@ -93,7 +96,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if dataset.n_visible != model.rbm.n_visible:
         raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
     found = _log_z(model, args)
-    parts = {part: getattr(dataset, part) for part in PARTS}
+    parts = {part: getattr(dataset, part) for part in PART_CHOICES}
     means = {
         part: -float(model.rbm.free_energy(v).mean()) - found["log_z"] if len(v) else None
         for part, v in parts.items()
@@ -110,5 +113,5 @@ def text(result: dict[str, Any]) -> str:
         how += f", {chains:,} chains x {temperatures:,} temperatures, ESS {result['ess']:.1f}"
     if "log_likelihood" not in result:
         return f"log Z = {result['log_z']:.10g}{error} ({how})"
-    parts = ", ".join(f"{part} {result[part]:.6g}" for part in PARTS if result[part] is not None)
+    parts = ", ".join(f"{part} {result[part]:.6g}" for part in PART_CHOICES if result[part] is not None)
     return f"mean log-likelihood in nats: {parts}{error and f', all{error}'} ({how})"

@@ -11,7 +11,7 @@ from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
 from rbmviz.cli.knob_flags import read_shared_knobs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
-from rbmviz.gradient import BURN_IN, RUNS, exact_direction, gradient_runs, quality
+from rbmviz.gradient import CHAIN_BURN_IN, RUNS, exact_direction, gradient_runs, quality
 from rbmviz.models import load_model
 from rbmviz.registry import trainers
 from rbmviz.trainers import list_trainers
@@ -47,8 +47,8 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--burn-in",
         type=WholeNumber(0, COUNT.hi),
-        default=BURN_IN,
-        help=f"of persistent chains, updates (default {BURN_IN})",
+        default=CHAIN_BURN_IN,
+        help=f"of persistent chains, updates (default {CHAIN_BURN_IN})",
     )
     command.add_argument("--seed", type=SEED, default=0, help="default 0")
 

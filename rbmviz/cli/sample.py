@@ -29,7 +29,7 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import SamplingSetup, write_array
 
-CHUNK_SECONDS = 0.2
+WRITE_SECONDS = 0.2
 """A chunk takes about this long: the delay of an interrupt."""
 
 CHUNK_BYTES = 2**24
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                     n = min(chunk, total - made)
                     samples = sampler.step(state, n)
                     spent = time.perf_counter() - tick
-                    chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * chunk, most)
+                    chunk = min(max(int(n * WRITE_SECONDS / spent), 1), 2 * chunk, most)
                     kept = np.arange(made, made + n) // size % thin == thin - 1
                     v_out.write(samples.v[kept].data)
                     if not args.no_means:

@@ -14,9 +14,9 @@ from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, chain_diagnostics, reference
 from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
-from rbmviz.rbm import BLOCK
+from rbmviz.rbm import ENTRIES_PER_BLOCK
 
-KERNELS = {"v": "binary", "p": "mean"}
+KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """The kernel that needs an array."""
 
 
@@ -58,7 +58,7 @@ def _read(path: Path, array: str) -> _Samples:
 
     def need(headers: Headers) -> int:
         if array not in headers:
-            raise BadInput(f"'{path}' has no array {array}, which the {KERNELS[array]} kernel needs.")
+            raise BadInput(f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs.")
         for name, header in headers.items():
             if name == "meta":
                 if header.nbytes > 4 * MOST_HEADER:
@@ -72,7 +72,11 @@ def _read(path: Path, array: str) -> _Samples:
                     f"'{path}': {name} is {header.dtype}; v must be uint8, 0 and 1, and p means from 0 to 1."
                 )
         # The arrays, a function of each sample and its ranks, and a few blocks of what is computed.
-        return sum(header.nbytes for header in headers.values()) + 128 * headers[array].shape[0] + 64 * BLOCK
+        return (
+            sum(header.nbytes for header in headers.values())
+            + 128 * headers[array].shape[0]
+            + 64 * ENTRIES_PER_BLOCK
+        )
 
     wanted = {array, "v", "meta"}
     try:

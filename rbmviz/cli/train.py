@@ -28,7 +28,7 @@ from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.trainers import STATS, list_trainers, make_trainer, train, trained_model
 
-ENUMERABLE = 16
+MAX_UNITS_EXACT_ROWS = 16
 """Models whose smaller layer has at most so many units get their exact likelihood in every history row."""
 
 N_SCORED = 10_000
@@ -162,7 +162,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         40 * dataset.n_visible * n_hidden,  # parameters, update, momentum, rates, and the file's content
         "give fewer --n-hidden",
     )
-    exact = min(dataset.n_visible, n_hidden) <= ENUMERABLE
+    exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_ROWS
     resume = checkpoint.read_bytes() if args.resume else None
     try:
         steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start, args.every, resume)

@@ -10,7 +10,7 @@ from rbmviz.budget import check_memory
 from rbmviz.datasets.record import MOST_WORD
 from rbmviz.errors import BadInput
 
-WORD = re.compile(r"[^\W\d_]{2,}")
+WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
 """A run of two letters or more."""
 
 WORD_COST, LINE_COST = 500, 250
@@ -78,7 +78,7 @@ def presence(
     kept: list[np.ndarray] = []
     for document in documents:
         found = set()
-        for match in WORD.finditer(document.lower()):
+        for match in WORD_PATTERN.finditer(document.lower()):
             if match.end() - match.start() > MOST_WORD:
                 continue
             word = match.group()

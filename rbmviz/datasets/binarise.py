@@ -5,7 +5,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.errors import BadInput
 
-BLOCK = 2**20
+VALUES_PER_BLOCK = 2**20
 """Values that are binarised at once."""
 
 
@@ -38,7 +38,7 @@ def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float
     """
     bits = np.empty((len(grey), grey[:1].size), np.uint8)
     drawn = rng.generator(0, f"binarise {dataset} {part}")
-    step = max(BLOCK // max(bits.shape[1], 1), 1)
+    step = max(VALUES_PER_BLOCK // max(bits.shape[1], 1), 1)
     for at in range(0, len(grey), step):
         rows = grey[at : at + step].reshape(-1, bits.shape[1])
         if scale is not None:

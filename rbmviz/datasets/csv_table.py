@@ -25,20 +25,20 @@ LABELS = ("label", "labels", "class", "y")
 """What a column of labels is called, in any case."""
 
 MOST_COLUMNS = 2**16
-MOST_LINE = 32 * MOST_COLUMNS
+MAX_CSV_LINE = 32 * MOST_COLUMNS
 """Characters of a row: far more than its numbers need."""
 
-CHUNK = 2**20
+PARSED_CHUNK = 2**20
 """Cells that are read at once."""
 
-BLOCK = 2**22
+TEXT_BLOCK = 2**22
 """Characters that are looked at at once."""
 
 ROW_COST = 32
 """Bytes for a row beside its numbers: its place in a random order, its label."""
 
 
-class Table(NamedTuple):
+class CsvTable(NamedTuple):
     """rows uint8 or float64 (n, n_visible), the columns of numbers; labels int64 (n,) or None."""
 
     rows: np.ndarray
@@ -54,7 +54,7 @@ class _Layout(NamedTuple):
     label: int | None
 
 
-def read_table(content: bytes, name: str) -> Table:
+def read_table(content: bytes, name: str) -> CsvTable:
     """Return the numbers of a text (see the module), and its labels.
 
     Parameters
@@ -80,11 +80,11 @@ def read_table(content: bytes, name: str) -> Table:
     decimal = "," if layout.separator != "," and b"," in body else "."
     values = _numbers(body, name, layout, decimal, content.count(b"\n", 0, layout.begin))
     if layout.label is None:
-        return Table(values, None)
+        return CsvTable(values, None)
     labels = values[:, layout.label].astype(np.float64)
     if (labels != np.rint(labels)).any() or np.abs(labels).max() > 2**53:
         raise BadInput(f"'{name}': the labels in column {layout.label + 1} must be whole numbers.")
-    return Table(np.delete(values, layout.label, axis=1), labels.astype(np.int64))
+    return CsvTable(np.delete(values, layout.label, axis=1), labels.astype(np.int64))
 
 
 def _check_text(content: bytes, name: str) -> None:
@@ -95,14 +95,14 @@ def _check_text(content: bytes, name: str) -> None:
     except UnicodeDecodeError:
         raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
     last = -1  # where the line before ended; numpy, for a file of blank lines has millions of them
-    for at in range(0, len(content), BLOCK):
-        block = np.frombuffer(content, np.uint8, min(BLOCK, len(content) - at), at)
+    for at in range(0, len(content), TEXT_BLOCK):
+        block = np.frombuffer(content, np.uint8, min(TEXT_BLOCK, len(content) - at), at)
         ends = np.concatenate([[last], np.flatnonzero(block == ord("\n")) + at, [at + len(block)]])
-        long = np.flatnonzero(np.diff(ends) > MOST_LINE)
+        long = np.flatnonzero(np.diff(ends) > MAX_CSV_LINE)
         if len(long):
             number = content.count(b"\n", 0, int(ends[long[0]]) + 1) + 1
             raise BadInput(
-                f"'{name}': row {number} has more than {MOST_LINE:,} characters: give one example a row."
+                f"'{name}': row {number} has more than {MAX_CSV_LINE:,} characters: give one example a row."
             )
         last = int(ends[-2])
 
@@ -157,7 +157,7 @@ def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
     values = np.empty((n_rows, layout.columns), np.uint8)
 
     def room(itemsize: int) -> None:  # twice: labels are taken out of a copy, as are the parts of the data
-        needed = 4 * len(body) + 2 * itemsize * values.size + ROW_COST * n_rows + 64 * CHUNK
+        needed = 4 * len(body) + 2 * itemsize * values.size + ROW_COST * n_rows + 64 * PARSED_CHUNK
         check_memory(f"'{name}'", needed, "give fewer rows")
 
     room(1)
@@ -172,7 +172,7 @@ def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
             na_filter=False,
             quoting=csv.QUOTE_NONE,
             skipinitialspace=True,
-            chunksize=max(CHUNK // layout.columns, 1),
+            chunksize=max(PARSED_CHUNK // layout.columns, 1),
         )
         for chunk in chunks:
             block = chunk.to_numpy()

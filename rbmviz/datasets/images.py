@@ -18,7 +18,7 @@ from rbmviz.errors import BadInput
 SUFFIXES = (".png", ".jpg", ".jpeg")
 USUAL_SIZE = (28, 28)
 
-MOST_UNITS = 64 * 64
+MAX_PIXELS_KEPT = 64 * 64
 """Most pixels that images of one size keep: an RBM of many more visible units would not be waited for."""
 
 MOST_PIXELS, MOST_BYTES = 50_000_000, 100_000_000
@@ -169,7 +169,7 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     width, height = size = next(iter(sizes)) if len(sizes) == 1 else USUAL_SIZE
     if len(sizes) > 1:
         note = f"images of {len(sizes)} sizes resized to {USUAL_SIZE[1]} x {USUAL_SIZE[0]}"
-    elif width * height > MOST_UNITS:
+    elif width * height > MAX_PIXELS_KEPT:
         note = f"images resized from {height} x {width} to {USUAL_SIZE[1]} x {USUAL_SIZE[0]}"
         size = USUAL_SIZE
     else:

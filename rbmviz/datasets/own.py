@@ -20,24 +20,24 @@ from rbmviz.array_files import (
     read_npz,
 )
 from rbmviz.datasets.bag_of_words import documents_of, presence
-from rbmviz.datasets.binarise import BLOCK, binarised, rule_of, sentence
+from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sentence
 from rbmviz.datasets.csv_table import read_table
 from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import MOST_CLASSES, MOST_WORD, Dataset
 from rbmviz.errors import BadInput
 
-PARTS = ("train", "validation", "test")
+DATASET_PARTS = ("train", "validation", "test")
 
 OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
 """Of the arrays of an .npz."""
 
-WANTED = {*OTHER_NAMES, *(f"{kind}_{part}" for kind in "xy" for part in PARTS), "n_features", "stems"}
+WANTED = {*OTHER_NAMES, *(f"{kind}_{part}" for kind in "xy" for part in DATASET_PARTS), "n_features", "stems"}
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the examples as rows, some at a time: what is computed of them must not be held for all."""
-    step = max(BLOCK * len(rows) // max(rows.size, 1), 1)
+    step = max(VALUES_PER_BLOCK * len(rows) // max(rows.size, 1), 1)
     for at in range(0, len(rows), step):
         some = rows[at : at + step]
         yield some.reshape(len(some), -1)
@@ -123,7 +123,7 @@ def _from_arrays(
 ) -> Dataset:
     """Return the data set of x_train, y_train, ...; ``called`` says how a person calls an array."""
     image = arrays["x_train"].shape[1:]
-    raw = {part: arrays.pop(f"x_{part}") for part in PARTS if f"x_{part}" in arrays}
+    raw = {part: arrays.pop(f"x_{part}") for part in DATASET_PARTS if f"x_{part}" in arrays}
     highest = max(_highest(name, called(f"x_{part}"), rows) for part, rows in raw.items())
     y = {
         part: _labels(name, called(f"y_{part}"), called(f"x_{part}"), arrays.get(f"y_{part}"), len(rows))
@@ -155,7 +155,7 @@ def _need(headers: Headers) -> int:
     blocks of what is computed.
     """
     packed = {"n_features", "stems"} <= set(headers)
-    needed = 64 * BLOCK + sum(header.nbytes for header in headers.values())
+    needed = 64 * VALUES_PER_BLOCK + sum(header.nbytes for header in headers.values())
     for array, header in headers.items():
         if array.startswith("x"):
             n = (header.shape or (1,))[0]

@@ -34,12 +34,12 @@ MOST_DOWNLOAD = 50_000_000
 MOST_UNPACKED = 100_000_000
 """Bytes that one of them may unpack to; the largest has 47 MB."""
 
-MOST_LINE = 20_000
+MAX_LINE = 20_000
 """Characters of a line of text in them."""
 
 
 @dataclass(frozen=True)
-class Source:
+class Publication:
     """Where a data set is published, and how its files become arrays.
 
     Parameters
@@ -62,7 +62,7 @@ def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
     return {"x_train": (train, *image), "y_train": (train,), "x_test": (test, *image), "y_test": (test,)}
 
 
-def _check(source: Source, arrays: Mapping[str, np.ndarray] | Mapping[str, Header]) -> None:
+def _check(source: Publication, arrays: Mapping[str, np.ndarray] | Mapping[str, Header]) -> None:
     """Raise ValueError where the arrays, or what a file declares of them, are not what is published."""
     for name, shape in source.shapes.items():
         if name not in arrays:
@@ -95,7 +95,7 @@ def _gunzip(content: bytes) -> bytes:
 def _lines(content: bytes) -> list[str]:
     """Return the lines of a text, none of them longer than they are where it was published."""
     lines = content.decode().splitlines()
-    if len(lines) > 100_000 or max(map(len, lines), default=0) > MOST_LINE:
+    if len(lines) > 100_000 or max(map(len, lines), default=0) > MAX_LINE:
         raise Damaged("its lines are too long, or too many")
     return lines
 
@@ -187,7 +187,7 @@ def _newsgroups(files: dict[str, bytes]) -> Arrays:
 
 
 SOURCES = {
-    "mnist": Source(
+    "mnist": Publication(
         (
             "https://ossci-datasets.s3.amazonaws.com/mnist/",
             "https://storage.googleapis.com/cvdf-datasets/mnist/",
@@ -201,7 +201,7 @@ SOURCES = {
         _mnist,
         _parts(60_000, 10_000, 28, 28),
     ),
-    "fashion_mnist": Source(
+    "fashion_mnist": Publication(
         (
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
             "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
@@ -215,7 +215,7 @@ SOURCES = {
         _mnist,
         _parts(60_000, 10_000, 28, 28),
     ),
-    "usps": Source(
+    "usps": Publication(
         ("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/",),
         {
             "usps.bz2": "md5:ec16c51db3855ca6c91edd34d0e9b197",
@@ -224,21 +224,21 @@ SOURCES = {
         _usps,
         _parts(7291, 2007, 16, 16),
     ),
-    "letters": Source(
+    "letters": Publication(
         ("https://ai.stanford.edu/~btaskar/ocr/",),
         {"letter.data.gz": None},
         _letters,
         _parts(47_535, 4617, 16, 8) | {"word_train": (47_535,)},
         content="15e721f1f23bb7b160f75840433cfae6180c65fd0d275cda5b9063a20c2a9830",
     ),
-    "newsgroups": Source(
+    "newsgroups": Publication(
         ("https://cs.nyu.edu/~roweis/data/", "http://www.cs.toronto.edu/~roweis/data/"),
         {"20news_w100.mat": None},
         _newsgroups,
         {"x": (16_242, 100), "y": (16_242,), "words": (100,), "groups": (4,)},
         content="e431d852ee63bb0357ab8379c11bf523815617b14867a6f605acdfdd16f6b2a3",
     ),
-    "reviews": Source(
+    "reviews": Publication(
         (),
         {},
         lambda files: {},

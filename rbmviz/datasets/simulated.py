@@ -11,11 +11,11 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import dataset
 
 N_VISIBLE, N_HIDDEN = 200, 20
-CHAINS = 50
+SIMULATION_CHAINS = 50
 """Independent chains a part, each for as many observations as the others."""
 
 APART = 100
-BURN_IN = 1000
+SIMULATION_BURN_IN = 1000
 """Sweeps between two observations of a chain, and before its first. The hidden states of the truth weigh
 unequally (for seed 0 one of them has 93 %): from uniform bits, 10 sweeps leave a total variation of 0.26 to
 their exact law (0.56 for seed 2), 1,000 none that 2,000 chains could show."""
@@ -34,7 +34,7 @@ def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     up, down = kernels.make_affine(rbm.W, rbm.c), kernels.make_affine(rbm.W.T, rbm.b)
     v_flips, h_flips = kernels.make_flips(rbm.n_visible), kernels.make_flips(rbm.n_hidden)
     kernels.place(v_flips, v, up)
-    first = BURN_IN // APART - 1
+    first = SIMULATION_BURN_IN // APART - 1
     out_v = np.empty((first + n, rbm.n_visible), np.uint8)
     out_p = np.empty(out_v.shape, np.float32)
     h, state, clock = np.zeros(rbm.n_hidden, np.uint8), rng.kernel_state(seed, "chain"), np.zeros(1, np.int64)
@@ -55,14 +55,16 @@ def simulated(seed: int | str = 0) -> Dataset:
     seed = int(seed)
     rbm, parts = truth(seed), {}
     for part in ("train", "validation", "test"):
-        chains = (rng.child(seed, f"simulated {part}", i) for i in range(CHAINS))
-        parts[part] = np.concatenate([observations(rbm, 1000 // CHAINS, chain) for chain in chains])
+        chains = (rng.child(seed, f"simulated {part}", i) for i in range(SIMULATION_CHAINS))
+        parts[part] = np.concatenate(
+            [observations(rbm, 1000 // SIMULATION_CHAINS, chain) for chain in chains]
+        )
     return Dataset(
         name=full_name("simulated", str(seed), default="0"),
         **parts,  # type: ignore[arg-type]
         binarisation="drawn as bits",
         source=(
-            f"an RBM of {N_VISIBLE} x {N_HIDDEN} units with parameters N(0, 1), seed {seed}: {CHAINS} Gibbs "
-            f"chains a part, {BURN_IN:,} sweeps of burn-in, {APART} between observations"
+            f"an RBM of {N_VISIBLE} x {N_HIDDEN} units with parameters N(0, 1), seed {seed}: {SIMULATION_CHAINS} Gibbs "
+            f"chains a part, {SIMULATION_BURN_IN:,} sweeps of burn-in, {APART} between observations"
         ),
     )

@@ -7,7 +7,7 @@ from rbmviz.kernels.random import sigmoid
 
 f32, f64 = np.float32, np.float64
 
-GROUP = 512
+UNIT_GROUP = 512
 """Factors in [1/2, 1] that share one logarithm: their product stays above 2^-1022."""
 
 
@@ -29,9 +29,9 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
             cold_mean[j] = sigmoid(f32(abs(a)))
             warm_mean[j] = sigmoid(f32(abs(z)))
             total += max(a, 0.0) - max(z, 0.0)
-        for first in range(0, n, GROUP):
+        for first in range(0, n, UNIT_GROUP):
             cold_product, warm_product = 1.0, 1.0
-            for j in range(first, min(first + GROUP, n)):
+            for j in range(first, min(first + UNIT_GROUP, n)):
                 cold_product *= f64(cold_mean[j])
                 warm_product *= f64(warm_mean[j])
             total += np.log(warm_product / cold_product)

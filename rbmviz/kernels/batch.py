@@ -3,14 +3,16 @@
 x M is a sum of rows of M for each example: where one unit in five is active, four fifths of a dense product
 are additions of 0. So the active units are listed first, and M is then taken panel by panel:
 
-- A *panel* is WIDTH columns of M, copied beside one another. It fits in the cache and lies on few pages while
+- A *panel* is TILE_WIDTH columns of M, copied beside one another. It fits in the cache and lies on few pages
+while
   all examples take their rows from it, and the sum of an example stays in vector registers.
-- A list is filled up to whole groups of GROUP rows by a row of zeros at the end of the panel: no remainder.
+- A list is filled up to whole groups of ROW_GROUP rows by a row of zeros at the end of the panel: no
+remainder.
 
 The statistics x' y of a batch are the same sum with the roles changed: for each unit the rows of y of those
 examples in which it is active.
 
-Rounding: float32 sums in the order of the list, GROUP rows first among themselves. One thread, one order.
+Rounding: float32 sums in the order of the list, ROW_GROUP rows first among themselves. One thread, one order.
 Dense batches, small ones and batches of anything but bits go to BLAS, see ``pays``.
 """
 
@@ -23,8 +25,8 @@ from rbmviz.kernels.vectors import aligned_empty
 
 f32, i32, u64 = np.float32, np.int32, np.uint64
 
-WIDTH = 32
-GROUP = 4
+TILE_WIDTH = 32
+ROW_GROUP = 4
 
 BEGIN, LISTING, COPYING = 1 << 19, 32, 8
 """What there is beside additions, see ``pays``: multiplications of BLAS a call, the same a value of x,
@@ -33,21 +35,21 @@ additions a row of M."""
 
 @in_llvm
 def write_sum(build, panel, index, first: np.int64, last: np.int64, gain: np.float32, out, start: np.int64):
-    """Write to out[start : start + WIDTH] gain times the sum of the rows panel[index[first:last]].
+    """Write to out[start : start + TILE_WIDTH] gain times the sum of the rows panel[index[first:last]].
 
-    panel float32 (n, WIDTH), index int32, out float32 (n,). A loop of LLVM: one of numba would load and store
-    the sum at every row.
+    panel float32 (n, TILE_WIDTH), index int32, out float32 (n,). A loop of LLVM: one of numba would load and
+    store the sum at every row.
     """
 
     def row(at):
-        place = build.mul(build.sext(index.value(at), WORD), constant(WORD, WIDTH))
-        return panel.load(place, WIDTH)
+        place = build.mul(build.sext(index.value(at), WORD), constant(WORD, TILE_WIDTH))
+        return panel.load(place, TILE_WIDTH)
 
-    sums = Register(build, constant(vector(FLOAT, WIDTH), 0.0))
-    with loop(build, first, last, GROUP) as at:
-        a, b, c, d = (row(build.add(at, constant(WORD, q))) for q in range(GROUP))
+    sums = Register(build, constant(vector(FLOAT, TILE_WIDTH), 0.0))
+    with loop(build, first, last, ROW_GROUP) as at:
+        a, b, c, d = (row(build.add(at, constant(WORD, q))) for q in range(ROW_GROUP))
         sums.write(build.fadd(sums.read(), build.fadd(build.fadd(a, b), build.fadd(c, d))))
-    out.store(start, build.fmul(spread(build, gain, WIDTH), sums.read()))
+    out.store(start, build.fmul(spread(build, gain, TILE_WIDTH), sums.read()))
 
 
 @inner
@@ -55,17 +57,17 @@ def copy_panel(matrix, transposed, start, panel):
     """Copy the columns from ``start`` on of the matrix, or of its transpose, into the panel; zeros below."""
     n = panel.shape[0] - 1
     if transposed:
-        piece = matrix[start : start + WIDTH]
+        piece = matrix[start : start + TILE_WIDTH]
         for i in range(n):
             row = panel[i]
             for j in range(piece.shape[0]):
                 row[j] = piece[j, i]
     else:
         for i in range(n):
-            row, piece_row = panel[i], matrix[i][start : start + WIDTH]
+            row, piece_row = panel[i], matrix[i][start : start + TILE_WIDTH]
             for j in range(piece_row.shape[0]):
                 row[j] = piece_row[j]
-    for j in range(WIDTH):
+    for j in range(TILE_WIDTH):
         panel[n, j] = f32(0.0)
 
 
@@ -73,16 +75,16 @@ def copy_panel(matrix, transposed, start, panel):
 def sum_rows(starts, index, matrix, transposed, gain, panel, total, out):
     """Write out[r] = gain times the sum of the matrix's rows index[starts[r]:starts[r + 1]].
 
-    starts int64 (rows + 1,), differences multiples of GROUP; index int32; matrix float32 (n_in, n_out), given
-    as (n_out, n_in) where ``transposed``; gain float32; panel float32 (n_in + 1, WIDTH) and total (WIDTH,),
-    scratch; out float32 (rows, n_out).
+    starts int64 (rows + 1,), differences multiples of ROW_GROUP; index int32; matrix float32 (n_in, n_out),
+    given as (n_out, n_in) where ``transposed``; gain float32; panel float32 (n_in + 1, TILE_WIDTH) and total
+    (TILE_WIDTH,), scratch; out float32 (rows, n_out).
     """
     n_out = out.shape[1]
     flat = out.reshape(out.shape[0] * n_out)
-    for start in range(0, n_out, WIDTH):
+    for start in range(0, n_out, TILE_WIDTH):
         copy_panel(matrix, transposed, start, panel)
         for r in range(out.shape[0]):
-            if start + WIDTH <= n_out:
+            if start + TILE_WIDTH <= n_out:
                 write_sum(panel, index, starts[r], starts[r + 1], gain, flat, r * n_out + start)
             else:
                 write_sum(panel, index, starts[r], starts[r + 1], gain, total, 0)
@@ -113,7 +115,7 @@ def list_rows(bits, starts, index):
         starts[r] = at
         for start in range(0, n, 64):
             at = list_ones(word(bits[r], start), start, index, at)
-        while at % u64(GROUP):
+        while at % u64(ROW_GROUP):
             index[at] = n
             at += u64(1)
     starts[bits.shape[0]] = at
@@ -128,7 +130,7 @@ def turn_lists(row_starts, row_index, starts, index):
         at[row_index[q]] += 1
     starts[0] = 0
     for i in range(n):
-        starts[i + 1] = starts[i] + -(-at[i] // GROUP) * GROUP
+        starts[i + 1] = starts[i] + -(-at[i] // ROW_GROUP) * ROW_GROUP
         at[i] = starts[i]
     at[n] = starts[n]  # what the lists of units were filled up with is written behind the end
     for r in range(rows):
@@ -164,7 +166,7 @@ def _bits(x: np.ndarray, rows: int, n_in: int, n_out: int) -> tuple[np.ndarray, 
 
 def _list_rows(bits: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]:
     rows = len(bits)
-    starts, index = np.empty(rows + 1, np.int64), np.empty(n_active + GROUP * rows, np.int32)
+    starts, index = np.empty(rows + 1, np.int64), np.empty(n_active + ROW_GROUP * rows, np.int32)
     list_rows(bits, starts, index)
     return starts, index
 
@@ -176,7 +178,7 @@ def _sums(
     out = np.empty((len(starts) - 1, n_out), np.float32)
     view = np.ascontiguousarray(matrix).view()
     view.flags.writeable = False  # one compilation for parameters that may be written and those that may not
-    panel, total = aligned_empty(n_in + 1, WIDTH), np.empty(WIDTH, np.float32)
+    panel, total = aligned_empty(n_in + 1, TILE_WIDTH), np.empty(TILE_WIDTH, np.float32)
     sum_rows(starts, index, view, transposed, f32(gain), panel, total, out)
     return out
 
@@ -207,6 +209,6 @@ def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
         out /= f32(n)
         return out
     starts = np.empty(n_in + 1, np.int64)
-    index = np.empty(found[1] + GROUP * (n_in + rows), np.int32)
+    index = np.empty(found[1] + ROW_GROUP * (n_in + rows), np.int32)
     turn_lists(*_list_rows(*found), starts, index)
     return _sums(starts, index, y, gain=1 / n)

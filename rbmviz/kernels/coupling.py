@@ -12,7 +12,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels.bits import first_one, list_ones, popcount, word
-from rbmviz.kernels.gibbs import REFRESH
+from rbmviz.kernels.gibbs import REBUILD_SWEEPS
 from rbmviz.kernels.random import FEW, sigmoid, uniforms
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros, ones_below, product, sum_rows, total
 
@@ -35,7 +35,7 @@ class Map(NamedTuple):
     bias: np.ndarray
 
 
-class Layer(NamedTuple):
+class CoupledLayer(NamedTuple):
     """A layer of both chains, one row a chain: its state, and its law given the other layer.
 
     bits uint64 (2, words): the state; a, p float32 (2, padded units): pre-activations and means where the
@@ -51,8 +51,8 @@ class Layer(NamedTuple):
 class Pair(NamedTuple):
     """Both chains, by layers."""
 
-    v: Layer
-    h: Layer
+    v: CoupledLayer
+    h: CoupledLayer
 
 
 class Room(NamedTuple):
@@ -100,9 +100,9 @@ def _words(*shape: int) -> np.ndarray:
     return np.zeros((*shape[:-1], -(-shape[-1] // 64)), np.uint64)
 
 
-def _layer(n: int, others: int) -> Layer:
+def _layer(n: int, others: int) -> CoupledLayer:
     a, p = aligned_zeros(2, 2, n)
-    return Layer(_words(2, n), a, p, _words(2, others))
+    return CoupledLayer(_words(2, n), a, p, _words(2, others))
 
 
 def make_pair(m: int, n: int) -> Pair:
@@ -396,7 +396,7 @@ def couple(
                 add_statistics(pair, sums, W[slot], B[slot], C[slot])
             elif estimate and t > k and not met:
                 add_difference(pair, sums, W[slot], B[slot], C[slot])
-            if t and t % REFRESH == 0:
+            if t and t % REBUILD_SWEEPS == 0:
                 forget(down, pair.v)
                 forget(up, pair.h)
             chains = i64(1) if t < lag or met else i64(2)
@@ -472,7 +472,7 @@ def follow(up, down, pair, room, v0, states, lag, k, t_max, common, most, unit, 
             elif estimate and t > k and not met:
                 watched(pair, i64(0), m, n, unit, 1.0, unbiased[i])
                 watched(pair, i64(1), m, n, unit, -1.0, unbiased[i])
-            if t and t % REFRESH == 0:
+            if t and t % REBUILD_SWEEPS == 0:
                 forget(down, pair.v)
                 forget(up, pair.h)
         t = cursor[1]

@@ -37,7 +37,7 @@ import numpy as np
 from rbmviz.kernels import window as samples
 from rbmviz.kernels._jit import inline, inner, kernel, reduction
 from rbmviz.kernels.gibbs import (
-    REFRESH,
+    REBUILD_SWEEPS,
     Affine,
     Flips,
     affine_bytes,
@@ -53,7 +53,7 @@ from rbmviz.kernels.gibbs import (
     same_map,
     zero_map,
 )
-from rbmviz.kernels.random import LANES, bernoulli, sigmoid
+from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros, sum_rows
 
 f32 = np.float32
@@ -186,7 +186,7 @@ def follow_owed(direction, afresh):
 @inner
 def follow_input(direction, layer, x, clock):
     """Bring the maps of a direction, and the window's layer where it begins, to the input x."""
-    afresh = clock.counts[SWEEPS] % REFRESH == 0
+    afresh = clock.counts[SWEEPS] % REBUILD_SWEEPS == 0
     find_flips(direction.flips, x)
     if clock.counts[SPAN] == 0:
         follow_owed(direction, afresh)
@@ -436,7 +436,7 @@ def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, 
     last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
     """
     fit = fit_chain(up, down, window, v, h, clock, out_v, out_drift)
-    if not (fit and out_p.shape == out_v.shape and rng.shape == (4, LANES)):
+    if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
     hidden, visible = up.units, down.units
     for t in range(out_v.shape[0]):

@@ -3,7 +3,7 @@
 Between two sweeps most units keep their value, so the pre-activations ``bias + x @ rows`` of both
 layers are kept and only the rows of flipped units are added or taken away; where fewer units are
 active than flipped, they are rebuilt from the active rows. Rounding cannot pile up: every
-``REFRESH`` sweeps they are rebuilt anyway.
+``REBUILD_SWEEPS`` sweeps they are rebuilt anyway.
 """
 
 from typing import NamedTuple
@@ -12,12 +12,12 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
-from rbmviz.kernels.random import LANES, bernoulli, sigmoid
+from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
 
 i64, u64 = np.int64, np.uint64
 
-REFRESH = 256
+REBUILD_SWEEPS = 256
 """Sweeps after which the pre-activations are rebuilt from the active rows."""
 
 
@@ -180,13 +180,13 @@ def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, 
     """
     m, n, same = v.shape[0], h.shape[0], out_p.shape == out_v.shape and out_v.shape[1] == v.shape[0]
     fit = fit_map(up, m, n) and fit_map(down, n, m) and fit_flips(v_flips, m) and fit_flips(h_flips, n)
-    if not (fit and same and rng.shape == (4, LANES) and clock.shape[0]):
+    if not (fit and same and rng.shape == (4, STREAM_LANES) and clock.shape[0]):
         raise ValueError("gibbs: the arrays do not fit each other")
     mean_h = np.empty(h.shape[0], np.float32)
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
-            afresh = clock[0] % REFRESH == 0
+            afresh = clock[0] % REBUILD_SWEEPS == 0
             for j in range(h.shape[0]):
                 mean_h[j] = sigmoid(inverse_temperature * up.value[j])
             bernoulli(rng, mean_h, h)

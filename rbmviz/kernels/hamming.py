@@ -1,7 +1,8 @@
 """Hamming distances between packed rows of bits: histograms of them, and nearest neighbours.
 
 Rows are packed into 64-bit words; samples come transposed, in blocks that fit the first cache, so that one
-point is compared with LANES samples in vector registers (one popcount instruction counts eight words).
+point is compared with DISTANCE_LANES samples in vector registers (one popcount instruction counts eight
+words).
 """
 
 import numpy as np
@@ -11,11 +12,11 @@ from rbmviz.kernels._llvm import INT, WORD, Register, call, constant, in_llvm, l
 
 i64 = np.int64
 
-BLOCK = 128
+TEST_BLOCK = 128
 """Samples of a block: those of a model of 784 units take 13 KB."""
-LANES = 64
+DISTANCE_LANES = 64
 """Samples compared at once."""
-GROUP = 16
+SAMPLE_GROUP = 16
 """Points whose histograms stay in the cache for all blocks of a call."""
 
 
@@ -27,10 +28,10 @@ def pack(rows: np.ndarray) -> np.ndarray:
 
 
 def blocks(rows: np.ndarray) -> np.ndarray:
-    """Pack rows of bits into blocks of samples, uint64 (blocks, words, BLOCK), the last filled up with 0."""
+    """Pack rows of bits into blocks of samples, uint64 (blocks, words, TEST_BLOCK), the last filled up with 0."""
     words = pack(rows)
-    filled = np.pad(words, ((0, -len(words) % BLOCK), (0, 0)))
-    grouped = filled.reshape(len(filled) // BLOCK, BLOCK, words.shape[1])
+    filled = np.pad(words, ((0, -len(words) % TEST_BLOCK), (0, 0)))
+    grouped = filled.reshape(len(filled) // TEST_BLOCK, TEST_BLOCK, words.shape[1])
     return np.ascontiguousarray(grouped.transpose(0, 2, 1))
 
 
@@ -41,20 +42,20 @@ def compare_lanes(build, point, block, at: np.int64, out):
     By vectors of LLVM: a loop over samples inside a loop over words would store the counts after every word.
     """
     words, width = block.shape
-    counts = vector(WORD, LANES)
+    counts = vector(WORD, DISTANCE_LANES)
     total = Register(build, constant(counts, 0))
     with loop(build, 0, words) as w:
-        samples = block.load(build.add(build.mul(w, width), at), LANES)
-        different = build.xor(spread(build, point.value(w), LANES), samples)
-        ones = call(build, f"llvm.ctpop.v{LANES}i64", counts, different)
+        samples = block.load(build.add(build.mul(w, width), at), DISTANCE_LANES)
+        different = build.xor(spread(build, point.value(w), DISTANCE_LANES), samples)
+        ones = call(build, f"llvm.ctpop.v{DISTANCE_LANES}i64", counts, different)
         total.write(build.add(total.read(), ones))
-    out.store(at, build.trunc(total.read(), vector(INT, LANES)))
+    out.store(at, build.trunc(total.read(), vector(INT, DISTANCE_LANES)))
 
 
 @inner
 def distances(point, block, n, out):
-    """Write the distances of a point, uint64 (words,), to the first n samples of a block, uint32 (BLOCK,)."""
-    for at in range(0, n, LANES):
+    """Write the distances of a point, uint64 (words,), to the first n samples of a block, uint32 (TEST_BLOCK,)."""
+    for at in range(0, n, DISTANCE_LANES):
         compare_lanes(point, block, at, out)
 
 
@@ -68,10 +69,10 @@ def count(distance, n, histogram):
 @inner
 def count_all(points, blocks, n, histograms, out):
     """Do ``count_distances``; out is scratch."""
-    for first in range(0, points.shape[0], GROUP):
+    for first in range(0, points.shape[0], SAMPLE_GROUP):
         for q in range(blocks.shape[0]):
-            here = min(BLOCK, n - q * BLOCK)
-            for t in range(first, min(first + GROUP, points.shape[0])):
+            here = min(TEST_BLOCK, n - q * TEST_BLOCK)
+            for t in range(first, min(first + SAMPLE_GROUP, points.shape[0])):
                 distances(points[t], blocks[q], here, out)
                 count(out, here, histograms[t])
 
@@ -80,19 +81,21 @@ def count_all(points, blocks, n, histograms, out):
 def count_distances(points, blocks, n, histograms):
     """Add n samples, in blocks, to the distance histograms, uint32 or int64 (points, width + 1)."""
     words = points.shape[1]
-    packed = blocks.shape[1] == words and blocks.shape[2] == BLOCK and 0 <= n <= blocks.shape[0] * BLOCK
+    packed = (
+        blocks.shape[1] == words and blocks.shape[2] == TEST_BLOCK and 0 <= n <= blocks.shape[0] * TEST_BLOCK
+    )
     if not (packed and histograms.shape[0] == points.shape[0] and (histograms.shape[1] + 62) // 64 == words):
         raise ValueError("count_distances: the arrays do not fit each other")
-    count_all(points, blocks, n, histograms, np.empty(BLOCK, np.uint32))
+    count_all(points, blocks, n, histograms, np.empty(TEST_BLOCK, np.uint32))
 
 
 @kernel
 def nearest(points, block, index, distance):
     """Find for each sample of a block the nearest point: its index (the first of equals) and distance."""
     n = index.shape[0]
-    if block.shape != (points.shape[1], BLOCK) or n > BLOCK or distance.shape[0] != n:
+    if block.shape != (points.shape[1], TEST_BLOCK) or n > TEST_BLOCK or distance.shape[0] != n:
         raise ValueError("nearest: the arrays do not fit each other")
-    out = np.empty(BLOCK, np.uint32)
+    out = np.empty(TEST_BLOCK, np.uint32)
     for i in range(n):
         distance[i] = i64(1) << i64(62)
     for t in range(points.shape[0]):

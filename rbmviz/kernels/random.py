@@ -14,8 +14,8 @@ from rbmviz.kernels.bits import write_word
 
 f32, i32, u64 = np.float32, np.int32, np.uint64
 
-LANES = 64
-"""Lanes of a state (rng.LANES): as many draws as a word has bits."""
+STREAM_LANES = 64
+"""Lanes of a state (rng.STREAM_LANES): as many draws as a word has bits."""
 
 FEW = 16
 """Lanes of the state of ``uniforms``: of a short draw few are thrown away."""
@@ -46,9 +46,9 @@ def _uniform(build, drawn):
 
 def _step(build, state):
     """Advance a state and return one draw of 32 bits a lane."""
-    drawn, after = _advance(build, *(state.load(LANES * row, LANES) for row in range(4)))
+    drawn, after = _advance(build, *(state.load(STREAM_LANES * row, STREAM_LANES) for row in range(4)))
     for row, value in enumerate(after):
-        state.store(LANES * row, value)
+        state.store(STREAM_LANES * row, value)
     return drawn
 
 
@@ -65,16 +65,16 @@ def random_bits(state, out):
 
 @in_llvm
 def draw_block(build, state, mean, start: np.int64) -> np.uint64:
-    """Draw bits with probabilities mean[start : start + LANES], all of them inside, as a uint64."""
+    """Draw bits with probabilities mean[start : start + STREAM_LANES], all of them inside, as a uint64."""
     z = _uniform(build, _step(build, state))
-    return word_of(build, build.fcmp_ordered("<", z, mean.load(start, LANES)))
+    return word_of(build, build.fcmp_ordered("<", z, mean.load(start, STREAM_LANES)))
 
 
 @in_llvm
 def draw_part(build, state, mean, start: np.int64, n: np.int64) -> np.uint64:
     """Draw as ``draw_block``, where only the first n lanes have a mean: the others are 0."""
     z = _uniform(build, _step(build, state))
-    return word_of(build, build.fcmp_ordered("<", z, mean.load_first(start, LANES, n)))
+    return word_of(build, build.fcmp_ordered("<", z, mean.load_first(start, STREAM_LANES, n)))
 
 
 @in_llvm
@@ -128,8 +128,8 @@ def bernoulli(state, mean, out):
     that 0 and 1 never happen.
     """
     n = out.shape[0]
-    whole = n // LANES * LANES
-    for start in range(0, whole, LANES):
+    whole = n // STREAM_LANES * STREAM_LANES
+    for start in range(0, whole, STREAM_LANES):
         write_word(draw_block(state, mean, start), out, start)
     if whole < n:
         bits = draw_part(state, mean, whole, n - whole)
@@ -158,7 +158,7 @@ def draw_row(state, x, bias, row, bits, mean, out):
 @inline
 def fit_rows(state, x, bias, mean, out):
     """Say whether the arrays of a batch of draws fit each other; state as a single stream."""
-    lanes = state.shape[0] == 4 and state.shape[1] == LANES
+    lanes = state.shape[0] == 4 and state.shape[1] == STREAM_LANES
     return lanes and bias.shape[0] == x.shape[1] and mean.shape == x.shape and out.shape == x.shape
 
 

@@ -27,11 +27,11 @@ NEGLIGIBLE = 2.0**-24
 """What a weight may fall to before its sample is forgotten: half a unit in the last place of float32."""
 LONGEST_MEMORY = NEGLIGIBLE ** (1 / CAPACITY)
 """The decay, 0.984, from which on a window would have to be longer."""
-LANES = 16
+PATTERNS = 16
 """Patterns of four samples, and units that look up at once."""
 
 
-class Layer(NamedTuple):
+class LayerHistory(NamedTuple):
     """One layer's half of the samples.
 
     octets uint8 (CAPACITY / 8, padded n): bit s % 8 of octets[s // 8, i] is unit i in sample s; words uint64
@@ -48,8 +48,8 @@ class Layer(NamedTuple):
 class Window(NamedTuple):
     """The samples of both layers, their weights float64 (CAPACITY,), and scratch float32 (CAPACITY,)."""
 
-    visible: Layer
-    hidden: Layer
+    visible: LayerHistory
+    hidden: LayerHistory
     weight: np.ndarray
     factor: np.ndarray
 
@@ -57,11 +57,11 @@ class Window(NamedTuple):
 def make_window(n_visible: int, n_hidden: int) -> Window:
     """Return an empty window; its memory is taken only as samples come."""
 
-    def layer(n: int) -> Layer:
+    def layer(n: int) -> LayerHistory:
         padded, words = aligned_zeros(n).shape[0], -(-n // 64)
         octets = np.zeros((CAPACITY // 8, padded), np.uint8)
         zeros = np.zeros((words, CAPACITY), np.uint64)
-        return Layer(octets, zeros, np.zeros(words, np.uint64), np.zeros(CAPACITY, np.uint64))
+        return LayerHistory(octets, zeros, np.zeros(words, np.uint64), np.zeros(CAPACITY, np.uint64))
 
     return Window(layer(n_visible), layer(n_hidden), np.zeros(CAPACITY), np.zeros(CAPACITY, np.float32))
 
@@ -99,7 +99,7 @@ def span_of(alpha: float) -> int:
 def fit_layer(layer, n):
     """Say whether a layer is one of n units."""
     octets, words, count = layer.octets, layer.words, (n + 63) // 64
-    whole = octets.shape[0] == CAPACITY // 8 and octets.shape[1] >= n and octets.shape[1] % LANES == 0
+    whole = octets.shape[0] == CAPACITY // 8 and octets.shape[1] >= n and octets.shape[1] % PATTERNS == 0
     packed = words.shape == (count, CAPACITY) and layer.now.shape[0] == count
     return whole and packed and layer.overlap.shape[0] == CAPACITY
 
@@ -145,8 +145,8 @@ def _table(build, factor, first):
     """Return the sums of four factors, from the first on, for all sixteen patterns of four bits."""
     a, b, c, d = (
         build.fmul(
-            constant(vector(FLOAT, LANES), [float(pattern >> k & 1) for pattern in range(LANES)]),
-            spread(build, factor.value(first + k), LANES),
+            constant(vector(FLOAT, PATTERNS), [float(pattern >> k & 1) for pattern in range(PATTERNS)]),
+            spread(build, factor.value(first + k), PATTERNS),
         )
         for k in range(4)
     )
@@ -156,10 +156,10 @@ def _table(build, factor, first):
 def _look_up(build, table, pattern):
     """Return table[pattern], lane by lane.
 
-    Portable: where no instruction permutes LANES floats, the compiler makes LANES loads of it.
+    Portable: where no instruction permutes PATTERNS floats, the compiler makes PATTERNS loads of it.
     """
     found = undefined(table.type)
-    for lane in range(LANES):
+    for lane in range(PATTERNS):
         place = constant(INT, lane)
         value = build.extract_element(table, build.extract_element(pattern, place))
         found = build.insert_element(found, value, place)
@@ -168,13 +168,13 @@ def _look_up(build, table, pattern):
 
 @in_llvm
 def add_octet(build, factor, octet, out):
-    """out[i] += sum_k factor[k] bit_k(octet[i]), k < 8; octet and out of a length that LANES divides."""
+    """out[i] += sum_k factor[k] bit_k(octet[i]), k < 8; octet and out of a length that PATTERNS divides."""
     low, high = _table(build, factor, 0), _table(build, factor, 4)
-    whole = vector(INT, LANES)
-    with loop(build, 0, out.shape[0], LANES) as place:
-        pattern = build.zext(octet.load(place, LANES), whole)
+    whole = vector(INT, PATTERNS)
+    with loop(build, 0, out.shape[0], PATTERNS) as place:
+        pattern = build.zext(octet.load(place, PATTERNS), whole)
         found = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
-        value = build.fadd(out.load(place, LANES), found)
+        value = build.fadd(out.load(place, PATTERNS), found)
         found = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
         out.store(place, build.fadd(value, found))
 

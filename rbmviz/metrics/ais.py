@@ -18,11 +18,11 @@ from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.rbm import RBM, Model, softplus
 from rbmviz.registry import metric
 
-CHAINS = 128
+DEFAULT_CHAINS = 128
 TEMPERATURES = 1000
 MOST_CHAINS, MOST_TEMPERATURES = 1_000_000, 100_000_000
 
-BLOCK = 32
+CHAIN_BLOCK = 32
 """Chains of one matrix product and one random stream: a result does not depend on the number of threads."""
 
 CHAIN_COST = 80
@@ -163,7 +163,7 @@ def _blocks(
     if n_chains > MOST_CHAINS:
         raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MOST_CHAINS:,}: give fewer.")
     check_memory(f"AIS of {n_chains:,} chains", CHAIN_COST * n_chains, "take fewer")
-    sizes = [min(BLOCK, n_chains - at) for at in range(0, n_chains, BLOCK)]
+    sizes = [min(CHAIN_BLOCK, n_chains - at) for at in range(0, n_chains, CHAIN_BLOCK)]
     blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]
     return blocks, float(softplus(base).sum() + rbm.n_hidden * np.log(2))
 
@@ -172,7 +172,7 @@ def ais_blocks(
     model: RBM | Model,
     data: np.ndarray | None = None,
     *,
-    n_chains: int = CHAINS,
+    n_chains: int = DEFAULT_CHAINS,
     betas: int | np.ndarray = TEMPERATURES,
     seed: rng.Seed = 0,
 ) -> Iterator[np.ndarray]:
@@ -203,7 +203,7 @@ def ais_steps(
     model: RBM | Model,
     data: np.ndarray | None = None,
     *,
-    n_chains: int = CHAINS,
+    n_chains: int = DEFAULT_CHAINS,
     betas: int | np.ndarray = TEMPERATURES,
     seed: rng.Seed = 0,
 ) -> Generator[None, None, Annealed]:
@@ -223,7 +223,7 @@ def ais_log_z(
     model: RBM | Model,
     data: np.ndarray | None = None,
     *,
-    n_chains: int = CHAINS,
+    n_chains: int = DEFAULT_CHAINS,
     betas: int | np.ndarray = TEMPERATURES,
     seed: rng.Seed = 0,
 ) -> Annealed:

@@ -9,12 +9,12 @@ from rbmviz.kernels.enumerate import log_weights
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
 from rbmviz.registry import metric
 
-MOST_UNITS = 25
+MAX_UNITS_ENUMERATED = 25
 MOST_PROBABILITIES = 20
 LOG_RANGE = 700.0
 """exp of at most this is a finite float64."""
 
-GROUP = 64
+STATE_GROUP = 64
 """Most units that share one logarithm; more gain nothing."""
 
 LOW_UNITS = 10
@@ -32,7 +32,7 @@ def _states(n: int) -> np.ndarray:
 def too_large(rbm: RBM) -> str:
     """Return what enumerating this model would cost, where that is refused; else an empty text."""
     units, others = sorted((rbm.n_visible, rbm.n_hidden))
-    if units <= MOST_UNITS:
+    if units <= MAX_UNITS_ENUMERATED:
         return ""
     # Measured on one core: so long a state, and so much more for each unit of the other layer.
     seconds = 2.0 ** min(units, 1000) * (34e-9 + 0.21e-9 * others)
@@ -43,7 +43,7 @@ def too_large(rbm: RBM) -> str:
     )
     return (
         f"This model is too large to enumerate: its smaller layer has {units} units, which makes 2^{units} = "
-        f"{states} states and would take {took}; at most {MOST_UNITS} units can be done"
+        f"{states} states and would take {took}; at most {MAX_UNITS_ENUMERATED} units can be done"
     )
 
 
@@ -51,7 +51,7 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return W (enumerated, summed out) and the two biases, float64, the smaller layer first."""
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     W, own, other = (W, b, c) if rbm.n_visible <= rbm.n_hidden else (W.T, c, b)
-    if len(own) > MOST_UNITS:
+    if len(own) > MAX_UNITS_ENUMERATED:
         raise BadInput(
             f"{too_large(rbm)}; estimate log Z by annealed importance sampling (AIS): metrics.ais_log_z, or "
             "'rbmviz log-z --method ais'."
@@ -77,7 +77,7 @@ def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # ty
     high, low = _states(n_high), _states(len(own) - n_high)
     low_sum, low_bias = low @ W[n_high:], low @ own[n_high:]
     largest = (np.abs(W).sum(axis=0) + np.abs(other)).max()
-    group = min(int(LOG_RANGE / largest), GROUP) if largest > 0 else GROUP
+    group = min(int(LOG_RANGE / largest), STATE_GROUP) if largest > 0 else STATE_GROUP
     if group:
         low_factor, out = np.exp(np.ascontiguousarray(low_sum.T)), np.empty(len(low))
     for i, state in enumerate(high):

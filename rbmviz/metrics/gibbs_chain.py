@@ -13,10 +13,10 @@ from rbmviz.registry import metric
 MOST_MATRIX = 34
 """Most 2 n_visible + n_hidden of a transition matrix: some 10^10 products, and at most 1 GB."""
 
-MOST_LAW = 32
+MAX_UNITS_MATRIX = 32
 """Most n_visible + n_hidden of a law that is followed: about a second a sweep, on one core."""
 
-ROWS = 1024
+MATRIX_ROWS = 1024
 """States of one step."""
 
 
@@ -30,8 +30,8 @@ def _product_law(p: np.ndarray) -> np.ndarray:
 
 def _blocks(n: int) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield consecutive states of n units, float64 (rows, n), and where they are."""
-    for first in range(0, 2**n, ROWS):
-        index = np.arange(first, min(first + ROWS, 2**n))
+    for first in range(0, 2**n, MATRIX_ROWS):
+        index = np.arange(first, min(first + MATRIX_ROWS, 2**n))
         yield slice(first, first + len(index)), (index[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(float)
 
 
@@ -105,10 +105,10 @@ def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarr
         Where the law does not fit the model, or n_visible + n_hidden is above 32.
     """
     m, n = rbm.W.shape
-    if m + n > MOST_LAW:
+    if m + n > MAX_UNITS_MATRIX:
         raise BadInput(
             f"The law of a chain of {m} visible and {n} hidden units is too large to follow: at most "
-            f"{MOST_LAW} units in all; coupled chains bound its distance ('rbmviz couple')."
+            f"{MAX_UNITS_MATRIX} units in all; coupled chains bound its distance ('rbmviz couple')."
         )
     law = checks.numbers("The law", law).astype(np.float64)
     if law.shape != (2**m,):

@@ -17,23 +17,23 @@ BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
 
 Kernel = Literal["binary", "mean"]
 
-COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
+CURVE_COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
 """Numbers of samples at which a curve has a point."""
 
 COUNTERS: tuple[tuple[int, DTypeLike], ...] = ((2**16, np.uint16), (2**32, np.uint32), (2**63, np.int64))
 """Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
 
-COLUMNS = 64
+COLUMNS_AT_A_TIME = 64
 """Distances are kept in so many columns at a time, up to the largest there has been: in trained models far
 below the number of units."""
 
-ROWS = 256
+ROWS_PER_PASS = 256
 """Samples scored at once by the mean kernel."""
 
 PENDING = 1024
 """Samples that wait to be compared at once by the binary kernel: packed, they fit the second cache."""
 
-POINTS = 128
+POINTS_AT_A_TIME = 128
 """Points whose histograms are counted at once, in full width, before they are added to what is kept."""
 
 
@@ -50,7 +50,7 @@ class Score(NamedTuple):
     validation: float
 
 
-class Point(NamedTuple):
+class IslPoint(NamedTuple):
     """ISL at one number of samples for several betas, arrays float64 (betas,)."""
 
     n: int
@@ -136,8 +136,8 @@ class ISL:
         _check_betas(self.betas)
         self.n = self._largest = 0  # samples, and those in the fullest bin
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
-        self._counts = COUNTS if counts is None else _whole_counts(counts)
-        self._points: list[Point] = []
+        self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
+        self._points: list[IslPoint] = []
         points = np.concatenate([test, validation])
         if kernel == "binary":
             self._packed = hamming.pack(points)
@@ -180,8 +180,8 @@ class ISL:
                 if self._n_pending == PENDING:
                     self._count()
             return
-        for at in range(0, len(samples), ROWS):
-            p = samples[at : at + ROWS].astype(np.float32)
+        for at in range(0, len(samples), ROWS_PER_PASS):
+            p = samples[at : at + ROWS_PER_PASS].astype(np.float32)
             for b, beta in enumerate(self.betas):
                 mean = np.float32(1 - beta) + np.float32(2 * beta - 1) * p
                 off = np.log1p(-mean)
@@ -199,19 +199,21 @@ class ISL:
         self._n_pending = 0
         counter = next(dtype for most, dtype in COUNTERS if self._largest + n < most)
         self._histograms = self._histograms.astype(counter, copy=False)
-        found = np.empty((POINTS, self._width + 1), np.uint32)
-        for at in range(0, len(self._packed), POINTS):
-            points = self._packed[at : at + POINTS]
+        found = np.empty((POINTS_AT_A_TIME, self._width + 1), np.uint32)
+        for at in range(0, len(self._packed), POINTS_AT_A_TIME):
+            points = self._packed[at : at + POINTS_AT_A_TIME]
             here = found[: len(points)]
             here[:] = 0
             hamming.count_distances(points, blocks, n, here)
             columns = self._histograms.shape[1]
             if here[:, columns:].any():
                 largest = int(np.flatnonzero(here.any(axis=0))[-1])
-                more = min(-(-(largest + 1) // COLUMNS) * COLUMNS, self._width + 1) - columns
+                more = (
+                    min(-(-(largest + 1) // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1) - columns
+                )
                 self._histograms = np.pad(self._histograms, ((0, 0), (0, more)))
                 columns += more
-            kept = self._histograms[at : at + POINTS]
+            kept = self._histograms[at : at + POINTS_AT_A_TIME]
             np.add(kept, here[:, :columns], out=kept, casting="same_kind")
         self._largest = int(self._histograms.max())
 
@@ -231,17 +233,17 @@ class ISL:
     def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:
         """Return log P of the points from begin to end for the samples counted, float64 (points, betas)."""
         out, log_odds = np.empty((end - begin, len(betas))), np.log(betas) - np.log1p(-betas)
-        for at in range(begin, end, POINTS):
-            some = self._histograms[at : min(at + POINTS, end)]
+        for at in range(begin, end, POINTS_AT_A_TIME):
+            some = self._histograms[at : min(at + POINTS_AT_A_TIME, end)]
             some = some.astype(np.uint32) if some.itemsize < 4 else some
             hamming.log_mixtures(some, log_odds, out[at - begin : at - begin + len(some)])
         return out + self._width * np.log(betas) - math.log(self.n)
 
-    def _point(self, betas: np.ndarray) -> Point:
+    def _point(self, betas: np.ndarray) -> IslPoint:
         """Return the ISL of all samples so far for each beta."""
         logs = self._log_densities(betas)
         test, validation = logs[: self._n_test], logs[self._n_test :]
-        return Point(
+        return IslPoint(
             self.n,
             betas,
             test.mean(axis=0),

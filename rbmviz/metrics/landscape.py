@@ -8,7 +8,7 @@ from rbmviz.errors import BadInput
 from rbmviz.metrics.exact import probabilities
 from rbmviz.rbm import RBM
 
-MOST_VISIBLE = 10
+MAX_VISIBLE_LANDSCAPE = 10
 """More states than a picture has room for."""
 
 WIDER = 0.5
@@ -70,10 +70,10 @@ def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
         floor to both sides, the likelier ones wider. "gray": neighbours differ in one bit. "index": as
         numbers.
     """
-    if rbm.n_visible > MOST_VISIBLE:
+    if rbm.n_visible > MAX_VISIBLE_LANDSCAPE:
         raise BadInput(
             f"A landscape of 2^{rbm.n_visible} states cannot be drawn: choose a model of at most "
-            f"{MOST_VISIBLE} visible units."
+            f"{MAX_VISIBLE_LANDSCAPE} visible units."
         )
     law = probabilities(rbm)
     down = floors(law)

@@ -32,7 +32,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, shared_bytes,
 
 
 @dataclass
-class Chain:
+class DrivenChain:
     """v, h, the maps followed both ways, the newest samples, the scalars, the random stream, the knobs."""
 
     v: np.ndarray
@@ -46,7 +46,7 @@ class Chain:
     alpha: float = 1.0
 
 
-State = Chain | Chains[Chain] | SharedFastWeights
+State = DrivenChain | Chains[DrivenChain] | SharedFastWeights
 
 FOLD = 256
 """Samples after which theta_F is written out, in the regime of rows."""
@@ -89,12 +89,12 @@ def start(
     up_theta, down_theta = maps(rbm)
     up_rates, down_rates = maps(rates) if rates else (zero_map(m, n), zero_map(n, m))
 
-    def chain(v: np.ndarray, stream: np.ndarray) -> Chain:
+    def chain(v: np.ndarray, stream: np.ndarray) -> DrivenChain:
         up = kernels.make_direction(up_theta, up_rates, n)
         down = kernels.make_direction(down_theta, down_rates, m)
         place(up.flips, v, up.theta, up.rates, up.fast)
         h, window = np.zeros(n, np.uint8), make_window(m, n)
-        return Chain(v, h, up, down, window, kernels.make_clock(R), stream)
+        return DrivenChain(v, h, up, down, window, kernels.make_clock(R), stream)
 
     return one_or_many([chain(*of) for of in starts(sampler.n_chains, model, seed, v0)])
 
@@ -112,7 +112,7 @@ def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
 # The regime, see kernels.fast_weights
 
 
-def prepare(chain: Chain, eps: float, alpha: float, mean_field: bool) -> int:
+def prepare(chain: DrivenChain, eps: float, alpha: float, mean_field: bool) -> int:
     """Choose and tend the regime; return how many samples can be made before this is to be called again.
 
     The samples go into a window where it can hold them, else into the rows. A window is of one decay: another
@@ -146,7 +146,7 @@ def prepare(chain: Chain, eps: float, alpha: float, mean_field: bool) -> int:
     return allowed
 
 
-def _change(chain: Chain, span: int, own: float) -> None:
+def _change(chain: DrivenChain, span: int, own: float) -> None:
     """Begin with all of theta_F in M, with theta where own is 0, and an empty window (span 0: none)."""
     window, counts = chain.window, chain.clock.counts
     _catch_up(chain)
@@ -162,7 +162,7 @@ def _change(chain: Chain, span: int, own: float) -> None:
         chain.clock.scale[PUSH] = 0.0  # M is empty
 
 
-def _write_out(chain: Chain, own: float) -> None:
+def _write_out(chain: DrivenChain, own: float) -> None:
     """Write the pull and the push out into M, with theta where own is 0: pull = 0, push = 1."""
     scale = chain.clock.scale
     kernels.write_out(chain.up, scale, own)
@@ -170,7 +170,7 @@ def _write_out(chain: Chain, own: float) -> None:
     scale[PULL], scale[PUSH], scale[OWN] = 0.0, 1.0, own
 
 
-def _catch_up(chain: Chain) -> None:
+def _catch_up(chain: DrivenChain) -> None:
     """Rebuild the maps of theta and of the rates that were not followed."""
     for direction in (chain.up, chain.down):
         for which, affine in ((THETA, direction.theta), (RATES, direction.rates)):
@@ -178,7 +178,7 @@ def _catch_up(chain: Chain) -> None:
                 rebuild(affine, direction.flips)
 
 
-def _choose_maps(chain: Chain) -> None:
+def _choose_maps(chain: DrivenChain) -> None:
     """Follow what the pre-activations are made of; and up, for the norm of theta_F, R and what M holds."""
     counts, scale = chain.clock.counts, chain.clock.scale
     in_rows, has_rates = not counts[SPAN], chain.clock.moment[2] > 0.0
@@ -187,7 +187,7 @@ def _choose_maps(chain: Chain) -> None:
     chain.down.follows[:] = scale[OWN] > 0.0, has_rates and pull_moves, scale[PUSH] > 0.0
 
 
-def pieces(chain: Chain, n: int, eps: float, alpha: float, mean_field: bool) -> Iterator[slice]:
+def pieces(chain: DrivenChain, n: int, eps: float, alpha: float, mean_field: bool) -> Iterator[slice]:
     """Cut the next n samples where the chain has to be prepared anew, and prepare it."""
     at = 0
     while at < n:
@@ -196,7 +196,7 @@ def pieces(chain: Chain, n: int, eps: float, alpha: float, mean_field: bool) -> 
         at += allowed
 
 
-def driven_gibbs(chain: Chain, n: int, eps: float, alpha: float, mean_field: bool, k: int) -> Samples:
+def driven_gibbs(chain: DrivenChain, n: int, eps: float, alpha: float, mean_field: bool, k: int) -> Samples:
     """Make n samples of k sweeps each, and the step of theta_F after every one."""
     v = np.empty((n, len(chain.v)), np.uint8)
     p = np.empty((n, len(chain.v)), np.float32)

@@ -26,7 +26,7 @@ from rbmviz.samplers.interleave import (
 
 
 @dataclass
-class Chain:
+class GibbsChain:
     """State of one Gibbs chain: v, h, the kept pre-activations, the random stream, the sweeps so far."""
 
     v: np.ndarray
@@ -65,13 +65,15 @@ class Gibbs:
     )
     n_chains: int = n_chains_knob()
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Chain | Chains[Chain]:
+    def init(
+        self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None
+    ) -> GibbsChain | Chains[GibbsChain]:
         """Return chains started at v0; see Sampler."""
         rbm = model.rbm
         up, down = maps(rbm)
 
-        def start(v: np.ndarray, stream: np.ndarray) -> Chain:
-            chain = Chain(
+        def start(v: np.ndarray, stream: np.ndarray) -> GibbsChain:
+            chain = GibbsChain(
                 v=v,
                 h=np.zeros(rbm.n_hidden, np.uint8),
                 up=kernels.same_map(up),
@@ -93,11 +95,11 @@ class Gibbs:
         chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * OBJECT
         return maps_bytes(n_visible, n_hidden) + self.n_chains * chain
 
-    def step(self, state: Chain | Chains[Chain], n: int) -> Samples:
+    def step(self, state: GibbsChain | Chains[GibbsChain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""
         return interleave(state, n, self._step)
 
-    def _step(self, chain: Chain, n: int) -> Samples:
+    def _step(self, chain: GibbsChain, n: int) -> Samples:
         v = np.empty((n, len(chain.v)), np.uint8)
         p = np.empty((n, len(chain.v)), np.float32)
         kernels.gibbs(
@@ -116,7 +118,7 @@ class Gibbs:
         )
         return Samples(v, p, {"sweeps": np.full(n, self.k)})
 
-    def target(self, state: Chain | Chains[Chain]) -> RBM:
+    def target(self, state: GibbsChain | Chains[GibbsChain]) -> RBM:
         """Return theta / T."""
         chain = next_chain(state)
         m, n = len(chain.v), len(chain.h)

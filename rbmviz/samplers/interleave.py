@@ -26,7 +26,7 @@ MAX_CHAINS = 1000
 THREADS = os.cpu_count() or 1
 """Blocks of chains that are advanced at the same time."""
 
-BLOCK = 32
+SAMPLES_PER_THREAD = 32
 """Samples that are worth a thread: with fewer, waking it and waiting for the interpreter cost more."""
 
 OBJECT = 192
@@ -132,7 +132,7 @@ def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) 
             copy_into(out, turns, step(state.each[(first + i) % count], len(range(n)[turns])))
 
     busy = min(n, count)
-    blocks = np.array_split(np.arange(busy), max(min(THREADS, busy, n // BLOCK), 1))
+    blocks = np.array_split(np.arange(busy), max(min(THREADS, busy, n // SAMPLES_PER_THREAD), 1))
     if len(blocks) == 1:
         advance(blocks[0])
     else:

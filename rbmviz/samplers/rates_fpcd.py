@@ -10,7 +10,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
-    Chain,
+    DrivenChain,
     State,
     driven_gibbs,
     rates_of,
@@ -86,7 +86,7 @@ class RatesFPCD:
             )
         return interleave(state, n, self._step)
 
-    def _step(self, chain: Chain, n: int) -> Samples:
+    def _step(self, chain: DrivenChain, n: int) -> Samples:
         return driven_gibbs(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)
 
     def target(self, state: State) -> RBM:

@@ -10,7 +10,16 @@ from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import Chain, State, pieces, rates_of, share, start, state_bytes, with_fast
+from rbmviz.samplers.fast_weights import (
+    DrivenChain,
+    State,
+    pieces,
+    rates_of,
+    share,
+    start,
+    state_bytes,
+    with_fast,
+)
 from rbmviz.samplers.interleave import interleave, n_chains_knob
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round, step_all_chains
 
@@ -75,7 +84,7 @@ class RatesHerding:
             )
         return interleave(state, n, self._step)
 
-    def _step(self, chain: Chain, n: int) -> Samples:
+    def _step(self, chain: DrivenChain, n: int) -> Samples:
         v = np.empty((n, len(chain.v)), np.uint8)
         sweeps, drift = np.empty(n, np.int64), np.empty(n)
         for piece in pieces(chain, n, self.eps, self.alpha, False):

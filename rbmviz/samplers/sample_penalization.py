@@ -9,7 +9,15 @@ from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import Chain, State, driven_gibbs, share, start, state_bytes, with_fast
+from rbmviz.samplers.fast_weights import (
+    DrivenChain,
+    State,
+    driven_gibbs,
+    share,
+    start,
+    state_bytes,
+    with_fast,
+)
 from rbmviz.samplers.interleave import interleave, n_chains_knob
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
 
@@ -73,7 +81,7 @@ class SamplePenalization:
             )
         return interleave(state, n, self._step)
 
-    def _step(self, chain: Chain, n: int) -> Samples:
+    def _step(self, chain: DrivenChain, n: int) -> Samples:
         return driven_gibbs(chain, n, self.eps, self.alpha, False, self.k)
 
     def target(self, state: State) -> RBM:

@@ -13,14 +13,14 @@ from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import Plan, Worker
 
 
-class Shared(Protocol):
+class Setup(Protocol):
     """What all panels of a comparison share."""
 
     def plan(self) -> Any:
         """Return the plan of each run."""
 
 
-S = TypeVar("S", bound=Shared)
+S = TypeVar("S", bound=Setup)
 
 
 class Panel(NamedTuple):

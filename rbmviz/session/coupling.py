@@ -8,16 +8,24 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.coupling import ALGORITHMS, BLOCK, MOST_PAIRS, STATISTICS, Algorithm, PairStream, tv_bound
+from rbmviz.coupling import (
+    ALGORITHMS,
+    MOST_PAIRS,
+    PAIRS_PER_BLOCK,
+    STATISTICS,
+    Algorithm,
+    PairStream,
+    tv_bound,
+)
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import check_all, knob
 from rbmviz.metrics import model_statistics, probabilities, start_law, sweep_law_steps, total_variation
 from rbmviz.rbm import RBM, Statistics
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.training import ENUMERABLE
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.session.worker import CHUNK_SECONDS
 
-MOST_LAW = 32
+MAX_UNITS_EXACT_DISTANCE = 32
 """Models of at most so many units in all have their exact total variation computed: a second a sweep."""
 
 MOST_LAW_VISIBLE = 20
@@ -26,7 +34,7 @@ MOST_LAW_VISIBLE = 20
 TIMES = 48
 """Times, in sweeps, at which the distance of each pair is kept."""
 
-CLOSE = 1e-4
+EXACT_CURVE_END = 1e-4
 """The exact curve ends at this distance."""
 
 FIRST_PAIRS = 200
@@ -263,16 +271,21 @@ class CouplingSetup(NamedTuple):
         """Return the bytes that a run takes at most, beyond the model: six streams, and the exact law."""
         m, n = self.rbm.W.shape
         maps = 2 * 4 * (m + 16) * (n + 16)
-        stream = MOST_PAIRS * 15 * 8 + TIMES * (8 * (m + 1) + 4 * BLOCK) + BLOCK * (m + 32) + maps
-        law = 6 * 8 * 2**m if m + n <= MOST_LAW and m <= MOST_LAW_VISIBLE else 0
+        stream = (
+            MOST_PAIRS * 15 * 8
+            + TIMES * (8 * (m + 1) + 4 * PAIRS_PER_BLOCK)
+            + PAIRS_PER_BLOCK * (m + 32)
+            + maps
+        )
+        law = 6 * 8 * 2**m if m + n <= MAX_UNITS_EXACT_DISTANCE and m <= MOST_LAW_VISIBLE else 0
         return 4 * m * n + 3 * len(ALGORITHMS) * stream + law
 
     def starts(self, block: int) -> np.ndarray:
-        """Return where the pairs of a block start, uint8 (BLOCK, n_visible); the same for both algorithms."""
+        """Return where the pairs of a block start, uint8 (PAIRS_PER_BLOCK, n_visible); the same for both algorithms."""
         g = rng.generator(self.seed, "starts", block)
         if self.dataset is None:
-            return g.integers(0, 2, (BLOCK, self.rbm.n_visible), dtype=np.uint8)
-        return self.dataset.train[g.integers(len(self.dataset.train), size=BLOCK)]
+            return g.integers(0, 2, (PAIRS_PER_BLOCK, self.rbm.n_visible), dtype=np.uint8)
+        return self.dataset.train[g.integers(len(self.dataset.train), size=PAIRS_PER_BLOCK)]
 
     def start_law(self) -> np.ndarray:
         """Return the law of a start, float64 (2^n_visible,)."""
@@ -370,8 +383,8 @@ class CouplingRun:
         self.unit = int(i), int(j)
         self._stream("rbm", 1, 1).advance(1)
         self._shows = tuple(DisplayedPair(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
-        self._truth = self._enumerated() if min(rbm.W.shape) <= ENUMERABLE else None
-        if sum(rbm.W.shape) <= MOST_LAW and rbm.n_visible <= MOST_LAW_VISIBLE:
+        self._truth = self._enumerated() if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD else None
+        if sum(rbm.W.shape) <= MAX_UNITS_EXACT_DISTANCE and rbm.n_visible <= MOST_LAW_VISIBLE:
             self._work = self._follow_law()
         self.prepared = True
 
@@ -392,7 +405,7 @@ class CouplingRun:
         model, law = probabilities(self.rbm), self.plan.start_law()
         while True:
             self._exact.append(total_variation(law, model))
-            if self._exact[-1] < CLOSE or len(self._exact) > self.algorithm.max_sweeps:
+            if self._exact[-1] < EXACT_CURVE_END or len(self._exact) > self.algorithm.max_sweeps:
                 return
             yield
             law = yield from sweep_law_steps(self.rbm, law)

@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import Dataset
-from rbmviz.gradient import RUNS, GradientQuality, Run, endless_run, exact_direction, quality
+from rbmviz.gradient import RUNS, EstimatorRun, GradientQuality, endless_run, exact_direction, quality
 from rbmviz.metrics import log_z
 from rbmviz.rbm import RBM
 from rbmviz.session.snapshot import Snapshot, Status
@@ -25,19 +25,19 @@ from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
 MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Hidden units where the visible layer can be enumerated quickly, which takes at most ENUMERABLE units."""
+"""Hidden units where the visible layer can be enumerated quickly, which takes at most MAX_VISIBLE_ENUMERATED units."""
 
 FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
 """Hidden units where the hidden layer has to be enumerated."""
 
-ENUMERABLE = 16
+MAX_VISIBLE_ENUMERATED = 16
 
-SWEEPS = (1, 2, 5, 10, 20, 50, 100)
+STUDIED_SWEEPS = (1, 2, 5, 10, 20, 50, 100)
 
-WEIGHED = 20
+BATCHES_PER_ESS = 20
 """Batches behind each effective sample size."""
 
-BURN_IN = 100
+STUDY_BURN_IN = 100
 """Sweeps of persistent chains before their first estimate, from random bits: small models forget soon."""
 
 MOST_ESTIMATES = 2000
@@ -78,7 +78,7 @@ class StudySetup(NamedTuple):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Hidden units of each model."""
-        return MANY_HIDDEN if self.dataset.n_visible <= ENUMERABLE else FEW_HIDDEN
+        return MANY_HIDDEN if self.dataset.n_visible <= MAX_VISIBLE_ENUMERATED else FEW_HIDDEN
 
     def estimators(self) -> dict[str, Trainer]:
         """Return what is compared, by label."""
@@ -139,12 +139,12 @@ class EstimatorOnModel:
     def __init__(self, plan: StudySetup, rbm: RBM, exact: np.ndarray, trainer: Trainer) -> None:
         data = plan.dataset.train
         self._exact = exact
-        self._endless = [endless_run(rbm, data, trainer, i, plan.seed, BURN_IN) for i in range(RUNS)]
+        self._endless = [endless_run(rbm, data, trainer, i, plan.seed, STUDY_BURN_IN) for i in range(RUNS)]
         self.quality: GradientQuality | None = None
 
     def work(self) -> Iterator[None]:
         """Take one more estimate of every run, pausing after each."""
-        runs: list[Run] = []
+        runs: list[EstimatorRun] = []
         for endless in self._endless:
             runs.append(next(endless))
             yield
@@ -200,13 +200,13 @@ class StudyRun:
             yield
         rbm = progress.rbm
         ess = {}
-        for k in SWEEPS:
+        for k in STUDIED_SWEEPS:
             found = 0.0
-            for i in range(WEIGHED):
+            for i in range(BATCHES_PER_ESS):
                 rows = rng.generator(seed, f"weighed {k}", i).integers(len(data), size=batch)
                 found += pop_weights(rbm, data[rows], k, rng.child(seed, f"weights {k}", i)).ess / batch
                 yield
-            ess[k] = found / WEIGHED
+            ess[k] = found / BATCHES_PER_ESS
         exact = exact_direction(rbm, data)
         cells = {
             label: EstimatorOnModel(self.plan, rbm, exact, trainer)

@@ -22,23 +22,23 @@ from rbmviz.session.worker import CHUNK_SECONDS
 from rbmviz.trainers import parts
 from rbmviz.trainers.pop_cd import PopCD, Population
 
-KEPT = 2**16
+MAX_WEIGHTS = 2**16
 """Newest weights of a run that histogram, shares and effective sizes are made of."""
 
 TILES = 6
 """Heaviest (and lightest) samples of the newest batch that are shown."""
 
-BINS = 60
+HISTOGRAM_BINS = 60
 
-SLOW_SECONDS = 0.5
+SUMMARY_SECONDS = 0.5
 """What is made of all weights together is made anew this often."""
 
 RANDOM_STARTS = 1000
 
-ENUMERABLE = 20
+MAX_UNITS_EXACT_LOG_Z = 20
 """Smaller layers of at most so many units are enumerated for log Z (a second), larger ones left to AIS."""
 
-AIS_CHAINS, AIS_TEMPERATURES = 64, 2000
+REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
 
 
 class LogZ(NamedTuple):
@@ -73,10 +73,10 @@ class ReferenceLogZ:
 
     def _find(self) -> Iterator[None]:
         rbm = self._model.rbm
-        if min(rbm.n_visible, rbm.n_hidden) <= ENUMERABLE:
+        if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT_LOG_Z:
             self.value = LogZ(log_z(rbm), 0.0, "exact")
             return
-        found = yield from ais_steps(self._model, n_chains=AIS_CHAINS, betas=AIS_TEMPERATURES)
+        found = yield from ais_steps(self._model, n_chains=REFERENCE_CHAINS, betas=REFERENCE_TEMPERATURES)
         self.value = LogZ(found.log_z, found.std_error, "ais", found.warning)
 
 
@@ -131,7 +131,7 @@ class WeightSetup(NamedTuple):
         rows = trainer.n_chains or trainer.batch_size
         found = rows * (6 * m + 100)  # the newest batch, sorted, and as its chains left it
         starts = 0 if self.start == "data" and self.dataset is not None else RANDOM_STARTS * m
-        return trainer.state_bytes(m, n) + found + starts + 5 * 8 * KEPT
+        return trainer.state_bytes(m, n) + found + starts + 5 * 8 * MAX_WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the newest (at most KEPT) weights of a run add up to.
+    """What the newest (at most MAX_WEIGHTS) weights of a run add up to.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Summary:
         Weights it is made of.
     low, high : float
         Ends of the histogram, in nats.
-    counts : int64 (BINS,)
+    counts : int64 (HISTOGRAM_BINS,)
     samples, held : float64 (points,)
         Shares of the samples, and of the weight that the heaviest so many hold.
     sizes : list of BatchSize
@@ -188,7 +188,7 @@ class Summary:
         low, high = float(log_weights.min()), float(log_weights.max())
         if high - low < 1e-6:  # all alike
             low, high = low - 0.5, high + 0.5
-        counts, _ = np.histogram(log_weights, BINS, (low, high))
+        counts, _ = np.histogram(log_weights, HISTOGRAM_BINS, (low, high))
         samples, held = heaviest_shares(log_weights)
         return cls(len(log_weights), low, high, counts, samples, held, ess_by_size(log_weights))
 
@@ -282,7 +282,7 @@ class WeightRun:
 
     def advance(self, n: int) -> list[Population]:
         """Draw n batches, and find a little more of the truth."""
-        if len(self._kept) and time.perf_counter() - self._summed_up > SLOW_SECONDS:
+        if len(self._kept) and time.perf_counter() - self._summed_up > SUMMARY_SECONDS:
             self._sum_up()
         begin = time.perf_counter()
         found = [self._draw(self._state) for _ in range(n)]
@@ -303,7 +303,7 @@ class WeightRun:
                 self._due = max(self._total.n, self._due * 10**0.05)
         self.n += len(made)
         self._batch = Batch.of(made[-1])
-        self._kept = np.concatenate([self._kept, *(found.log_weights for found in made)])[-KEPT:]
+        self._kept = np.concatenate([self._kept, *(found.log_weights for found in made)])[-MAX_WEIGHTS:]
 
     def _estimate(self) -> Estimate:
         return Estimate(self._total.n, self._total.value, self._total.std_error)
@@ -332,7 +332,7 @@ class WeightRun:
         return False
 
     def kept(self) -> np.ndarray:
-        """Return the newest (at most KEPT) log weights, float64 (n,)."""
+        """Return the newest (at most MAX_WEIGHTS) log weights, float64 (n,)."""
         return self._kept
 
     def snapshot(self, status: Status) -> WeightSnapshot:

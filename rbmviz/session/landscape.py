@@ -18,7 +18,7 @@ from rbmviz.session.snapshot import Snapshot, Status
 TRAIL = 240
 """Newest states in a snapshot: more than a page shows."""
 
-COUNTS = np.unique(np.round(10 ** np.arange(0, 9, 0.06)).astype(np.int64))
+VISIT_COUNTS = np.unique(np.round(10 ** np.arange(0, 9, 0.06)).astype(np.int64))
 """Sample counts at which the walk so far is compared with the model."""
 
 
@@ -141,11 +141,11 @@ class LandscapeRun:
         """Count what advance has made, and compare it with the model at the counts of the curve."""
         states, before = codes(made.v), self.n
         self._walk.record_steps(made)
-        marks = COUNTS[(COUNTS > before) & (COUNTS <= self.n)] - before
+        marks = VISIT_COUNTS[(VISIT_COUNTS > before) & (VISIT_COUNTS <= self.n)] - before
         for part in np.split(np.arange(len(states)), marks):
             self._visits += np.bincount(states[part], minlength=len(self._visits))
             self._sum += made.v[part].sum(axis=0, dtype=np.int64)
-            if len(self._curve) < np.searchsorted(COUNTS, self._visits.sum(), side="right"):
+            if len(self._curve) < np.searchsorted(VISIT_COUNTS, self._visits.sum(), side="right"):
                 self._curve.append(self._visited())
         valleys = self._land.valley[np.append(self._trail[-1:], states)]
         self._crossings += int((valleys[1:] != valleys[:-1]).sum())

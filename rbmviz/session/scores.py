@@ -9,24 +9,24 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
 from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
-from rbmviz.metrics.isl import COUNTS
+from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.samplers import Samples
 from rbmviz.session.snapshot import Point
 
-EXAMPLES = 5000
+COMPARED_EXAMPLES = 5000
 """Training examples that live samples are compared with; all of them would cost more than sampling."""
 
-BINS = 120
+OCCUPANCY_BINS = 120
 """Most stretches in the history of class occupancy; when they are full, neighbours are merged."""
 
-REFRESH = 0.5
+SCORE_SECONDS = 0.5
 """Seconds between two values of the newest ISL while the curve waits for its next count."""
 
 
-ROUNDS, DRAWS = 1000, 100_000
+COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
 """Most newest rounds that chains are compared over, and most draws of them all together."""
 
-COMPARE = 3.0
+COMPARISON_SECONDS = 3.0
 """Seconds between two comparisons of the chains, each of which takes up to 0.2."""
 
 
@@ -43,7 +43,7 @@ class Agreement:
 
     def __init__(self, n_chains: int) -> None:
         self.n_chains = n_chains
-        self.rounds = min(ROUNDS, DRAWS // n_chains)
+        self.rounds = min(COMPARED_ROUNDS, COMPARED_DRAWS // n_chains)
         self._n, self._looked = 0, 0.0
         self._ring = np.zeros(self.rounds * n_chains)
         self._asked: Future[Diagnostics] | None = None
@@ -55,7 +55,11 @@ class Agreement:
         self._n += len(v)
         self._ring[np.arange(self._n - len(newest), self._n) % len(self._ring)] = newest
         now, rounds = time.monotonic(), self._n // self.n_chains
-        if rounds < LEAST_DRAWS or now - self._looked < COMPARE or (self._asked and not self._asked.done()):
+        if (
+            rounds < LEAST_DRAWS
+            or now - self._looked < COMPARISON_SECONDS
+            or (self._asked and not self._asked.done())
+        ):
             return
         # The oldest round in the ring has lost what an unfinished one at the end has written over.
         first = max(rounds - self.rounds + 1, 0) * self.n_chains
@@ -76,7 +80,7 @@ class Scores:
     ----------
     dataset : Dataset
         ISL is against its test part (bandwidth from its validation part), classes and the spurious
-        threshold from at most ``EXAMPLES`` of its training examples.
+        threshold from at most ``COMPARED_EXAMPLES`` of its training examples.
     kernel : "binary" or "mean"
         Kernel of ISL.
     n_chains : int
@@ -85,11 +89,11 @@ class Scores:
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
         self._isl = ISL(dataset.test, dataset.validation, kernel=kernel, counts=())
-        self._coverage = Coverage(dataset, EXAMPLES, n_chains)
+        self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._agreement = Agreement(n_chains) if n_chains > 1 else None
         self._of_means = kernel == "mean"
         self._looked = 0.0
-        self._bins = np.zeros((BINS, len(self._coverage.occupancy)), np.int64)
+        self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy)), np.int64)
         self.bin_width = 1
         self.curve: tuple[Point, ...] = ()
         self.newest: Point | None = None
@@ -102,13 +106,13 @@ class Scores:
         # Histograms have columns up to the largest distance, hardly ever more than half of the width. Of the
         # means: the rows, and for each beta of the grid a sum.
         isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
-        coverage = min(len(dataset.train), EXAMPLES) * (packed + 8)
-        return isl + coverage + 8 * min(ROUNDS * n_chains, DRAWS) * (n_chains > 1)
+        coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
+        return isl + coverage + 8 * min(COMPARED_ROUNDS * n_chains, COMPARED_DRAWS) * (n_chains > 1)
 
     @property
     def until_next_point(self) -> int:
         """Samples to the next count of the curve; a chunk that ends there has its exact time, too."""
-        later = COUNTS[np.searchsorted(COUNTS, self._isl.n, side="right") :]
+        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self._isl.n, side="right") :]
         return int(later[0]) - self._isl.n if len(later) else 2**62
 
     def update(self, samples: Samples, seconds: float) -> None:
@@ -117,8 +121,8 @@ class Scores:
         self._spread(self._coverage.update(samples.v))
         if self._agreement is not None:
             self._agreement.update(samples.v)
-        at_count = self._isl.n in COUNTS
-        if at_count or time.monotonic() - self._looked > REFRESH:
+        at_count = self._isl.n in CURVE_COUNTS
+        if at_count or time.monotonic() - self._looked > SCORE_SECONDS:
             self._looked = time.monotonic()
             score = self._isl.value()
             self.newest = Point(score.n, seconds, score.isl, score.std_error, score.beta)
@@ -129,7 +133,7 @@ class Scores:
         if not self._bins.shape[1]:
             return
         n = self._isl.n
-        while n > BINS * self.bin_width:
+        while n > OCCUPANCY_BINS * self.bin_width:
             pairs = self._bins[0::2] + self._bins[1::2]
             self._bins = np.concatenate([pairs, np.zeros_like(pairs)])
             self.bin_width *= 2

@@ -20,19 +20,19 @@ from rbmviz.session.worker import CHUNK_SECONDS
 from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
-CELLS = 144
+FANTASY_CHAINS = 144
 """Fantasy chains, enough for a 12 x 12 grid."""
 
 MOST_POINTS = 160
 """Points of a curve; when there are more, every second one goes, and new ones come half as often."""
 
-ENUMERABLE = 16
+MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
 
-EXAMPLES = 2000
+SCORED_EXAMPLES = 2000
 """Training (and test) examples whose likelihood is followed, evenly spaced among all."""
 
-AIS_CHAINS, AIS_TEMPERATURES = 64, 500
+LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """A live estimate of log Z: good to a fraction of a nat on models that mix, and it says where it is not."""
 
 REPLAY_SECONDS = 10.0
@@ -41,7 +41,7 @@ REPLAY_SECONDS = 10.0
 KEPT_BYTES = 200_000
 """Most bytes of such checkpoints, all replicates of a panel together."""
 
-JUDGE_SHARE = 1.0
+SCORING_SHARE = 1.0
 """Seconds of scoring for each second of training, at full speed; a run that waits for its pace gives more."""
 
 
@@ -49,7 +49,7 @@ class Likelihood(NamedTuple):
     """Mean log-likelihood after ``update`` updates and ``seconds`` of training, nats an example.
 
     train, test, std_error, ess: float64 (replicates,). std_error is that of AIS, 0 where log Z is exact; ess
-    is the effective number of its ``AIS_CHAINS`` weights, NaN where log Z is exact.
+    is the effective number of its ``LIVE_AIS_CHAINS`` weights, NaN where log Z is exact.
     """
 
     update: int
@@ -77,7 +77,8 @@ class TrainingSnapshot(Snapshot):
     models : tuple of RBM
         The newest finite parameters of every replicate.
     fantasy : Frames or None
-        Newest states of ``CELLS`` Gibbs chains that follow replicate 0; None before the first update.
+        Newest states of ``FANTASY_CHAINS`` Gibbs chains that follow replicate 0; None before the first
+        update.
     method : "exact" or "ais"
         How log Z is known.
     likelihoods : tuple of Likelihood
@@ -150,10 +151,10 @@ class TrainingPlan(NamedTuple):
         # Of each replicate: the state, and the model as it was in the newest progress, the one before it
         # (in the snapshot) and in the estimate under way; where it begins.
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
-        rows = 2 * min(EXAMPLES, len(self.dataset.train))
-        judge = 4 * (AIS_CHAINS + rows) * (m + n)
+        rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
+        judge = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
         curves = MOST_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
-        return replicates + judge + curves + 4 * CELLS * 4 * m + len(self.checkpoint)
+        return replicates + judge + curves + 4 * FANTASY_CHAINS * 4 * m + len(self.checkpoint)
 
 
 class TrainingSetup(NamedTuple):
@@ -174,7 +175,7 @@ def _nbytes(rbm: RBM) -> int:
 
 
 def _some(rows: np.ndarray) -> np.ndarray:
-    n = min(len(rows), EXAMPLES)
+    n = min(len(rows), SCORED_EXAMPLES)
     return rows[np.arange(n) * len(rows) // n] if n else rows
 
 
@@ -185,7 +186,9 @@ class LikelihoodEstimator:
         self._data = plan.dataset.train
         self._train, self._test = _some(plan.dataset.train), _some(plan.dataset.test)
         self._seed = plan.seed
-        self.method = "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= ENUMERABLE else "ais"
+        self.method = (
+            "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "ais"
+        )
         self.found: list[Likelihood] = []
         self._work: Iterator[None] | None = None
         self.newest = -1
@@ -220,7 +223,11 @@ class LikelihoodEstimator:
                 log_z, error[r] = metrics.log_z(rbm), 0.0
             else:
                 found = yield from ais_steps(
-                    rbm, self._data, n_chains=AIS_CHAINS, betas=AIS_TEMPERATURES, seed=self._seed + r
+                    rbm,
+                    self._data,
+                    n_chains=LIVE_AIS_CHAINS,
+                    betas=LIVE_AIS_TEMPERATURES,
+                    seed=self._seed + r,
                 )
                 log_z, error[r], ess[r] = found.log_z, found.std_error, found.ess
             train[r] = -rbm.free_energy(self._train).mean() - log_z
@@ -233,7 +240,9 @@ class Fantasy:
     """Gibbs chains that begin at random bits and follow a model while it learns."""
 
     def __init__(self, n_visible: int, seed: rng.Seed) -> None:
-        self._v = rng.generator(seed, "fantasy").integers(0, 2, (CELLS, n_visible)).astype(np.float32)
+        self._v = (
+            rng.generator(seed, "fantasy").integers(0, 2, (FANTASY_CHAINS, n_visible)).astype(np.float32)
+        )
         self._mean = self._v
         self._rng = rng.kernel_state(seed, "fantasy")
 
@@ -375,7 +384,7 @@ class TrainingRun:
         """Do n updates of every replicate, and a share of the scoring."""
         begin = time.perf_counter()
         made = tuple(self.algorithm.step(state, n) for state in self._states)
-        self._credit += JUDGE_SHARE * (time.perf_counter() - begin)
+        self._credit += SCORING_SHARE * (time.perf_counter() - begin)
         self._credit -= self._judge.work(self._credit)
         if time.perf_counter() - self._dreamed > CHUNK_SECONDS:
             self._dreamed = time.perf_counter()

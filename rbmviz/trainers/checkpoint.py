@@ -22,7 +22,7 @@ from safetensors.numpy import load, save
 
 from rbmviz import rng
 from rbmviz.budget import check_memory
-from rbmviz.errors import MOST, BadInput
+from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
@@ -31,9 +31,9 @@ from rbmviz.trainers import Trainer, check_data, make_trainer, parts
 MAGIC = b"rbmviz checkpoint 2\n"
 START = len(MAGIC) + hashlib.sha256().digest_size
 
-MOST_TEXT = 100_000
+MAX_JSON = 100_000
 """Characters of the JSON at most; real ones have a few thousand."""
-LARGEST = 2**53
+LARGEST_COUNT = 2**53
 """Largest number of a state: beyond it float64 does not count by ones."""
 
 
@@ -108,7 +108,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
 
 def _wrong(name: str, problem: str) -> BadInput:
     return BadInput(
-        f"The checkpoint is not one that rbmviz wrote ({name[:MOST]} {problem}): start anew, or take another."
+        f"The checkpoint is not one that rbmviz wrote ({name[:MAX_SHOWN]} {problem}): start anew, or take another."
     )
 
 
@@ -119,7 +119,7 @@ def _read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         text = arrays.pop("json")
     except (SafetensorError, KeyError, TypeError, ValueError, OverflowError):
         raise _wrong("its content", "cannot be read") from None
-    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MOST_TEXT:
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MAX_JSON:
         raise _wrong("json", "is no text of the usual length")
     try:
         written = json.loads(text.tobytes())
@@ -237,7 +237,7 @@ class _Reader:
         if legal.rows:
             return bool(((0 <= x) & (x < self.sizes["data"])).all()) and len(np.unique(x)) == len(x)
         if x.dtype.kind != "f":
-            return bool((x >= 0).all() and (x <= LARGEST).all())
+            return bool((x >= 0).all() and (x <= LARGEST_COUNT).all())
         blank = fresh is not None and fresh.dtype.kind == "f" and bool(np.isnan(fresh).all())
         if blank and np.isnan(x).all():  # nothing seen yet
             return True
@@ -252,7 +252,7 @@ def _number(written: Any, fresh: Any, name: str) -> Any:
     if type(written) is not type(fresh) or not isinstance(fresh, int | float):
         raise _wrong(name, f"is no {type(fresh).__name__}")
     unknown = isinstance(fresh, float) and math.isnan(fresh) and math.isnan(written)
-    if not (0 <= written <= LARGEST or unknown):
+    if not (0 <= written <= LARGEST_COUNT or unknown):
         raise _wrong(name, "is out of range")
     return written
 

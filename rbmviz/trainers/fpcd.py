@@ -12,7 +12,7 @@ from rbmviz.trainers import Progress, parts
 
 
 @dataclass
-class Source:
+class FastWeightSource:
     """Persistent chains, and the fast parameters theta_F under which they move."""
 
     chains: np.ndarray = field(metadata=parts.stored(bits=True))
@@ -46,7 +46,7 @@ class FPCD:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
         state = parts.start(self, rbm, data, seed)
-        state.source = Source(chains, parts.zeros_like(state.theta))
+        state.source = FastWeightSource(chains, parts.zeros_like(state.theta))
         return state
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -56,7 +56,7 @@ class FPCD:
 
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: Source = state.source
+        source: FastWeightSource = state.source
         together = parts.Fixed(*parts.plus(theta, source.fast))
         for _ in range(self.k):
             source.chains = parts.sweep(together, source.chains, state.rng)

@@ -13,7 +13,7 @@ from rbmviz.trainers import Progress, parts
 
 
 @dataclass
-class Source:
+class HerdingSource:
     """Persistent chains, the time average of their statistics, <v> of the data, and what the climbs took."""
 
     chains: np.ndarray = field(metadata=parts.stored(bits=True))
@@ -69,7 +69,7 @@ class Herding:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
         state = parts.start(self, rbm, data, seed)
-        state.source = Source(chains, parts.zeros_like(state.theta), data.mean(axis=0))
+        state.source = HerdingSource(chains, parts.zeros_like(state.theta), data.mean(axis=0))
         return state
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -80,7 +80,7 @@ class Herding:
 
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: Source = state.source
+        source: HerdingSource = state.source
         source.chains, h, source.sweeps = climb(theta, source.chains, self.max_sweeps)
         state.samples = source.chains
         found = parts.statistics(source.chains, h)
@@ -92,7 +92,7 @@ class Herding:
 
     def step(self, state: parts.State, n: int) -> Progress:
         """Advance by n updates; ``sweeps`` are those of the last climb."""
-        source: Source = state.source
+        source: HerdingSource = state.source
         parts.advance(self, state, n)
         error = float(np.abs(source.mean.b - source.target).mean())
         return parts.progress(self, state, sweeps=float(source.sweeps), moment_error=error)

@@ -14,7 +14,7 @@ from rbmviz.trainers import Progress, parts
 
 
 @dataclass
-class Source:
+class TemperedSource:
     """States v, float32 (temperatures, chains, n_visible), beta = 1 first; swaps and their stream."""
 
     v: np.ndarray = field(metadata=parts.stored(bits=True))
@@ -83,7 +83,7 @@ class PT:
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         cold = parts.random_chains(self.n_chains, rbm.n_visible, seed)
-        source = Source(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
+        source = TemperedSource(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return parts.start(self, rbm, data, seed, source)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -93,7 +93,7 @@ class PT:
 
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: Source = state.source
+        source: TemperedSource = state.source
         betas = self.betas
         energies = np.empty(source.v.shape[:2])
         for rung, beta in enumerate(betas):
@@ -106,12 +106,12 @@ class PT:
 
     def step(self, state: parts.State, n: int) -> Progress:
         """Advance by n updates; ``swap_rate`` counts from the start."""
-        source: Source = state.source
+        source: TemperedSource = state.source
         parts.advance(self, state, n)
         rate = source.taken / source.tried if source.tried else float("nan")
         return parts.progress(self, state, swap_rate=rate)
 
-    def swap(self, source: Source, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
+    def swap(self, source: TemperedSource, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
         """Swap neighbours i, j = i + 1 with probability min(1, exp((beta_i - beta_j)(E_i - E_j)))."""
         for i in range(first, len(betas) - 1, 2):
             gain = (betas[i] - betas[i + 1]) * (energies[i] - energies[i + 1])

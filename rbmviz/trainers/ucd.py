@@ -18,7 +18,7 @@ TOLERATED = 0.1
 
 
 @dataclass
-class Source:
+class CoupledSource:
     """Random states of the pairs, and what the last update saw."""
 
     states: np.ndarray = field(metadata=parts.stored(lanes=True))
@@ -80,7 +80,7 @@ class UCD:
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         tau, counts = np.full(self.n_chains, np.nan), np.full((self.n_chains, 3), np.nan)
-        source = Source(pair_states(self.n_chains, seed), tau, counts)
+        source = CoupledSource(pair_states(self.n_chains, seed), tau, counts)
         return parts.start(self, rbm, data, seed, source)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -90,7 +90,7 @@ class UCD:
 
     def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: Source = state.source
+        source: CoupledSource = state.source
         n = len(source.states)
         v0 = parts.random_starts(state, n)
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)

@@ -6,10 +6,10 @@ pytest tests/bench --benchmark-save=before; ...; pytest tests/bench --benchmark-
 import pytest
 from threadpoolctl import threadpool_limits
 
-from rbmviz.bench.speed import ROWS
+from rbmviz.bench.speed import BENCH_ROWS
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", BENCH_ROWS, ids=lambda row: row.name)
 def test_row(row, benchmark):
     ours = row.make(False).ours
     with threadpool_limits(limits=1):
