@@ -106,7 +106,7 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     return mean, np.sqrt(variance / len(tau))
 
 
-def _maps(rbm: RBM) -> tuple[kernels.Map, kernels.Map]:
+def _maps(rbm: RBM) -> tuple[kernels.AffineMap, kernels.AffineMap]:
     return kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
 
 
@@ -136,8 +136,8 @@ def run_pairs(
     kernels.couple(
         *_maps(rbm),
         kernels.make_pair(m, n),
-        kernels.make_room(m, n),
-        kernels.make_sums(m, n) if estimate else kernels.make_sums(1, 1),
+        kernels.make_scratch(m, n),
+        kernels.make_gradient_buffer(m, n) if estimate else kernels.make_gradient_buffer(1, 1),
         np.ascontiguousarray(v0, dtype=np.uint8),
         states,
         lag,
@@ -276,7 +276,11 @@ class PairStream:
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         m, n = rbm.W.shape
-        self._maps, self._pair, self._room = _maps(rbm), kernels.make_pair(m, n), kernels.make_room(m, n)
+        self._maps, self._pair, self._scratch = (
+            _maps(rbm),
+            kernels.make_pair(m, n),
+            kernels.make_scratch(m, n),
+        )
         # Zeros cost no memory before they are written.
         self.tau, self._counts = np.zeros(MOST_PAIRS, np.int64), np.zeros((MOST_PAIRS, 4), np.int64)
         self.plain, self.unbiased = np.zeros((MOST_PAIRS, 5)), np.zeros((MOST_PAIRS, 5))
@@ -320,8 +324,8 @@ class PairStream:
             self._begin(self._block + 1)
         first, before = self._block * PAIRS_PER_BLOCK, int(self._cursor[0])
         here = slice(first, min(first + PAIRS_PER_BLOCK, MOST_PAIRS))
-        used = kernels.follow(
-            *self._maps, self._pair, self._room, self._v0[: here.stop - first], self._states,
+        used = kernels.advance_pairs(
+            *self._maps, self._pair, self._scratch, self._v0[: here.stop - first], self._states,
             self.lag, self.k, self.max_sweeps, self.algorithm == "rbm", MOST_PROPOSALS, self._unit,
             self.times, sweeps, self._cursor,
             self.tau[here], self._counts[here], self.plain[here], self.unbiased[here], self._near,

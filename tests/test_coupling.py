@@ -78,7 +78,7 @@ def draw_of(layer, chain, z):
 
 @njit
 def activate_of(map, layer, x, chain, room):
-    kernels.activate(map, layer, x, chain, room)
+    kernels.update_means(map, layer, x, chain, room)
 
 
 @njit
@@ -101,7 +101,7 @@ def test_log_ratios_are_those_of_the_densities():
     g = np.random.default_rng(5)
     for m in (37, 1500):
         for scale in (0.1, 3.0, 40.0):
-            pair, room = kernels.make_pair(m, 3), kernels.make_room(m, 3)
+            pair, room = kernels.make_pair(m, 3), kernels.make_scratch(m, 3)
             pair.v.a[:, m:] = kernels.OFF
             pair.v.a[:, :m] = g.normal(0, scale, (2, m))
             for chain in range(2):
@@ -117,7 +117,7 @@ def test_log_ratios_are_those_of_the_densities():
 @pytest.mark.parametrize("n", [3, 16, 37, 64, 70, 130])
 def test_a_draw_is_the_comparison_of_uniforms_and_means(n):
     g = np.random.default_rng(n)
-    pair, room = kernels.make_pair(4, n), kernels.make_room(4, n)
+    pair, room = kernels.make_pair(4, n), kernels.make_scratch(4, n)
     pair.h.a[:, n:] = kernels.OFF
     pair.h.a[:, :n] = g.normal(0, 3, (2, n))
     room.z[: len(pair.h.p[1])] = g.uniform(1e-8, 1, len(pair.h.p[1]))
@@ -132,8 +132,8 @@ def test_pre_activations_by_the_fewest_rows_are_those_of_the_active_rows():
     """For each of the three ways: from the active units, from flips, from the other chain."""
     g = np.random.default_rng(6)
     rows, bias = g.normal(0, 1, (70, 9)).astype(np.float32), g.normal(0, 1, 9).astype(np.float32)
-    map, pair, room = kernels.make_map(rows, bias), kernels.make_pair(9, 70), kernels.make_room(9, 70)
-    kernels.forget(map, pair.v)
+    map, pair, room = kernels.make_map(rows, bias), kernels.make_pair(9, 70), kernels.make_scratch(9, 70)
+    kernels.reset_to_bias(map, pair.v)
     x = g.integers(0, 2, 70, dtype=np.uint8)
     few, flipped = np.zeros(70, np.uint8), x.copy()
     few[[3, 65]] = 1
@@ -151,7 +151,7 @@ def test_sums_wait_for_whole_blocks_and_lose_nothing():
     """More terms than rows, of pairs with units on in one chain, in the other, in both, in none."""
     g = np.random.default_rng(7)
     m, n = 70, 9
-    pair, sums = kernels.make_pair(m, n), kernels.make_sums(m, n)
+    pair, sums = kernels.make_pair(m, n), kernels.make_gradient_buffer(m, n)
     W, B, C = np.zeros((m, n)), np.zeros(m), np.zeros(n)
     want_W, want_B, want_C = np.zeros((m, n)), np.zeros(m), np.zeros(n)
     for term in range(3 * kernels.TERMS):
@@ -181,7 +181,11 @@ def test_rounding_cannot_pile_up():
     v0 = g.integers(0, 2, (PAIRS_PER_BLOCK, 500), dtype=np.uint8)
     up, down = kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
     for sweeps, fresh in ((kernels.REFRESH - 1, False), (kernels.REFRESH, True)):
-        pair, room, sums = kernels.make_pair(500, 100), kernels.make_room(500, 100), kernels.make_sums(1, 1)
+        pair, room, sums = (
+            kernels.make_pair(500, 100),
+            kernels.make_scratch(500, 100),
+            kernels.make_gradient_buffer(1, 1),
+        )
         tau, counts, nothing = np.zeros(1, np.int64), np.zeros((1, 3), np.int64), np.zeros((1, 1, 1))
         states = pair_states(1, 0)
         kernels.couple(
@@ -225,10 +229,10 @@ def test_both_marginals_are_exact(common):
     rbm, n = small(5, 3), 60_000
     up, down = kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
     h, h2 = np.array([1, 0, 1], np.uint8), np.array([0, 1, 1], np.uint8)
-    state, pair, room = pair_states(1, 3)[0], kernels.make_pair(5, 3), kernels.make_room(5, 3)
+    state, pair, room = pair_states(1, 3)[0], kernels.make_pair(5, 3), kernels.make_scratch(5, 3)
     counts, met = np.zeros((2, 256)), 0
-    kernels.forget(down, pair.v)
-    kernels.forget(up, pair.h)
+    kernels.reset_to_bias(down, pair.v)
+    kernels.reset_to_bias(up, pair.h)
     for _ in range(n):
         pair.h.bits[:, 0] = words_of(h)[0], words_of(h2)[0]
         met += sweep_of(up, down, pair, 2, room, state, common, 10**6)[0]

@@ -101,7 +101,9 @@ def within(place):
 
 def test_couplings(rates_model):
     rbm, pairs = rates_model.rbm, 3
-    pair, room, sums = (make(M, N) for make in (coupling.make_pair, coupling.make_room, coupling.make_sums))
+    pair, room, sums = (
+        make(M, N) for make in (coupling.make_pair, coupling.make_scratch, coupling.make_gradient_buffer)
+    )
     v0, states = np.zeros((pairs, M), np.uint8), pair_states(pairs, 0)
     totals = np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N))
     tau, counts = np.zeros(pairs, np.int64), np.zeros((pairs, 3), np.int64)
@@ -112,7 +114,7 @@ def test_couplings(rates_model):
     call = (*_maps(rbm), pair, room, v0, states, 1, 1, 20, True, 1000, np.zeros(2, np.int64), times, 50)
     call = (*call, np.zeros(3, np.int64), tau, np.zeros((pairs, 4), np.int64), *estimates, near)
     # 19 hidden units are padded to the length of 20: no shape tells.
-    check(coupling.follow, call, [((4,), 0), ((1, 0), 0)])
+    check(coupling.advance_pairs, call, [((4,), 0), ((1, 0), 0)])
 
 
 def test_sums_over_states():

@@ -133,7 +133,7 @@ def test_knobs_turned_in_mid_run_are_exact(wide):
 
 
 @pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization", "rates_herding"])
-def test_a_window_opens_settles_and_closes(wide, name):
+def test_a_history_begins_stands_still_and_ends(wide, name):
     """At alpha = 0.9 it holds 160 samples; the chain is followed, for 900 samples of draws would part."""
     sampler = make_sampler(name)
     state = sampler.init(wide, 3)
@@ -141,8 +141,8 @@ def test_a_window_opens_settles_and_closes(wide, name):
         wide, rng.kernel_state(3, "chain"), state.v, rates=name != "sample_penalization"
     )
     theta = (wide.rbm.W, wide.rbm.b, wide.rbm.c)
-    for eps, alpha, n, span in [
-        (0.05, 0.9, 50, 160),  # what is older than the window still counts
+    for eps, alpha, n, history_length in [
+        (0.05, 0.9, 50, 160),  # what is older than the history still counts
         (0.05, 0.9, 200, 160),  # now it does not: M holds theta and the pull
         (0.2, 0.9, 60, 160),  # the pull moves
         (0.2, 0.9, 200, 160),  # and stands still again
@@ -158,7 +158,7 @@ def test_a_window_opens_settles_and_closes(wide, name):
             drift = sampler.step(state, 1).info["drift"][0]
             oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
             assert drift == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
-        assert state.clock.counts[2] == span
+        assert state.scalars.counts[2] == history_length
         target = sampler.target(state)
         for moved, still, want in zip((target.W, target.b, target.c), theta, oracle.F, strict=True):
             np.testing.assert_allclose(moved - still, want, atol=1e-5)
@@ -166,15 +166,15 @@ def test_a_window_opens_settles_and_closes(wide, name):
 
 @pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization", "rates_herding"])
 def test_both_regimes_give_the_same_samples(wide, name, monkeypatch):
-    """A window and the rows of M keep the same theta_F, up to rounding: 300 samples do not part."""
+    """A history and the rows of M keep the same theta_F, up to rounding: 300 samples do not part."""
     sampler = make_sampler(name, eps=0.05, alpha=0.9)
-    window = sample(wide, sampler, 300, seed=2)
-    monkeypatch.setattr("rbmviz.samplers.fast_weights.span_of", lambda alpha: 0)
+    history = sample(wide, sampler, 300, seed=2)
+    monkeypatch.setattr("rbmviz.samplers.fast_weights.history_length_of", lambda alpha: 0)
     rows = sample(wide, sampler, 300, seed=2)
-    np.testing.assert_array_equal(window.v, rows.v)
-    np.testing.assert_allclose(window.p, rows.p, atol=1e-4)
-    np.testing.assert_allclose(window.info["drift"], rows.info["drift"], rtol=2e-4)
-    assert (window.info["drift"] != rows.info["drift"]).any()  # another way was gone
+    np.testing.assert_array_equal(history.v, rows.v)
+    np.testing.assert_allclose(history.p, rows.p, atol=1e-4)
+    np.testing.assert_allclose(history.info["drift"], rows.info["drift"], rtol=2e-4)
+    assert (history.info["drift"] != rows.info["drift"]).any()  # another way was gone
 
 
 @pytest.mark.slow
@@ -182,8 +182,8 @@ def test_both_regimes_give_the_same_samples(wide, name, monkeypatch):
 def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
     """100,000 samples at alpha = 1: theta_F is the sum of all of them, kept in float64 by the oracle.
 
-    The chain is followed, not drawn again: pull R and push M grow apart without bound unless they are
-    folded, and every rounding stays.
+    The chain is followed, not drawn again: rates_coef R and fast_coef M grow apart without bound unless they
+    are folded, and every rounding stays.
     """
     sampler = make_sampler(name, eps=0.1)
     state = sampler.init(wide, 1)
@@ -411,7 +411,7 @@ def test_each_kernel_compiles_once(tmp_path):
 import dataclasses
 import numpy as np
 from rbmviz import RBM, Model
-from rbmviz.kernels import fast_weights, gibbs, random, window
+from rbmviz.kernels import fast_weights, gibbs, history, random
 from rbmviz.knobs import knobs_of
 from rbmviz.samplers import list_samplers, make_sampler, sample
 for m, n in ((20, 9), (33, 17)):
@@ -426,7 +426,7 @@ for m, n in ((20, 9), (33, 17)):
         for more in ({}, {"share": True}) if "share" in knobs_of(sampler) else ({},):
             sample(model, make_sampler(name, n_chains=3, **more), 7)
     sample(model, make_sampler("rates_fpcd", n_chains=3, share=True, statistics="mean"), 7)
-for module in (random, gibbs, window, fast_weights):
+for module in (random, gibbs, history, fast_weights):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
             others = kernel.__name__ in ("bernoulli_rows", "random_bits", "uniforms")  # trainers', couplings'

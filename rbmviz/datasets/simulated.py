@@ -31,7 +31,7 @@ def truth(seed: int = 0) -> RBM:
 def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     """Return n visible states of one Gibbs chain, started at uniform bits, uint8 (n, n_visible)."""
     v = rng.generator(seed, "start").integers(0, 2, rbm.n_visible, dtype=np.uint8)
-    up, down = kernels.make_affine(rbm.W, rbm.c), kernels.make_affine(rbm.W.T, rbm.b)
+    up, down = kernels.make_preactivation(rbm.W, rbm.c), kernels.make_preactivation(rbm.W.T, rbm.b)
     v_flips, h_flips = kernels.make_flips(rbm.n_visible), kernels.make_flips(rbm.n_hidden)
     kernels.place(v_flips, v, up)
     first = SIMULATION_BURN_IN // APART - 1

@@ -28,7 +28,7 @@ TERMS = 96
 """Rows of means that wait: W is touched once for so many."""
 
 
-class Map(NamedTuple):
+class AffineMap(NamedTuple):
     """Pre-activations bias + x @ rows: rows float32 (n_in, padded n_out), bias float32 (padded n_out,)."""
 
     rows: np.ndarray
@@ -55,7 +55,7 @@ class Pair(NamedTuple):
     h: CoupledLayer
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Work space.
 
     z float32: uniforms; slope, part, factor float64 (padded n_visible,): terms of log ratios; zeros uint64:
@@ -71,7 +71,7 @@ class Room(NamedTuple):
     off: np.ndarray
 
 
-class Sums(NamedTuple):
+class GradientBuffer(NamedTuple):
     """Rows of means that wait to be added to W.
 
     rows float32 (TERMS, padded n_hidden), of which used[0] (int64) are taken; lists int32 (n_visible, TERMS):
@@ -86,10 +86,10 @@ class Sums(NamedTuple):
     used: np.ndarray
 
 
-def make_map(rows: np.ndarray, bias: np.ndarray) -> Map:
+def make_map(rows: np.ndarray, bias: np.ndarray) -> AffineMap:
     """Copy a map into padded, aligned memory."""
     n_in, n_out = rows.shape
-    made = Map(aligned_zeros(n_in, n_out), aligned_zeros(n_out))
+    made = AffineMap(aligned_zeros(n_in, n_out), aligned_zeros(n_out))
     made.rows[:, :n_out] = rows
     made.bias[:n_out] = bias
     made.bias[n_out:] = OFF
@@ -106,23 +106,23 @@ def _layer(n: int, others: int) -> CoupledLayer:
 
 
 def make_pair(m: int, n: int) -> Pair:
-    """Return two chains of m visible and n hidden units, to be ``placed``."""
+    """Return two chains of m visible and n hidden units, to be ``place_chains``."""
     return Pair(_layer(m, n), _layer(n, m))
 
 
-def make_room(m: int, n: int) -> Room:
+def make_scratch(m: int, n: int) -> Scratch:
     """Return the work space for m visible and n hidden units."""
     longest, width = max(m, n), -(-m // WIDTH) * WIDTH
     slope, part, factor = np.zeros((3, width))
     on, off = np.zeros((2, longest), np.int32)
     z = np.ones(longest + 2 * WIDTH, np.float32)
-    return Room(z, slope, part, factor, _words(longest), on, off)
+    return Scratch(z, slope, part, factor, _words(longest), on, off)
 
 
-def make_sums(m: int, n: int) -> Sums:
+def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
     """Return room for means, none waiting, for m visible and n hidden units."""
     rows, lists = aligned_zeros(TERMS + 2, n), np.zeros((m, TERMS), np.int32)
-    return Sums(rows[:-2], rows[-2], rows[-1], lists, np.zeros(m, np.int64), np.zeros(1, np.int64))
+    return GradientBuffer(rows[:-2], rows[-2], rows[-1], lists, np.zeros(m, np.int64), np.zeros(1, np.int64))
 
 
 def bits_of(words: np.ndarray, n: int) -> np.ndarray:
@@ -131,7 +131,7 @@ def bits_of(words: np.ndarray, n: int) -> np.ndarray:
 
 
 @inner
-def forget(map, layer):
+def reset_to_bias(map, layer):
     """Fall back to the pre-activations where the other layer is all off, which are known without rounding."""
     for chain in range(2):
         for w in range(layer.at.shape[1]):
@@ -141,10 +141,10 @@ def forget(map, layer):
 
 
 @inner
-def placed(up, down, pair, v0):
+def place_chains(up, down, pair, v0):
     """Place both chains at v0 (uint8), h not yet drawn."""
-    forget(down, pair.v)
-    forget(up, pair.h)
+    reset_to_bias(down, pair.v)
+    reset_to_bias(up, pair.h)
     for w in range(pair.v.bits.shape[1]):
         pair.v.bits[0, w] = pair.v.bits[1, w] = word(v0, 64 * w)
 
@@ -159,13 +159,13 @@ def copy_chain(pair, source, target):
 
 
 @inline
-def activate(map, layer, x, chain, room):
+def update_means(map, layer, x, chain, scratch):
     """Bring pre-activations and means of a layer to the state x of the other layer, by the fewest rows.
 
     They are those of the units that are on, or that flipped, or, for the second chain, that differ between
     the chains.
     """
-    on, off = room.on, room.off
+    on, off = scratch.on, scratch.off
     active, flipped, apart = u64(0), u64(0), u64(0)
     for w in range(x.shape[0]):
         active += popcount(x[w])
@@ -175,7 +175,7 @@ def activate(map, layer, x, chain, room):
     if flipped <= apart:
         origin, base = layer.at[chain], layer.a[chain]
     if active <= min(flipped, apart):
-        origin, base = room.zeros, map.bias
+        origin, base = scratch.zeros, map.bias
     n_on, n_off = u64(0), u64(0)
     for w in range(x.shape[0]):
         now, before = x[w], origin[w]
@@ -200,13 +200,13 @@ def draw(layer, chain, z):
 
 
 @inline
-def log_ratio_constant(v, room):
+def log_ratio_constant(v, scratch):
     """Return the part of log p_2(v) - log p_1(v) that does not depend on v; the rest goes into room.slope.
 
     It is sum softplus(a_1) - softplus(a_2), and softplus(a) = max(a, 0) - log max(p, 1 - p), p = sigmoid(a):
     these factors lie in [1/2, 1], so that one logarithm serves FACTORS of their quotients.
     """
-    slope, part, factor, half, zero = room.slope, room.part, room.factor, f32(0.5), f32(0.0)
+    slope, part, factor, half, zero = scratch.slope, scratch.part, scratch.factor, f32(0.5), f32(0.0)
     a, a2, p, p2 = v.a[0], v.a[1], v.p[0], v.p[1]
     for i in range(a.shape[0]):
         slope[i] = f64(a2[i]) - f64(a[i])
@@ -219,30 +219,30 @@ def log_ratio_constant(v, room):
 
 
 @inline
-def log_ratio(z, p, constant, room):
+def log_ratio(z, p, constant, scratch):
     """Return log p_2(v) - log p_1(v) of v = [z < p], after ``log_ratio_constant``."""
-    part, slope = room.part, room.slope
+    part, slope = scratch.part, scratch.slope
     for i in range(p.shape[0]):
         part[i] = slope[i] if z[i] < p[i] else 0.0
     return constant + total(part)
 
 
 @inline
-def sweep(up, down, pair, chains, room, state, common, most):
+def sweep(up, down, pair, chains, scratch, state, common, most):
     """One sweep in place, v then h: of both ``chains`` jointly (2), of the first (1); 0: h alone, the same.
 
     Returns (met, refused proposals of the first chain, of the second, loops stopped by ``most``).
     common: algorithm 3 (residual proposals and hidden draws share their uniforms), else algorithm 1.
     """
-    m, n, z, v, h = up.rows.shape[0], down.rows.shape[0], room.z, pair.v, pair.h
+    m, n, z, v, h = up.rows.shape[0], down.rows.shape[0], scratch.z, pair.v, pair.h
     for chain in range(chains):
-        activate(down, v, h.bits[chain], chain, room)
+        update_means(down, v, h.bits[chain], chain, scratch)
     met, constant = False, 0.0
     if chains:
         uniforms(state, z, m + chains - 1)
         if chains == 2:
-            constant = log_ratio_constant(v, room)
-            met = np.log(f64(z[m])) <= log_ratio(z, v.p[0], constant, room)
+            constant = log_ratio_constant(v, scratch)
+            met = np.log(f64(z[m])) <= log_ratio(z, v.p[0], constant, scratch)
         draw(v, i64(0), z)  # algorithm 1 keeps it: refused by U, it has the residual law
     first, second = chains == 2 and common and not met, chains == 2 and not met
     refused, refused2, proposals = 0, 0, 0
@@ -252,7 +252,7 @@ def sweep(up, down, pair, chains, room, state, common, most):
         uniforms(state, z, m + 2)
         for chain in range(2):
             if second if chain else first:
-                ratio = log_ratio(z, v.p[chain], constant, room)
+                ratio = log_ratio(z, v.p[chain], constant, scratch)
                 again = np.log(f64(z[m + chain])) <= (-ratio if chain else ratio)
                 if not again:
                     draw(v, chain, z)
@@ -261,7 +261,7 @@ def sweep(up, down, pair, chains, room, state, common, most):
                 else:
                     first, refused = again, refused + again
     for chain in range(2 if chains == 2 and not met else 1):
-        activate(up, h, v.bits[chain], chain, room)
+        update_means(up, h, v.bits[chain], chain, scratch)
         if chain == 0 or not common:
             uniforms(state, z, n)
         draw(h, chain, z)
@@ -271,55 +271,63 @@ def sweep(up, down, pair, chains, room, state, common, most):
 
 
 @inner
-def flush(sums, W):
+def flush(buffer, W):
     """Add the rows that wait to W, float64."""
     for i in range(W.shape[0]):
-        if sums.n[i]:
-            sum_rows(sums.zeros, sums.row, sums.rows, sums.lists[i], sums.n[i], sums.lists[i], i64(0))
-            out, row = W[i], sums.row
+        if buffer.n[i]:
+            sum_rows(
+                buffer.zeros, buffer.row, buffer.rows, buffer.lists[i], buffer.n[i], buffer.lists[i], i64(0)
+            )
+            out, row = W[i], buffer.row
             for j in range(out.shape[0]):
                 out[j] += f64(row[j])
-            sums.n[i] = 0
-    sums.used[0] = 0
+            buffer.n[i] = 0
+    buffer.used[0] = 0
 
 
 @inner
-def take(sums, n, W):
+def reserve_rows(buffer, n, W):
     """Return the first of n free rows."""
-    if sums.used[0] + n > TERMS:
-        flush(sums, W)
-    sums.used[0] += n
-    return sums.used[0] - n
+    if buffer.used[0] + n > TERMS:
+        flush(buffer, W)
+    buffer.used[0] += n
+    return buffer.used[0] - n
 
 
 @inner
-def give(sums, bits, start, row, sign, B):
+def assign_row(buffer, bits, start, row, sign, B):
     """Let each visible unit that is on in a word get a row, and add sign to its B."""
     while bits:
         i = start + i64(first_one(bits))
         bits &= bits - u64(1)
-        sums.lists[i, sums.n[i]] = row
-        sums.n[i] += 1
+        buffer.lists[i, buffer.n[i]] = row
+        buffer.n[i] += 1
         B[i] += sign
 
 
 @inner
-def add_statistics(pair, sums, W, B, C):
+def add_statistics(pair, buffer, W, B, C):
     """Add f of the first chain, f = (v E[h|v]', v, E[h|v]), to W (once the rows are full), B, C, float64."""
-    t = take(sums, 1, W)
-    row, p = sums.rows[t], pair.h.p[0]
+    t = reserve_rows(buffer, 1, W)
+    row, p = buffer.rows[t], pair.h.p[0]
     for j in range(C.shape[0]):
         row[j] = p[j]
         C[j] += f64(p[j])
     for w in range(pair.v.bits.shape[1]):
-        give(sums, pair.v.bits[0, w], 64 * w, t, 1.0, B)
+        assign_row(buffer, pair.v.bits[0, w], 64 * w, t, 1.0, B)
 
 
 @inner
-def add_difference(pair, sums, W, B, C):
+def add_difference(pair, buffer, W, B, C):
     """Add f of the first chain and take away that of the second: one row for a unit that is on in either."""
-    t = take(sums, 3, W)
-    plus, minus, both, p, p2 = sums.rows[t], sums.rows[t + 1], sums.rows[t + 2], pair.h.p[0], pair.h.p[1]
+    t = reserve_rows(buffer, 3, W)
+    plus, minus, both, p, p2 = (
+        buffer.rows[t],
+        buffer.rows[t + 1],
+        buffer.rows[t + 2],
+        pair.h.p[0],
+        pair.h.p[1],
+    )
     for j in range(C.shape[0]):
         plus[j] = p[j]
         minus[j] = -p2[j]
@@ -327,9 +335,9 @@ def add_difference(pair, sums, W, B, C):
         C[j] += f64(both[j])
     for w in range(pair.v.bits.shape[1]):
         v, v2 = pair.v.bits[0, w], pair.v.bits[1, w]
-        give(sums, v & ~v2, 64 * w, t, 1.0, B)
-        give(sums, v2 & ~v, 64 * w, t + 1, -1.0, B)
-        give(sums, v & v2, 64 * w, t + 2, 0.0, B)
+        assign_row(buffer, v & ~v2, 64 * w, t, 1.0, B)
+        assign_row(buffer, v2 & ~v, 64 * w, t + 1, -1.0, B)
+        assign_row(buffer, v & v2, 64 * w, t + 2, 0.0, B)
 
 
 @inline
@@ -340,31 +348,37 @@ def fit_layers(layer, own, others, width):
 
 
 @inline
-def fit_pair(up, down, pair, room, v0, states):
+def fit_pair(up, down, pair, scratch, v0, states):
     """Say whether maps, chains, work space, starts and random states fit each other."""
     m, n = up.rows.shape[0], down.rows.shape[0]
     right, left, longest = up.bias.shape[0], down.bias.shape[0], max(m, n)
     maps = up.rows.shape[1] == right and down.rows.shape[1] == left and right >= n and left >= m
     whole = right % WIDTH == 0 and left % WIDTH == 0
     layers = fit_layers(pair.v, m, n, left) and fit_layers(pair.h, n, m, right)
-    slopes = room.slope.shape[0] == left and room.part.shape[0] == left and room.factor.shape[0] == left
-    lists = room.on.shape[0] == longest and room.off.shape[0] == longest
-    rest = room.z.shape[0] == longest + 2 * WIDTH and room.zeros.shape[0] == (longest + 63) // 64
+    slopes = (
+        scratch.slope.shape[0] == left and scratch.part.shape[0] == left and scratch.factor.shape[0] == left
+    )
+    lists = scratch.on.shape[0] == longest and scratch.off.shape[0] == longest
+    rest = scratch.z.shape[0] == longest + 2 * WIDTH and scratch.zeros.shape[0] == (longest + 63) // 64
     starts = v0.shape[1] == m and states.shape[0] >= v0.shape[0]
     lanes = states.shape[1] == 4 and states.shape[2] == FEW
     return maps and whole and layers and slopes and lists and rest and starts and lanes
 
 
 @inline
-def fit_sums(sums, m, width):
+def fit_sums(buffer, m, width):
     """Say whether there is room for the means of m visible units and of the padded hidden ones."""
-    rows = sums.rows.shape == (TERMS, width) and sums.row.shape[0] == width and sums.zeros.shape[0] == width
-    return rows and sums.lists.shape == (m, TERMS) and sums.n.shape[0] == m and sums.used.shape[0] == 1
+    rows = (
+        buffer.rows.shape == (TERMS, width)
+        and buffer.row.shape[0] == width
+        and buffer.zeros.shape[0] == width
+    )
+    return rows and buffer.lists.shape == (m, TERMS) and buffer.n.shape[0] == m and buffer.used.shape[0] == 1
 
 
 @kernel
 def couple(
-    up, down, pair, room, sums, v0, states, lag, k, t_max, common, most, estimate, tau, counts, W, B, C
+    up, down, pair, scratch, buffer, v0, states, lag, k, t_max, common, most, estimate, tau, counts, W, B, C
 ):
     """Run pairs of chains, one a row of v0 (uint8), until they meet or t_max.
 
@@ -374,39 +388,41 @@ def couple(
     f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] go into W, B, C, one slot a chain, or one for all.
     """
     m, n, pairs, slots = up.rows.shape[0], down.rows.shape[0], v0.shape[0], W.shape[0]
-    fit = fit_pair(up, down, pair, room, v0, states)
+    fit = fit_pair(up, down, pair, scratch, v0, states)
     fit = fit and tau.shape[0] >= pairs and counts.shape[0] >= pairs and counts.shape[1] == 3
     some = slots == 1 or slots >= pairs
     totals = W.shape == (slots, m, n) and B.shape == (slots, m) and C.shape == (slots, n) and some
-    totals = totals and fit_sums(sums, m, up.bias.shape[0])
+    totals = totals and fit_sums(buffer, m, up.bias.shape[0])
     if not (fit and (totals or not estimate)):
         raise ValueError("couple: the arrays do not fit each other")
     for i in range(v0.shape[0]):
         slot = min(i, W.shape[0] - 1)
-        placed(up, down, pair, v0[i])
+        place_chains(up, down, pair, v0[i])
         t, chains, met = i64(-1), i64(0), False
         while (t < t_max and not met) or (estimate and t < k):  # met before k: f(xi_k) is all there is
-            found, refused, refused2, stopped = sweep(up, down, pair, chains, room, states[i], common, most)
+            found, refused, refused2, stopped = sweep(
+                up, down, pair, chains, scratch, states[i], common, most
+            )
             t += 1
             if chains == 2:
                 met, tau[i] = found, t
                 counts[i, 0] += refused + refused2
                 counts[i, 2] += stopped
             if estimate and t == k:
-                add_statistics(pair, sums, W[slot], B[slot], C[slot])
+                add_statistics(pair, buffer, W[slot], B[slot], C[slot])
             elif estimate and t > k and not met:
-                add_difference(pair, sums, W[slot], B[slot], C[slot])
+                add_difference(pair, buffer, W[slot], B[slot], C[slot])
             if t and t % REBUILD_SWEEPS == 0:
-                forget(down, pair.v)
-                forget(up, pair.h)
+                reset_to_bias(down, pair.v)
+                reset_to_bias(up, pair.h)
             chains = i64(1) if t < lag or met else i64(2)
         counts[i, 1] = not met
         if estimate and (W.shape[0] > 1 or i + 1 == v0.shape[0]):
-            flush(sums, W[slot])
+            flush(buffer, W[slot])
 
 
 @inner
-def watched(pair, chain, m, n, unit, sign, out):
+def add_watched_statistics(pair, chain, m, n, unit, sign, out):
     """Add sign times five statistics to out: shares on of v and E[h|v], v_i, E[h_j|v], v_i E[h_j|v].
 
     unit int64 (2,): i and j.
@@ -426,7 +442,7 @@ def watched(pair, chain, m, n, unit, sign, out):
 
 
 @kernel
-def follow(up, down, pair, room, v0, states, lag, k, t_max, common, most, unit, times, sweeps, cursor,
+def advance_pairs(up, down, pair, scratch, v0, states, lag, k, t_max, common, most, unit, times, sweeps, cursor,
            tau, counts, plain, unbiased, distances):  # fmt: skip
     """Go on with the pairs that ``couple`` runs, one after the other, by about so many sweeps.
 
@@ -438,7 +454,7 @@ def follow(up, down, pair, room, v0, states, lag, k, t_max, common, most, unit, 
     """
     m, n = up.rows.shape[0], down.rows.shape[0]
     pairs, started = v0.shape[0], cursor.shape[0] == 3 and cursor[0] >= 0
-    fit = fit_pair(up, down, pair, room, v0, states) and started
+    fit = fit_pair(up, down, pair, scratch, v0, states) and started
     fit = fit and unit.shape[0] == 2 and 0 <= unit[0] < m and 0 <= unit[1] < n
     fit = fit and tau.shape[0] >= pairs and counts.shape[0] >= pairs and counts.shape[1] == 4
     fit = fit and plain.shape[0] >= pairs and plain.shape[1] == 5
@@ -450,12 +466,14 @@ def follow(up, down, pair, room, v0, states, lag, k, t_max, common, most, unit, 
         i, t = cursor[0], cursor[1]
         begun, aim, met = t, t + 1, False
         if t == 0:
-            placed(up, down, pair, v0[i])
+            place_chains(up, down, pair, v0[i])
             t, aim = i64(-1), lag
             cursor[2] = 0
         while t < aim:
             chains = i64(0) if t < 0 else i64(1) if t < lag or met else i64(2)
-            found, refused, refused2, stopped = sweep(up, down, pair, chains, room, states[i], common, most)
+            found, refused, refused2, stopped = sweep(
+                up, down, pair, chains, scratch, states[i], common, most
+            )
             t += 1
             if chains == 2:
                 met = found
@@ -467,14 +485,14 @@ def follow(up, down, pair, room, v0, states, lag, k, t_max, common, most, unit, 
             if met and estimate and t < k:
                 aim = k  # met before k: f(xi_k) is all there is
             if estimate and t == k:
-                watched(pair, i64(0), m, n, unit, 1.0, plain[i])
+                add_watched_statistics(pair, i64(0), m, n, unit, 1.0, plain[i])
                 unbiased[i] += plain[i]
             elif estimate and t > k and not met:
-                watched(pair, i64(0), m, n, unit, 1.0, unbiased[i])
-                watched(pair, i64(1), m, n, unit, -1.0, unbiased[i])
+                add_watched_statistics(pair, i64(0), m, n, unit, 1.0, unbiased[i])
+                add_watched_statistics(pair, i64(1), m, n, unit, -1.0, unbiased[i])
             if t and t % REBUILD_SWEEPS == 0:
-                forget(down, pair.v)
-                forget(up, pair.h)
+                reset_to_bias(down, pair.v)
+                reset_to_bias(up, pair.h)
         t = cursor[1]
         used += t - begun
         while cursor[2] < times.shape[0] and times[cursor[2]] <= t:

@@ -6,51 +6,52 @@ Adding a whole matrix a sample would cost more than the sweep. What has been pus
 
     theta + theta_F = own theta + pull R + push M - P,
 
-with scalars ``own``, ``pull`` and ``push``. The pre-activations under theta, R and M are followed by flips,
-as in ``gibbs``. What costs is memory traffic, so that each of the two regimes follows as few maps as it can:
+with scalars ``theta_coef``, ``rates_coef`` and ``fast_coef``. The pre-activations under theta, R and M are
+followed by flips, as in ``gibbs``. What costs is memory traffic, so that each of the two regimes follows as
+few maps as it can:
 
-- **Window** (alpha up to 0.984): P, the newest samples as bits, see ``window``, is all that is remembered of
-  them. Once nothing older counts and the pull stands still, at anchor = eps / (1 - alpha), M takes in
-  theta + anchor R and no longer moves (own = 0, push = 1, and ``pull`` is what exceeds the anchor: 0). One
-  map is left, and R from v to h, for the norm of theta_F. When eps moves, so does the pull; R is followed
-  again until it stands still.
+- **Window** (alpha up to 0.984): P, the newest samples as bits, see ``history``, is all that is remembered of
+  them. Once nothing older counts and the pull stands still, at anchor = eps / (1 - alpha), M takes in theta +
+  anchor R and no longer moves (own = 0, push = 1, and ``rates_coef`` is what exceeds the anchor: 0). One map
+  is left, and R from v to h, for the norm of theta_F. When eps moves, so does the pull; R is followed again
+  until it stands still.
 - **Rows** (alpha near 1, or means in s, which are no bits): P = 0 and every sample is one rank-1 update of M;
-  the decay multiplies the scalars. Now and then theta_F is written out into M, which stops ``pull R`` and
-  ``push M`` from growing against each other until float32 loses their difference. A row of M is read only
-  where its unit flips, and each sample adds the same y to the rows of all active units. So these rows are
-  *owed* the sum of all y: a unit that turns on takes ``owed`` from its row, one that turns off adds it. The
-  rank-1 update becomes a write to rows that are being read anyway. Where nothing decays (alpha = 1), M takes
-  theta in: one map less to follow.
+  the decay multiplies the scalars. Now and then theta_F is written out into M, which stops ``rates_coef R``
+  and ``fast_coef M`` from growing against each other until float32 loses their difference. A row of M is read
+  only where its unit flips, and each sample adds the same y to the rows of all active units. So these rows
+  are *owed* the sum of all y: a unit that turns on takes ``pending`` from its row, one that turns off adds
+  it. The rank-1 update becomes a write to rows that are being read anyway. Where nothing decays (alpha = 1),
+  M takes theta in: one map less to follow.
 
 Kernels run within a regime; ``samplers.fast_weights`` changes it, and writes out, between them: a kernel is
 compiled with all that it calls. The norm of theta_F is tracked from inner products that are at hand, and
 taken afresh where it is written out.
 
 Rounding: pre-activations are those of float32 sums that stand at the size of pull R v; the rows of M have
-one rounding a flip (``owed`` is summed in float64, else its rounding would repeat in every fold).
+one rounding a flip (``pending`` is summed in float64, else its rounding would repeat in every fold).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels import window as samples
+from rbmviz.kernels import history as samples
 from rbmviz.kernels._jit import inline, inner, kernel, reduction
 from rbmviz.kernels.gibbs import (
     REBUILD_SWEEPS,
-    Affine,
     Flips,
+    PreActivation,
     affine_bytes,
     copy_bits,
     find_flips,
     fit_flips,
     fit_map,
     flips_bytes,
-    follow,
     list_active,
     make_flips,
     rebuild,
-    same_map,
+    share_map,
+    update_preactivations,
     zero_map,
 )
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
@@ -58,35 +59,35 @@ from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros, sum_rows
 
 f32 = np.float32
 
-SMALLEST_PUSH = 1e-6
+SMALLEST_FAST_COEF = 1e-6
 """Below it theta_F is written out: the rows of M are divided by the push."""
 
 # Places in Clock.counts, Clock.scale and Direction.follows
-SWEEPS, SAMPLES, SPAN, STILL = range(4)
-PULL, PUSH, OWN, ANCHOR = range(4)
+SWEEPS_MADE, SAMPLES_MADE, HISTORY_LENGTH, SAMPLES_SINCE_CHANGE = range(4)
+RATES_COEF, FAST_COEF, THETA_COEF, RATES_COEF_LIMIT = range(4)
 THETA, RATES, FAST = range(3)
 
 
-class Direction(NamedTuple):
+class HalfStep(NamedTuple):
     """One direction (up: v to h, or down: h to v): the maps of theta, of the rates R and of M.
 
-    The bias of M and its rows for active inputs lack ``owed``, float32 (padded n_out,): the rounded
-    ``tally``, float64. Scratch, float32: ``total``, pre-activations; ``units``, outputs or their means.
+    The bias of M and its rows for active inputs lack ``pending``, float32 (padded n_out,): the rounded
+    ``pending64``, float64. Scratch, float32: ``total``, pre-activations; ``units``, outputs or their means.
     follows uint8 = [theta, rates, fast]: the maps whose value is brought to every input.
     """
 
-    theta: Affine
-    rates: Affine
-    fast: Affine
-    owed: np.ndarray
-    tally: np.ndarray
+    theta: PreActivation
+    rates: PreActivation
+    fast: PreActivation
+    pending: np.ndarray
+    pending64: np.ndarray
     total: np.ndarray
     units: np.ndarray
     flips: Flips
-    follows: np.ndarray
+    tracked: np.ndarray
 
 
-class Clock(NamedTuple):
+class ChainScalars(NamedTuple):
     """Where a driven chain stands.
 
     counts int64 = [sweeps, samples, span, still]: span is the length of the window, 0 in the regime of rows,
@@ -99,60 +100,64 @@ class Clock(NamedTuple):
     moment: np.ndarray
 
 
-def make_direction(theta: Affine, rates: Affine, n_units: int) -> Direction:
+def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
     """Return a direction of a new chain to n_units, M = 0 at the input 0; rows of theta and R are shared."""
     n_in, n_out = theta.rows.shape
-    return Direction(
-        theta=same_map(theta),
-        rates=same_map(rates),
+    return HalfStep(
+        theta=share_map(theta),
+        rates=share_map(rates),
         fast=zero_map(n_in, n_out),
-        owed=aligned_zeros(n_out),
-        tally=np.zeros(n_out),
+        pending=aligned_zeros(n_out),
+        pending64=np.zeros(n_out),
         total=aligned_zeros(n_out),
         units=np.zeros(n_units, np.float32),
         flips=make_flips(n_in),
-        follows=np.ones(3, np.uint8),
+        tracked=np.ones(3, np.uint8),
     )
 
 
 def direction_bytes(n_in: int, n_out: int) -> int:
     """Return the bytes of a direction beyond the rows and biases of theta and R, which chains share."""
-    own = affine_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)  # M; both values, owed, total
-    return own + 12 * n_out + flips_bytes(n_in) + 3  # tally, units
+    theta_coef = affine_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)  # M; both values, owed, total
+    return theta_coef + 12 * n_out + flips_bytes(n_in) + 3  # tally, units
 
 
-def make_clock(rates: tuple[np.ndarray, ...]) -> Clock:
+def make_scalars(rates: tuple[np.ndarray, ...]) -> ChainScalars:
     """Return the clock of a chain that has not moved: theta_F = 0."""
     R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in rates)
-    return Clock(np.zeros(4, np.int64), np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, R_R]))
+    return ChainScalars(np.zeros(4, np.int64), np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, R_R]))
 
 
 @inline
-def fit_direction(direction, n_in, n_out):
+def fit_direction(half_step, n_in, n_out):
     """Say whether a direction is one of n_in inputs and n_out outputs."""
-    width = direction.total.shape[0]
-    maps = fit_map(direction.theta, n_in, n_out) and fit_map(direction.rates, n_in, n_out)
-    alike = direction.theta.value.shape[0] == width and direction.rates.value.shape[0] == width
-    fast = fit_map(direction.fast, n_in, n_out) and direction.fast.value.shape[0] == width
-    owed = direction.owed.shape[0] == width and direction.tally.shape[0] == width
-    rest = direction.units.shape[0] == n_out and direction.follows.shape[0] == 3
-    return maps and alike and fast and owed and rest and fit_flips(direction.flips, n_in)
+    width = half_step.total.shape[0]
+    maps = fit_map(half_step.theta, n_in, n_out) and fit_map(half_step.rates, n_in, n_out)
+    alike = half_step.theta.value.shape[0] == width and half_step.rates.value.shape[0] == width
+    fast = fit_map(half_step.fast, n_in, n_out) and half_step.fast.value.shape[0] == width
+    pending = half_step.pending.shape[0] == width and half_step.pending64.shape[0] == width
+    rest = half_step.units.shape[0] == n_out and half_step.tracked.shape[0] == 3
+    return maps and alike and fast and pending and rest and fit_flips(half_step.flips, n_in)
 
 
 @inline
-def fit_clock(clock):
+def fit_clock(scalars):
     """Say whether a clock has all its hands, and the window a length that it can have."""
-    hands = clock.counts.shape[0] == 4 and clock.scale.shape[0] == 4 and clock.moment.shape[0] == 3
-    return hands and 0 <= clock.counts[SPAN] <= samples.CAPACITY and clock.counts[SPAN] % 8 == 0
+    hands = scalars.counts.shape[0] == 4 and scalars.scale.shape[0] == 4 and scalars.moment.shape[0] == 3
+    return (
+        hands
+        and 0 <= scalars.counts[HISTORY_LENGTH] <= samples.CAPACITY
+        and scalars.counts[HISTORY_LENGTH] % 8 == 0
+    )
 
 
 @inline
-def fit_chain(up, down, window, v, h, clock, out_v, out_drift):
+def fit_chain(up, down, history, v, h, scalars, out_v, out_drift):
     """Say whether what belongs to a chain fits, and the room for its samples."""
     m, n = v.shape[0], h.shape[0]
     directions = fit_direction(up, m, n) and fit_direction(down, n, m)
     out = out_v.shape[1] == m and out_drift.shape[0] == out_v.shape[0]
-    return directions and samples.fit_window(window, m, n) and fit_clock(clock) and out
+    return directions and samples.fit_window(history, m, n) and fit_clock(scalars) and out
 
 
 # Following the chain
@@ -168,55 +173,61 @@ def add_to_rows(rows, index, n, sign, y):
 
 
 @inner
-def follow_owed(direction, afresh):
-    """Bring M to the input just seen: value as in ``follow``, rows by what the flipped ones are owed."""
-    fast, owed, flips = direction.fast, direction.owed, direction.flips
+def update_with_pending(half_step, afresh):
+    """Bring M to the input just seen: value as in ``update_preactivations``, rows by what the flipped ones are owed."""
+    fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
     on, off, n_on, n_off, n_active = flips.on, flips.off, flips.counts[0], flips.counts[1], flips.counts[2]
-    add_to_rows(fast.rows, off, n_off, f32(1.0), owed)
+    add_to_rows(fast.rows, off, n_off, f32(1.0), pending)
     if afresh or n_active <= n_on + n_off:
         rebuild(fast, flips)
-        n_owed = f32(n_active - n_on + 1)
-        for j in range(owed.shape[0]):
-            fast.value[j] += n_owed * owed[j]
+        n_pending = f32(n_active - n_on + 1)
+        for j in range(pending.shape[0]):
+            fast.value[j] += n_pending * pending[j]
     else:
         sum_rows(fast.value, fast.value, fast.rows, on, n_on, off, n_off)
-    add_to_rows(fast.rows, on, n_on, f32(-1.0), owed)
+    add_to_rows(fast.rows, on, n_on, f32(-1.0), pending)
 
 
 @inner
-def follow_input(direction, layer, x, clock):
+def update_half_step(half_step, layer, x, scalars):
     """Bring the maps of a direction, and the window's layer where it begins, to the input x."""
-    afresh = clock.counts[SWEEPS] % REBUILD_SWEEPS == 0
-    find_flips(direction.flips, x)
-    if clock.counts[SPAN] == 0:
-        follow_owed(direction, afresh)
-    elif direction.follows[FAST]:
-        follow(direction.fast, direction.flips, afresh)
-    if direction.follows[RATES]:
-        follow(direction.rates, direction.flips, afresh)
-    if direction.follows[THETA]:
-        follow(direction.theta, direction.flips, afresh)
-    if clock.counts[SPAN] > 0:
-        samples.overlaps(layer, x, clock.counts[SPAN])
+    afresh = scalars.counts[SWEEPS_MADE] % REBUILD_SWEEPS == 0
+    find_flips(half_step.flips, x)
+    if scalars.counts[HISTORY_LENGTH] == 0:
+        update_with_pending(half_step, afresh)
+    elif half_step.tracked[FAST]:
+        update_preactivations(half_step.fast, half_step.flips, afresh)
+    if half_step.tracked[RATES]:
+        update_preactivations(half_step.rates, half_step.flips, afresh)
+    if half_step.tracked[THETA]:
+        update_preactivations(half_step.theta, half_step.flips, afresh)
+    if scalars.counts[HISTORY_LENGTH] > 0:
+        samples.overlaps(layer, x, scalars.counts[HISTORY_LENGTH])
 
 
 @inner
-def combine(push, fast, pull, rates, own, theta, out):
+def combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, out):
     """Write push M + pull R + own theta for float32 pieces of the three; out is other memory than they."""
     for j in range(out.shape[0]):
-        out[j] = (push * fast[j] + pull * rates[j]) + own * theta[j]
+        out[j] = (fast_coef * fast[j] + rates_coef * rates[j]) + theta_coef * theta[j]
 
 
 @inner
-def activation(direction, window, seen, other, clock):
+def activation(half_step, history, input_history, output_history, scalars):
     """Write the pre-activations under theta + theta_F into ``total``.
 
     seen, other: the window's layers of the direction's input and of its output.
     """
-    pull, push, own = f32(clock.scale[PULL]), f32(clock.scale[PUSH]), f32(clock.scale[OWN])
-    theta, rates, fast = direction.theta.value, direction.rates.value, direction.fast.value
-    combine(push, fast, pull, rates, own, theta, direction.total)
-    samples.subtract_product(window, seen, other, clock.counts[SPAN], direction.total)
+    rates_coef, fast_coef, theta_coef = (
+        f32(scalars.scale[RATES_COEF]),
+        f32(scalars.scale[FAST_COEF]),
+        f32(scalars.scale[THETA_COEF]),
+    )
+    theta, rates, fast = half_step.theta.value, half_step.rates.value, half_step.fast.value
+    combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, half_step.total)
+    samples.subtract_product(
+        history, input_history, output_history, scalars.counts[HISTORY_LENGTH], half_step.total
+    )
 
 
 @inner
@@ -239,137 +250,145 @@ def dot(x, y):
 
 
 @inner
-def settle(direction):
+def apply_pending(half_step):
     """Give the bias and the rows of the active units what they are owed."""
-    list_active(direction.flips)
+    list_active(half_step.flips)
     add_to_rows(
-        direction.fast.rows, direction.flips.active, direction.flips.counts[2], f32(1.0), direction.owed
+        half_step.fast.rows, half_step.flips.active, half_step.flips.counts[2], f32(1.0), half_step.pending
     )
-    for j in range(direction.owed.shape[0]):
-        direction.fast.bias[j] += direction.owed[j]
-        direction.owed[j] = f32(0.0)
-        direction.tally[j] = 0.0
+    for j in range(half_step.pending.shape[0]):
+        half_step.fast.bias[j] += half_step.pending[j]
+        half_step.pending[j] = f32(0.0)
+        half_step.pending64[j] = 0.0
 
 
 @inner
-def write_piece(push, fast, pull, rates, gain, theta, piece):
+def write_piece(fast_coef, fast, rates_coef, rates, gain, theta, piece):
     """M <- push M + pull R + gain theta for a piece of them; ``piece`` is scratch, as long."""
-    combine(push, fast, pull, rates, gain, theta, piece)
+    combine(fast_coef, fast, rates_coef, rates, gain, theta, piece)
     for j in range(piece.shape[0]):
         fast[j] = piece[j]
 
 
 @kernel
-def write_out(direction, scale, own):
+def write_out(half_step, scale, theta_coef):
     """M <- push M + pull R + (own before - own now) theta, in one direction."""
-    n_in, n_out = direction.flips.seen.shape[0], direction.units.shape[0]
-    if not (scale.shape[0] == 4 and fit_direction(direction, n_in, n_out)):
+    n_in, n_out = half_step.flips.input_history.shape[0], half_step.units.shape[0]
+    if not (scale.shape[0] == 4 and fit_direction(half_step, n_in, n_out)):
         raise ValueError("write_out: the arrays do not fit each other")
-    pull, push, gain = f32(scale[PULL]), f32(scale[PUSH]), f32(scale[OWN] - own)
-    theta, rates, fast = direction.theta, direction.rates, direction.fast
-    piece = direction.total
-    settle(direction)
+    rates_coef, fast_coef, gain = (
+        f32(scale[RATES_COEF]),
+        f32(scale[FAST_COEF]),
+        f32(scale[THETA_COEF] - theta_coef),
+    )
+    theta, rates, fast = half_step.theta, half_step.rates, half_step.fast
+    piece = half_step.total
+    apply_pending(half_step)
     for r in range(fast.rows.shape[0]):
-        write_piece(push, fast.rows[r], pull, rates.rows[r], gain, theta.rows[r], piece)
-    write_piece(push, fast.bias, pull, rates.bias, gain, theta.bias, piece)
-    write_piece(push, fast.value, pull, rates.value, gain, theta.value, piece)
+        write_piece(fast_coef, fast.rows[r], rates_coef, rates.rows[r], gain, theta.rows[r], piece)
+    write_piece(fast_coef, fast.bias, rates_coef, rates.bias, gain, theta.bias, piece)
+    write_piece(fast_coef, fast.value, rates_coef, rates.value, gain, theta.value, piece)
 
 
 @inner
-def add_moments(fast, rates, theta, own, piece, clock):
+def add_moments(fast, rates, theta, theta_coef, piece, scalars):
     """Add a piece of <F, F> and <F, R> to the moments, where pull = 0 and push = 1; ``piece`` is scratch."""
-    combine(f32(1.0), fast, f32(0.0), rates, f32(own - 1.0), theta, piece)
-    clock.moment[0] += dot(piece, piece)
-    clock.moment[1] += dot(piece, rates)
+    combine(f32(1.0), fast, f32(0.0), rates, f32(theta_coef - 1.0), theta, piece)
+    scalars.moment[0] += dot(piece, piece)
+    scalars.moment[1] += dot(piece, rates)
 
 
 @kernel
-def take_moments(up, down, clock):
+def compute_moments(up, down, scalars):
     """Take the moments of theta_F where it is all in M."""
-    m, n = up.flips.seen.shape[0], down.flips.seen.shape[0]
-    if not (fit_direction(up, m, n) and fit_direction(down, n, m) and fit_clock(clock)):
-        raise ValueError("take_moments: the arrays do not fit each other")
-    own = clock.scale[OWN]
-    clock.moment[0] = 0.0
-    clock.moment[1] = 0.0
+    m, n = up.flips.input_history.shape[0], down.flips.input_history.shape[0]
+    if not (fit_direction(up, m, n) and fit_direction(down, n, m) and fit_clock(scalars)):
+        raise ValueError("compute_moments: the arrays do not fit each other")
+    theta_coef = scalars.scale[THETA_COEF]
+    scalars.moment[0] = 0.0
+    scalars.moment[1] = 0.0
     theta, rates, fast = up.theta.rows, up.rates.rows, up.fast.rows
     for r in range(fast.shape[0]):
-        add_moments(fast[r], rates[r], theta[r], own, up.total, clock)
-    add_moments(up.fast.bias, up.rates.bias, up.theta.bias, own, up.total, clock)
-    add_moments(down.fast.bias, down.rates.bias, down.theta.bias, own, down.total, clock)
+        add_moments(fast[r], rates[r], theta[r], theta_coef, up.total, scalars)
+    add_moments(up.fast.bias, up.rates.bias, up.theta.bias, theta_coef, up.total, scalars)
+    add_moments(down.fast.bias, down.rates.bias, down.theta.bias, theta_coef, down.total, scalars)
 
 
 @kernel
-def take_in(direction, window, seen, other, span):
+def fold_into(half_step, history, input_history, output_history, history_length):
     """M <- M - P in one direction; seen, other: as in ``activation``."""
-    n_in, n_out = direction.flips.seen.shape[0], direction.units.shape[0]
-    layers = samples.fit_layer(seen, n_in) and samples.fit_layer(other, n_out)
-    if not (layers and 0 <= span <= samples.CAPACITY and fit_direction(direction, n_in, n_out)):
-        raise ValueError("take_in: the arrays do not fit each other")
-    fast = direction.fast
-    samples.subtract_rows(window, seen, other, span, fast.rows)
-    samples.subtract_bias(window, other, span, fast.bias)
-    samples.subtract_product(window, seen, other, span, fast.value)
+    n_in, n_out = half_step.flips.input_history.shape[0], half_step.units.shape[0]
+    layers = samples.fit_layer(input_history, n_in) and samples.fit_layer(output_history, n_out)
+    if not (layers and 0 <= history_length <= samples.CAPACITY and fit_direction(half_step, n_in, n_out)):
+        raise ValueError("fold_into: the arrays do not fit each other")
+    fast = half_step.fast
+    samples.subtract_rows(history, input_history, output_history, history_length, fast.rows)
+    samples.subtract_bias(history, output_history, history_length, fast.bias)
+    samples.subtract_product(history, input_history, output_history, history_length, fast.value)
 
 
 # Moving theta_F
 
 
 @inner
-def decay(window, clock, alpha):
+def decay(history, scalars, alpha):
     """theta_F <- alpha theta_F; in the rows M keeps a millionth at least, for they divide by the push."""
-    counts, scale = clock.counts, clock.scale
-    scale[PULL] = alpha * (scale[ANCHOR] + scale[PULL]) - scale[ANCHOR]
-    if counts[SPAN] == 0:
-        scale[PUSH] *= max(alpha, SMALLEST_PUSH)
-    elif scale[OWN] > 0.0:
-        scale[PUSH] *= alpha
-    samples.fade(window, alpha, counts[SPAN])
-    clock.moment[0] *= alpha * alpha
-    clock.moment[1] *= alpha
+    counts, scale = scalars.counts, scalars.scale
+    scale[RATES_COEF] = alpha * (scale[RATES_COEF_LIMIT] + scale[RATES_COEF]) - scale[RATES_COEF_LIMIT]
+    if counts[HISTORY_LENGTH] == 0:
+        scale[FAST_COEF] *= max(alpha, SMALLEST_FAST_COEF)
+    elif scale[THETA_COEF] > 0.0:
+        scale[FAST_COEF] *= alpha
+    samples.decay_weights(history, alpha, counts[HISTORY_LENGTH])
+    scalars.moment[0] *= alpha * alpha
+    scalars.moment[1] *= alpha
 
 
 @inner
-def step_moments(up, down, window, size, clock, eps):
+def step_moments(up, down, history, size, scalars, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s).
 
     <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand, and over the window;
     size is <h, h>.
     """
-    span, scale = clock.counts[SPAN], clock.scale
-    pull, push, not_F = f32(scale[ANCHOR] + scale[PULL]), f32(scale[PUSH]), f32(scale[OWN] - 1.0)
-    if span > 0 and scale[OWN] == 0.0:  # M is all anchor and theta
-        push, not_F = f32(0.0), f32(0.0)
+    history_length, scale = scalars.counts[HISTORY_LENGTH], scalars.scale
+    rates_coef, fast_coef, not_F = (
+        f32(scale[RATES_COEF_LIMIT] + scale[RATES_COEF]),
+        f32(scale[FAST_COEF]),
+        f32(scale[THETA_COEF] - 1.0),
+    )
+    if history_length > 0 and scale[THETA_COEF] == 0.0:  # M is all anchor and theta
+        fast_coef, not_F = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
-    combine(push, up.fast.value, pull, up.rates.value, not_F, up.theta.value, up_F)
-    combine(push, down.fast.bias, pull, down.rates.bias, not_F, down.theta.bias, down_F)
-    move_value(down_F, down.owed, push)
-    F_s = dot(up_F, up.units) + dot(down_F, down.units) - samples.product_with_seen(window, span)
+    combine(fast_coef, up.fast.value, rates_coef, up.rates.value, not_F, up.theta.value, up_F)
+    combine(fast_coef, down.fast.bias, rates_coef, down.rates.bias, not_F, down.theta.bias, down_F)
+    move_value(down_F, down.pending, fast_coef)
+    F_s = dot(up_F, up.units) + dot(down_F, down.units) - samples.product_with_state(history, history_length)
     R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
     n_active = up.flips.counts[2]
     s_s = n_active * size + n_active + size
-    F_R, R_R = clock.moment[1], clock.moment[2]
-    clock.moment[0] += 2.0 * eps * (F_R - F_s) + eps * eps * (R_R - 2.0 * R_s + s_s)
-    clock.moment[1] += eps * (R_R - R_s)
+    F_R, R_R = scalars.moment[1], scalars.moment[2]
+    scalars.moment[0] += 2.0 * eps * (F_R - F_s) + eps * eps * (R_R - 2.0 * R_s + s_s)
+    scalars.moment[1] += eps * (R_R - R_s)
 
 
 @inner
-def owe(direction, y, step):
+def defer_update(half_step, y, step):
     """Let the bias and the rows of all active units be owed step y."""
-    owed, tally = direction.owed, direction.tally
+    pending, pending64 = half_step.pending, half_step.pending64
     for j in range(y.shape[0]):
-        tally[j] += np.float64(step) * np.float64(y[j])
-        owed[j] = f32(tally[j])
+        pending64[j] += np.float64(step) * np.float64(y[j])
+        pending[j] = f32(pending64[j])
 
 
 @inner
-def add_outer(direction, x, y, step):
+def add_outer(half_step, x, y, step):
     """Add step y to the bias and step x[r] y to all rows r: x are means, so that rows do not move alike."""
-    settle(direction)
+    apply_pending(half_step)
     for j in range(y.shape[0]):
-        direction.fast.bias[j] += step * y[j]
+        half_step.fast.bias[j] += step * y[j]
     for r in range(x.shape[0]):
-        row, factor = direction.fast.rows[r], step * x[r]
+        row, factor = half_step.fast.rows[r], step * x[r]
         for j in range(y.shape[0]):
             row[j] += factor * y[j]
 
@@ -387,38 +406,38 @@ def move_rows(up, down, overlap, step, mean_field):
     hidden, visible = up.units, down.units
     move_value(up.fast.value, hidden, step * f32(up.flips.counts[2] + 1))
     move_value(down.fast.value, visible, step * (f32(overlap) + f32(1.0)))
-    owe(up, hidden, step)
+    defer_update(up, hidden, step)
     if mean_field:
         add_outer(down, hidden, visible, step)
     else:
-        owe(down, visible, step)
+        defer_update(down, visible, step)
 
 
 @inner
-def penalise(up, down, window, v, h, clock, eps, alpha, mean_field):
+def penalise(up, down, history, v, h, scalars, eps, alpha, mean_field):
     """Advance theta_F by one emitted sample, theta_F <- alpha theta_F + eps (R - s), and return its norm.
 
     The v and h of the statistics are the units of ``down`` and ``up``, with ``mean_field`` means of h. ``up``
     holds its values at v and ``down`` at the sampled h, before and after.
     """
-    decay(window, clock, alpha)
-    counts, scale = clock.counts, clock.scale
+    decay(history, scalars, alpha)
+    counts, scale = scalars.counts, scalars.scale
     overlap = size = np.float64(down.flips.counts[2])
     if mean_field:
         as_float(h, up.total)
         overlap, size = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
-        step_moments(up, down, window, size, clock, eps)
-        scale[PULL] += eps
-        if counts[SPAN] == 0:
-            move_rows(up, down, overlap, f32(-eps / scale[PUSH]), mean_field)
-    if counts[SPAN] > 0:
-        samples.remember(window, v, h, eps, counts[SAMPLES], counts[SPAN])
-        counts[STILL] += 1
-        if counts[STILL] > counts[SPAN]:
-            scale[PULL] = 0.0  # it is at the anchor, but for rounding
-    counts[SAMPLES] += 1
-    return np.sqrt(max(clock.moment[0], 0.0))
+        step_moments(up, down, history, size, scalars, eps)
+        scale[RATES_COEF] += eps
+        if counts[HISTORY_LENGTH] == 0:
+            move_rows(up, down, overlap, f32(-eps / scale[FAST_COEF]), mean_field)
+    if counts[HISTORY_LENGTH] > 0:
+        samples.append(history, v, h, eps, counts[SAMPLES_MADE], counts[HISTORY_LENGTH])
+        counts[SAMPLES_SINCE_CHANGE] += 1
+        if counts[SAMPLES_SINCE_CHANGE] > counts[HISTORY_LENGTH]:
+            scale[RATES_COEF] = 0.0  # it is at the anchor, but for rounding
+    counts[SAMPLES_MADE] += 1
+    return np.sqrt(max(scalars.moment[0], 0.0))
 
 
 @inner
@@ -429,36 +448,36 @@ def as_float(bits, out):
 
 
 @inner
-def driven_gibbs(up, down, window, v, h, clock, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
+def driven_gibbs(up, down, history, v, h, scalars, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
     """Emit out_v.shape[0] samples of rates-FPCD, or of sample penalization where the rates are 0.
 
     Within a regime. Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the
     last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
     """
-    fit = fit_chain(up, down, window, v, h, clock, out_v, out_drift)
+    fit = fit_chain(up, down, history, v, h, scalars, out_v, out_drift)
     if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
     hidden, visible = up.units, down.units
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
-            activation(up, window, window.visible, window.hidden, clock)
+            activation(up, history, history.visible, history.hidden, scalars)
             means(up.total, hidden)
             bernoulli(rng, hidden, h)
-            follow_input(down, window.hidden, h, clock)
-            activation(down, window, window.hidden, window.visible, clock)
+            update_half_step(down, history.hidden, h, scalars)
+            activation(down, history, history.hidden, history.visible, scalars)
             means(down.total, mean_v)
             bernoulli(rng, mean_v, v)
-            follow_input(up, window.visible, v, clock)
-            clock.counts[SWEEPS] += 1
+            update_half_step(up, history.visible, v, scalars)
+            scalars.counts[SWEEPS_MADE] += 1
         copy_bits(v, out_v[t])
         as_float(v, visible)
         if mean_field:
-            activation(up, window, window.visible, window.hidden, clock)
+            activation(up, history, history.visible, history.hidden, scalars)
             means(up.total, hidden)
         else:
             as_float(h, hidden)
-        out_drift[t] = penalise(up, down, window, v, h, clock, eps, alpha, mean_field)
+        out_drift[t] = penalise(up, down, history, v, h, scalars, eps, alpha, mean_field)
 
 
 @inner
@@ -473,13 +492,13 @@ def maximise(total, out):
 
 
 @inner
-def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
+def herding(up, down, history, v, h, scalars, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
     """Emit out_v.shape[0] samples of rates-herding.
 
     Within a regime. Per sample: alternate maximisation of h and v under theta + theta_F until v stays, or
     max_sweeps; then the update of theta_F with (v, h). Deterministic.
     """
-    fit = fit_chain(up, down, window, v, h, clock, out_v, out_drift)
+    fit = fit_chain(up, down, history, v, h, scalars, out_v, out_drift)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
     hidden, visible = up.units, down.units
@@ -487,16 +506,16 @@ def herding(up, down, window, v, h, clock, eps, alpha, max_sweeps, out_v, out_sw
     for t in range(out_v.shape[0]):
         sweeps, changed = 0, True
         while changed and sweeps < max_sweeps:
-            activation(up, window, window.visible, window.hidden, clock)
+            activation(up, history, history.visible, history.hidden, scalars)
             maximise(up.total, h)
-            follow_input(down, window.hidden, h, clock)
-            activation(down, window, window.hidden, window.visible, clock)
+            update_half_step(down, history.hidden, h, scalars)
+            activation(down, history, history.hidden, history.visible, scalars)
             changed = maximise(down.total, v)
-            follow_input(up, window.visible, v, clock)
-            clock.counts[SWEEPS] += 1
+            update_half_step(up, history.visible, v, scalars)
+            scalars.counts[SWEEPS_MADE] += 1
             sweeps += 1
         copy_bits(v, out_v[t])
         out_sweeps[t] = sweeps
         as_float(v, visible)
         as_float(h, hidden)
-        out_drift[t] = penalise(up, down, window, v, h, clock, eps, alpha, mean_field)
+        out_drift[t] = penalise(up, down, history, v, h, scalars, eps, alpha, mean_field)

@@ -21,7 +21,7 @@ REBUILD_SWEEPS = 256
 """Sweeps after which the pre-activations are rebuilt from the active rows."""
 
 
-class Affine(NamedTuple):
+class PreActivation(NamedTuple):
     """An affine map and its value at the current input: ``value = bias + x @ rows``.
 
     rows float32 (n_in, padded n_out), bias and value float32 (padded n_out,).
@@ -42,29 +42,29 @@ class Flips(NamedTuple):
     off: np.ndarray
     active: np.ndarray
     counts: np.ndarray
-    seen: np.ndarray
+    previous: np.ndarray
 
 
-def make_affine(rows: np.ndarray, bias: np.ndarray) -> Affine:
+def make_preactivation(rows: np.ndarray, bias: np.ndarray) -> PreActivation:
     """Copy a map into padded, aligned memory; its value is that of the input 0."""
     n_in, n_out = rows.shape
-    affine = Affine(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
-    affine.rows[:, :n_out] = rows
-    affine.bias[:n_out] = bias
-    affine.value[:] = affine.bias
-    return affine
+    preactivation = PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
+    preactivation.rows[:, :n_out] = rows
+    preactivation.bias[:n_out] = bias
+    preactivation.value[:] = preactivation.bias
+    return preactivation
 
 
-def same_map(affine: Affine) -> Affine:
+def share_map(preactivation: PreActivation) -> PreActivation:
     """Return the same map for another chain: rows and bias are shared, the value is that of the input 0."""
-    value = aligned_zeros(len(affine.value))
-    value[:] = affine.bias
-    return affine._replace(value=value)
+    value = aligned_zeros(len(preactivation.value))
+    value[:] = preactivation.bias
+    return preactivation._replace(value=value)
 
 
-def zero_map(n_in: int, n_out: int) -> Affine:
+def zero_map(n_in: int, n_out: int) -> PreActivation:
     """Return the map to 0; the memory of its rows is taken only as they are written."""
-    return Affine(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
+    return PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
 
 
 def make_flips(n: int) -> Flips:
@@ -96,14 +96,14 @@ def find_flips(flips, x):
 
     Between two sweeps of a trained model one unit in twenty flips: three of a word.
     """
-    on, off, seen = flips.on, flips.off, flips.seen
+    on, off, previous = flips.on, flips.off, flips.previous
     n_on, n_off, n_active = u64(0), u64(0), u64(0)
     for start in range(0, x.shape[0], 64):
-        now, before = word(x, start), word(seen, start)
+        now, before = word(x, start), word(previous, start)
         n_on = list_few_ones(now & ~before, start, on, n_on)
         n_off = list_few_ones(before & ~now, start, off, n_off)
         n_active += popcount(now)
-    copy_bits(x, seen)
+    copy_bits(x, previous)
     flips.counts[0] = n_on
     flips.counts[1] = n_off
     flips.counts[2] = n_active
@@ -114,46 +114,50 @@ def find_flips(flips, x):
 def list_active(flips):
     """List the active units of the input seen, where that is not done yet."""
     if not flips.counts[3]:
-        seen, n = flips.seen, u64(0)
-        for start in range(0, seen.shape[0], 64):
-            n = list_ones(word(seen, start), start, flips.active, n)
+        previous, n = flips.previous, u64(0)
+        for start in range(0, previous.shape[0], 64):
+            n = list_ones(word(previous, start), start, flips.active, n)
         flips.counts[3] = 1
 
 
 @inner
-def rebuild(affine, flips):
-    """Compute ``affine.value`` from the active rows alone."""
+def rebuild(preactivation, flips):
+    """Compute ``preactivation.value`` from the active rows alone."""
     list_active(flips)
     active = flips.active
-    sum_rows(affine.bias, affine.value, affine.rows, active, flips.counts[2], active, i64(0))
+    sum_rows(
+        preactivation.bias, preactivation.value, preactivation.rows, active, flips.counts[2], active, i64(0)
+    )
 
 
 @inner
-def follow(affine, flips, afresh):
-    """Bring ``affine.value`` to the input that find_flips has just seen, by the fewest rows."""
+def update_preactivations(preactivation, flips, afresh):
+    """Bring ``preactivation.value`` to the input that find_flips has just seen, by the fewest rows."""
     n_on, n_off, n_active = flips.counts[0], flips.counts[1], flips.counts[2]
     if afresh or n_active <= n_on + n_off:
-        rebuild(affine, flips)
+        rebuild(preactivation, flips)
     else:
-        sum_rows(affine.value, affine.value, affine.rows, flips.on, n_on, flips.off, n_off)
+        sum_rows(
+            preactivation.value, preactivation.value, preactivation.rows, flips.on, n_on, flips.off, n_off
+        )
 
 
 @inline
-def fit_map(affine, n_in, n_out):
+def fit_map(preactivation, n_in, n_out):
     """Say whether a map is one of n_in inputs and n_out outputs, in whole vectors."""
-    padded = affine.value.shape[0]
-    whole = padded >= n_out and padded % WIDTH == 0 and affine.bias.shape[0] == padded
-    return whole and affine.rows.shape[0] == n_in and affine.rows.shape[1] == padded
+    padded = preactivation.value.shape[0]
+    whole = padded >= n_out and padded % WIDTH == 0 and preactivation.bias.shape[0] == padded
+    return whole and preactivation.rows.shape[0] == n_in and preactivation.rows.shape[1] == padded
 
 
 @inline
 def fit_flips(flips, n):
     """Say whether the lists are those of an input of n units."""
     lists = flips.on.shape[0] == n + 4 and flips.off.shape[0] == n + 4 and flips.active.shape[0] == n + 4
-    return lists and flips.counts.shape[0] == 4 and flips.seen.shape[0] == n
+    return lists and flips.counts.shape[0] == 4 and flips.previous.shape[0] == n
 
 
-def place(flips, x, *affines: Affine) -> None:
+def place(flips, x, *affines: PreActivation) -> None:
     """Begin at the input x, uint8: list its units, and bring the maps to it.
 
     Raises
@@ -161,12 +165,12 @@ def place(flips, x, *affines: Affine) -> None:
     ValueError
         Where the arrays do not fit each other.
     """
-    maps = all(fit_map.py_func(affine, len(x), len(affine.value)) for affine in affines)
+    maps = all(fit_map.py_func(preactivation, len(x), len(preactivation.value)) for preactivation in affines)
     if not (maps and fit_flips.py_func(flips, len(x))):
         raise ValueError("place: the arrays do not fit each other")
     find_flips(flips, x)
-    for affine in affines:
-        rebuild(affine, flips)
+    for preactivation in affines:
+        rebuild(preactivation, flips)
 
 
 @kernel
@@ -191,11 +195,11 @@ def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, 
                 mean_h[j] = sigmoid(inverse_temperature * up.value[j])
             bernoulli(rng, mean_h, h)
             find_flips(h_flips, h)
-            follow(down, h_flips, afresh)
+            update_preactivations(down, h_flips, afresh)
             for i in range(v.shape[0]):
                 mean_v[i] = sigmoid(inverse_temperature * down.value[i])
             bernoulli(rng, mean_v, v)
             find_flips(v_flips, v)
-            follow(up, v_flips, afresh)
+            update_preactivations(up, v_flips, afresh)
             clock[0] += 1
         copy_bits(v, out_v[t])

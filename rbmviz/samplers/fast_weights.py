@@ -11,19 +11,19 @@ from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels import fast_weights as kernels
 from rbmviz.kernels.fast_weights import (
-    ANCHOR,
-    OWN,
-    PULL,
-    PUSH,
+    FAST_COEF,
+    HISTORY_LENGTH,
     RATES,
-    SAMPLES,
-    SMALLEST_PUSH,
-    SPAN,
-    STILL,
+    RATES_COEF,
+    RATES_COEF_LIMIT,
+    SAMPLES_MADE,
+    SAMPLES_SINCE_CHANGE,
+    SMALLEST_FAST_COEF,
     THETA,
+    THETA_COEF,
 )
 from rbmviz.kernels.gibbs import place, rebuild, zero_map
-from rbmviz.kernels.window import Window, make_window, span_of, sum_of, window_bytes
+from rbmviz.kernels.history import History, history_length_of, make_history, sum_of_history, window_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, machine_memory
@@ -37,10 +37,10 @@ class DrivenChain:
 
     v: np.ndarray
     h: np.ndarray
-    up: kernels.Direction
-    down: kernels.Direction
-    window: Window
-    clock: kernels.Clock
+    up: kernels.HalfStep
+    down: kernels.HalfStep
+    history: History
+    scalars: kernels.ChainScalars
     rng: np.ndarray
     eps: float = 0.0
     alpha: float = 1.0
@@ -90,11 +90,11 @@ def start(
     up_rates, down_rates = maps(rates) if rates else (zero_map(m, n), zero_map(n, m))
 
     def chain(v: np.ndarray, stream: np.ndarray) -> DrivenChain:
-        up = kernels.make_direction(up_theta, up_rates, n)
-        down = kernels.make_direction(down_theta, down_rates, m)
+        up = kernels.make_half_step(up_theta, up_rates, n)
+        down = kernels.make_half_step(down_theta, down_rates, m)
         place(up.flips, v, up.theta, up.rates, up.fast)
-        h, window = np.zeros(n, np.uint8), make_window(m, n)
-        return DrivenChain(v, h, up, down, window, kernels.make_clock(R), stream)
+        h, history = np.zeros(n, np.uint8), make_history(m, n)
+        return DrivenChain(v, h, up, down, history, kernels.make_scalars(R), stream)
 
     return one_or_many([chain(*of) for of in starts(sampler.n_chains, model, seed, v0)])
 
@@ -118,73 +118,83 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_field: bool) -> i
     The samples go into a window where it can hold them, else into the rows. A window is of one decay: another
     one begins with what was pushed until then in M.
     """
-    counts, scale = chain.clock.counts, chain.clock.scale
-    span = 0 if mean_field else span_of(alpha)
-    own = 0.0 if alpha == 1.0 else 1.0
-    if span != counts[SPAN] or (span and alpha != chain.alpha) or (not span and own != scale[OWN]):
-        _change(chain, span, own)
-    elif span and eps != chain.eps:
-        _catch_up(chain)
-        counts[STILL] = 0
-    elif span and counts[STILL] == span:
-        scale[ANCHOR] += scale[PULL]
+    counts, scale = chain.scalars.counts, chain.scalars.scale
+    history_length = 0 if mean_field else history_length_of(alpha)
+    theta_coef = 0.0 if alpha == 1.0 else 1.0
+    if (
+        history_length != counts[HISTORY_LENGTH]
+        or (history_length and alpha != chain.alpha)
+        or (not history_length and theta_coef != scale[THETA_COEF])
+    ):
+        _change(chain, history_length, theta_coef)
+    elif history_length and eps != chain.eps:
+        _rebuild_untracked(chain)
+        counts[SAMPLES_SINCE_CHANGE] = 0
+    elif history_length and counts[SAMPLES_SINCE_CHANGE] == history_length:
+        scale[RATES_COEF_LIMIT] += scale[RATES_COEF]
         _write_out(chain, 0.0)
-    elif not span and (counts[SAMPLES] % FOLD == 0 or scale[PUSH] * alpha < SMALLEST_PUSH):
-        _write_out(chain, own)
-        kernels.take_moments(chain.up, chain.down, chain.clock)
-        if counts[SAMPLES] % MATCH == 0:
+    elif not history_length and (
+        counts[SAMPLES_MADE] % FOLD == 0 or scale[FAST_COEF] * alpha < SMALLEST_FAST_COEF
+    ):
+        _write_out(chain, theta_coef)
+        kernels.compute_moments(chain.up, chain.down, chain.scalars)
+        if counts[SAMPLES_MADE] % MATCH == 0:
             chain.down.fast.rows[:, : len(chain.v)] = chain.up.fast.rows[:, : len(chain.h)].T
             rebuild(chain.down.fast, chain.down.flips)
     chain.eps, chain.alpha = eps, alpha
-    _choose_maps(chain)
-    if span:
-        return int(span - counts[STILL]) if counts[STILL] < span else FOREVER
-    allowed = FOLD - int(counts[SAMPLES]) % FOLD
+    _choose_tracked(chain)
+    if history_length:
+        return (
+            int(history_length - counts[SAMPLES_SINCE_CHANGE])
+            if counts[SAMPLES_SINCE_CHANGE] < history_length
+            else FOREVER
+        )
+    allowed = FOLD - int(counts[SAMPLES_MADE]) % FOLD
     if alpha < 1.0:
-        faded = math.log(SMALLEST_PUSH / scale[PUSH]) / math.log(max(alpha, SMALLEST_PUSH))
+        faded = math.log(SMALLEST_FAST_COEF / scale[FAST_COEF]) / math.log(max(alpha, SMALLEST_FAST_COEF))
         allowed = min(allowed, max(1, int(faded - 1e-9)))
     return allowed
 
 
-def _change(chain: DrivenChain, span: int, own: float) -> None:
+def _change(chain: DrivenChain, history_length: int, theta_coef: float) -> None:
     """Begin with all of theta_F in M, with theta where own is 0, and an empty window (span 0: none)."""
-    window, counts = chain.window, chain.clock.counts
-    _catch_up(chain)
-    _write_out(chain, own)
-    if counts[SPAN]:
-        kernels.take_in(chain.up, window, window.visible, window.hidden, counts[SPAN])
-        kernels.take_in(chain.down, window, window.hidden, window.visible, counts[SPAN])
-        window.weight[:] = 0.0
-        chain.clock.scale[ANCHOR] = 0.0
-    kernels.take_moments(chain.up, chain.down, chain.clock)
-    counts[SPAN], counts[STILL] = span, 0
-    if span and chain.clock.moment[0] == 0.0:
-        chain.clock.scale[PUSH] = 0.0  # M is empty
+    history, counts = chain.history, chain.scalars.counts
+    _rebuild_untracked(chain)
+    _write_out(chain, theta_coef)
+    if counts[HISTORY_LENGTH]:
+        kernels.fold_into(chain.up, history, history.visible, history.hidden, counts[HISTORY_LENGTH])
+        kernels.fold_into(chain.down, history, history.hidden, history.visible, counts[HISTORY_LENGTH])
+        history.weight[:] = 0.0
+        chain.scalars.scale[RATES_COEF_LIMIT] = 0.0
+    kernels.compute_moments(chain.up, chain.down, chain.scalars)
+    counts[HISTORY_LENGTH], counts[SAMPLES_SINCE_CHANGE] = history_length, 0
+    if history_length and chain.scalars.moment[0] == 0.0:
+        chain.scalars.scale[FAST_COEF] = 0.0  # M is empty
 
 
-def _write_out(chain: DrivenChain, own: float) -> None:
+def _write_out(chain: DrivenChain, theta_coef: float) -> None:
     """Write the pull and the push out into M, with theta where own is 0: pull = 0, push = 1."""
-    scale = chain.clock.scale
-    kernels.write_out(chain.up, scale, own)
-    kernels.write_out(chain.down, scale, own)
-    scale[PULL], scale[PUSH], scale[OWN] = 0.0, 1.0, own
+    scale = chain.scalars.scale
+    kernels.write_out(chain.up, scale, theta_coef)
+    kernels.write_out(chain.down, scale, theta_coef)
+    scale[RATES_COEF], scale[FAST_COEF], scale[THETA_COEF] = 0.0, 1.0, theta_coef
 
 
-def _catch_up(chain: DrivenChain) -> None:
+def _rebuild_untracked(chain: DrivenChain) -> None:
     """Rebuild the maps of theta and of the rates that were not followed."""
-    for direction in (chain.up, chain.down):
-        for which, affine in ((THETA, direction.theta), (RATES, direction.rates)):
-            if not direction.follows[which]:
-                rebuild(affine, direction.flips)
+    for half_step in (chain.up, chain.down):
+        for which, preactivation in ((THETA, half_step.theta), (RATES, half_step.rates)):
+            if not half_step.tracked[which]:
+                rebuild(preactivation, half_step.flips)
 
 
-def _choose_maps(chain: DrivenChain) -> None:
+def _choose_tracked(chain: DrivenChain) -> None:
     """Follow what the pre-activations are made of; and up, for the norm of theta_F, R and what M holds."""
-    counts, scale = chain.clock.counts, chain.clock.scale
-    in_rows, has_rates = not counts[SPAN], chain.clock.moment[2] > 0.0
-    pull_moves = in_rows or counts[STILL] < counts[SPAN]
-    chain.up.follows[:] = scale[OWN] > 0.0 or in_rows, has_rates, scale[PUSH] > 0.0
-    chain.down.follows[:] = scale[OWN] > 0.0, has_rates and pull_moves, scale[PUSH] > 0.0
+    counts, scale = chain.scalars.counts, chain.scalars.scale
+    in_rows, has_rates = not counts[HISTORY_LENGTH], chain.scalars.moment[2] > 0.0
+    pull_moves = in_rows or counts[SAMPLES_SINCE_CHANGE] < counts[HISTORY_LENGTH]
+    chain.up.tracked[:] = scale[THETA_COEF] > 0.0 or in_rows, has_rates, scale[FAST_COEF] > 0.0
+    chain.down.tracked[:] = scale[THETA_COEF] > 0.0, has_rates and pull_moves, scale[FAST_COEF] > 0.0
 
 
 def pieces(chain: DrivenChain, n: int, eps: float, alpha: float, mean_field: bool) -> Iterator[slice]:
@@ -205,10 +215,10 @@ def driven_gibbs(chain: DrivenChain, n: int, eps: float, alpha: float, mean_fiel
         kernels.driven_gibbs(
             chain.up,
             chain.down,
-            chain.window,
+            chain.history,
             chain.v,
             chain.h,
-            chain.clock,
+            chain.scalars,
             chain.rng,
             eps,
             alpha,
@@ -226,15 +236,15 @@ def with_fast(state: State) -> RBM:
     if isinstance(state, SharedFastWeights):
         return target(state)
     chain = next_chain(state)
-    up, down, (pull, push, own, _) = chain.up, chain.down, chain.clock.scale
+    up, down, (rates_coef, fast_coef, theta_coef, _) = chain.up, chain.down, chain.scalars.scale
     m, n = len(chain.v), len(chain.h)
-    P_W, P_b, P_c = sum_of(chain.window)
+    P_W, P_b, P_c = sum_of_history(chain.history)
 
     def moved(fast: np.ndarray, rates: np.ndarray, theta: np.ndarray, P: np.ndarray) -> np.ndarray:
-        return (push * fast.astype(float) + pull * rates) + own * theta - P
+        return (fast_coef * fast.astype(float) + rates_coef * rates) + theta_coef * theta - P
 
-    M_W = up.fast.rows + np.outer(up.flips.seen, up.owed)
-    M_b, M_c = down.fast.bias + down.owed, up.fast.bias + up.owed
+    M_W = up.fast.rows + np.outer(up.flips.previous, up.pending)
+    M_b, M_c = down.fast.bias + down.pending, up.fast.bias + up.pending
     W = moved(M_W, up.rates.rows, up.theta.rows, P_W[:m])[:, :n]
     b = moved(M_b, down.rates.bias, down.theta.bias, P_b)[:m]
     return RBM(W, b, moved(M_c, up.rates.bias, up.theta.bias, P_c)[:n])

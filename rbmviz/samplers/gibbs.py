@@ -31,8 +31,8 @@ class GibbsChain:
 
     v: np.ndarray
     h: np.ndarray
-    up: kernels.Affine
-    down: kernels.Affine
+    up: kernels.PreActivation
+    down: kernels.PreActivation
     v_flips: kernels.Flips
     h_flips: kernels.Flips
     rng: np.ndarray
@@ -76,8 +76,8 @@ class Gibbs:
             chain = GibbsChain(
                 v=v,
                 h=np.zeros(rbm.n_hidden, np.uint8),
-                up=kernels.same_map(up),
-                down=kernels.same_map(down),
+                up=kernels.share_map(up),
+                down=kernels.share_map(down),
                 v_flips=kernels.make_flips(rbm.n_visible),
                 h_flips=kernels.make_flips(rbm.n_hidden),
                 rng=stream,

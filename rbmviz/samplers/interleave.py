@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmviz import checks, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.gibbs import Affine, affine_bytes, make_affine
+from rbmviz.kernels.gibbs import PreActivation, affine_bytes, make_preactivation
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
@@ -49,13 +49,13 @@ class Chains(Generic[S]):
     n: int = 0
 
 
-_MAPS: WeakKeyDictionary[RBM | Statistics, tuple[Affine, Affine]] = WeakKeyDictionary()
+_MAPS: WeakKeyDictionary[RBM | Statistics, tuple[PreActivation, PreActivation]] = WeakKeyDictionary()
 
 
-def maps(of: RBM | Statistics) -> tuple[Affine, Affine]:
+def maps(of: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
     """Return the maps up and down; all chains share their rows, never written, so that many fit the cache."""
     if of not in _MAPS:
-        _MAPS[of] = make_affine(of.W, of.c), make_affine(of.W.T, of.b)
+        _MAPS[of] = make_preactivation(of.W, of.c), make_preactivation(of.W.T, of.b)
     return _MAPS[of]
 
 

@@ -91,10 +91,10 @@ class RatesHerding:
             herding(
                 chain.up,
                 chain.down,
-                chain.window,
+                chain.history,
                 chain.v,
                 chain.h,
-                chain.clock,
+                chain.scalars,
                 self.eps,
                 self.alpha,
                 self.max_sweeps,

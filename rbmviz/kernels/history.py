@@ -2,11 +2,11 @@
 
     P = sum_s w_s (v_s h_s', v_s, h_s),   w_s = eps_s alpha^age
 
-Under a decay the weights fall below float32's precision after ``span_of(alpha)`` samples: that many in a ring
-are all of P. The pre-activations it adds at v are  sum_s w_s (v.v_s + 1) h_s.  The overlaps v.v_s are
-popcounts of packed words. The sum over h_s takes eight samples, a byte a unit, at once: four samples have
-sixteen possible sums, a table that fits in one vector register, and a unit looks up its own by four bits.
-All of it stays in the first two caches, where the rows of a matrix of the same size would not.
+Under a decay the weights fall below float32's precision after ``history_length_of(alpha)`` samples: that many
+in a ring are all of P. The pre-activations it adds at v are  sum_s w_s (v.v_s + 1) h_s.  The overlaps v.v_s
+are popcounts of packed words. The sum over h_s takes eight samples, a byte a unit, at once: four samples have
+sixteen possible sums, a table that fits in one vector register, and a unit looks up its own by four bits. All
+of it stays in the first two caches, where the rows of a matrix of the same size would not.
 """
 
 import math
@@ -25,7 +25,7 @@ CAPACITY = 1024
 """Samples in the ring at the most."""
 NEGLIGIBLE = 2.0**-24
 """What a weight may fall to before its sample is forgotten: half a unit in the last place of float32."""
-LONGEST_MEMORY = NEGLIGIBLE ** (1 / CAPACITY)
+LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
 """The decay, 0.984, from which on a window would have to be longer."""
 PATTERNS = 16
 """Patterns of four samples, and units that look up at once."""
@@ -39,13 +39,13 @@ class LayerHistory(NamedTuple):
     those of the chain; overlap uint64 (CAPACITY,): units that are on both there and in sample s.
     """
 
-    octets: np.ndarray
+    packed_samples: np.ndarray
     words: np.ndarray
     now: np.ndarray
     overlap: np.ndarray
 
 
-class Window(NamedTuple):
+class History(NamedTuple):
     """The samples of both layers, their weights float64 (CAPACITY,), and scratch float32 (CAPACITY,)."""
 
     visible: LayerHistory
@@ -54,16 +54,16 @@ class Window(NamedTuple):
     factor: np.ndarray
 
 
-def make_window(n_visible: int, n_hidden: int) -> Window:
+def make_history(n_visible: int, n_hidden: int) -> History:
     """Return an empty window; its memory is taken only as samples come."""
 
     def layer(n: int) -> LayerHistory:
         padded, words = aligned_zeros(n).shape[0], -(-n // 64)
-        octets = np.zeros((CAPACITY // 8, padded), np.uint8)
+        packed_samples = np.zeros((CAPACITY // 8, padded), np.uint8)
         zeros = np.zeros((words, CAPACITY), np.uint64)
-        return LayerHistory(octets, zeros, np.zeros(words, np.uint64), np.zeros(CAPACITY, np.uint64))
+        return LayerHistory(packed_samples, zeros, np.zeros(words, np.uint64), np.zeros(CAPACITY, np.uint64))
 
-    return Window(layer(n_visible), layer(n_hidden), np.zeros(CAPACITY), np.zeros(CAPACITY, np.float32))
+    return History(layer(n_visible), layer(n_hidden), np.zeros(CAPACITY), np.zeros(CAPACITY, np.float32))
 
 
 def window_bytes(n_visible: int, n_hidden: int) -> int:
@@ -76,19 +76,19 @@ def window_bytes(n_visible: int, n_hidden: int) -> int:
     return layer(n_visible) + layer(n_hidden) + 12 * CAPACITY
 
 
-def sum_of(window: Window) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sum_of_history(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return P = (W, b, c) as matrices, float64; the padding stays."""
     v, h = (
-        np.unpackbits(layer.octets[:, None], axis=1, bitorder="little").reshape(CAPACITY, -1)
-        for layer in (window.visible, window.hidden)
+        np.unpackbits(layer.packed_samples[:, None], axis=1, bitorder="little").reshape(CAPACITY, -1)
+        for layer in (history.visible, history.hidden)
     )
-    weighted = window.weight[:, None] * v
-    return weighted.T @ h, weighted.sum(axis=0), window.weight @ h
+    weighted = history.weight[:, None] * v
+    return weighted.T @ h, weighted.sum(axis=0), history.weight @ h
 
 
-def span_of(alpha: float) -> int:
+def history_length_of(alpha: float) -> int:
     """Return after how many samples, in whole octets, a weight is negligible; 0: no window holds them."""
-    if alpha >= LONGEST_MEMORY:
+    if alpha >= LARGEST_DECAY_OF_HISTORY:
         return 0
     if alpha <= 0.0:
         return 8
@@ -98,17 +98,21 @@ def span_of(alpha: float) -> int:
 @inline
 def fit_layer(layer, n):
     """Say whether a layer is one of n units."""
-    octets, words, count = layer.octets, layer.words, (n + 63) // 64
-    whole = octets.shape[0] == CAPACITY // 8 and octets.shape[1] >= n and octets.shape[1] % PATTERNS == 0
+    packed_samples, words, count = layer.packed_samples, layer.words, (n + 63) // 64
+    whole = (
+        packed_samples.shape[0] == CAPACITY // 8
+        and packed_samples.shape[1] >= n
+        and packed_samples.shape[1] % PATTERNS == 0
+    )
     packed = words.shape == (count, CAPACITY) and layer.now.shape[0] == count
     return whole and packed and layer.overlap.shape[0] == CAPACITY
 
 
 @inline
-def fit_window(window, m, n):
+def fit_window(history, m, n):
     """Say whether a window is one of m visible and n hidden units."""
-    weights = window.weight.shape[0] == CAPACITY and window.factor.shape[0] == CAPACITY
-    return weights and fit_layer(window.visible, m) and fit_layer(window.hidden, n)
+    weights = history.weight.shape[0] == CAPACITY and history.factor.shape[0] == CAPACITY
+    return weights and fit_layer(history.visible, m) and fit_layer(history.hidden, n)
 
 
 @inner
@@ -119,15 +123,20 @@ def pack(x, words):
 
 
 @inner
-def overlaps(layer, x, span):
+def overlaps(layer, x, history_length):
     """Count for every sample the units that are on in x, too; x uint8. Four words a pass."""
-    words, now, overlap = layer.words, layer.now, layer.overlap[:span]
+    words, now, overlap = layer.words, layer.now, layer.overlap[:history_length]
     pack(x, now)
     for s in range(overlap.shape[0]):
         overlap[s] = u64(0)
     w = 0
     while w + 4 <= now.shape[0]:
-        a, b, c, d = words[w, :span], words[w + 1, :span], words[w + 2, :span], words[w + 3, :span]
+        a, b, c, d = (
+            words[w, :history_length],
+            words[w + 1, :history_length],
+            words[w + 2, :history_length],
+            words[w + 3, :history_length],
+        )
         p, q, r, t = now[w], now[w + 1], now[w + 2], now[w + 3]
         for s in range(overlap.shape[0]):
             overlap[s] += (popcount(a[s] & p) + popcount(b[s] & q)) + (
@@ -135,7 +144,7 @@ def overlaps(layer, x, span):
             )
         w += 4
     while w < now.shape[0]:
-        a, p = words[w, :span], now[w]
+        a, p = words[w, :history_length], now[w]
         for s in range(overlap.shape[0]):
             overlap[s] += popcount(a[s] & p)
         w += 1
@@ -167,12 +176,12 @@ def _look_up(build, table, pattern):
 
 
 @in_llvm
-def add_octet(build, factor, octet, out):
+def add_packed(build, factor, packed, out):
     """out[i] += sum_k factor[k] bit_k(octet[i]), k < 8; octet and out of a length that PATTERNS divides."""
     low, high = _table(build, factor, 0), _table(build, factor, 4)
     whole = vector(INT, PATTERNS)
     with loop(build, 0, out.shape[0], PATTERNS) as place:
-        pattern = build.zext(octet.load(place, PATTERNS), whole)
+        pattern = build.zext(packed.load(place, PATTERNS), whole)
         found = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
         value = build.fadd(out.load(place, PATTERNS), found)
         found = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
@@ -180,26 +189,30 @@ def add_octet(build, factor, octet, out):
 
 
 @inner
-def add_samples(factor, layer, span, out):
+def add_samples(factor, layer, history_length, out):
     """Add sum_s factor[s] x_s to out, float32 (padded n,): x_s are the samples of a layer."""
-    for g in range(span // 8):
-        add_octet(factor[8 * g : 8 * g + 8], layer.octets[g], out)
+    for g in range(history_length // 8):
+        add_packed(factor[8 * g : 8 * g + 8], layer.packed_samples[g], out)
 
 
 @inner
-def subtract_product(window, seen, other, span, out):
+def subtract_product(history, input_history, output_history, history_length, out):
     """Take sum_s w_s (x.x_s + 1) y_s from out: x is the state of the layer ``seen``, y_s are the other's."""
-    factor, overlap = window.factor[:span], seen.overlap[:span]
-    weight = window.weight[:span]
+    factor, overlap = history.factor[:history_length], input_history.overlap[:history_length]
+    weight = history.weight[:history_length]
     for s in range(factor.shape[0]):
         factor[s] = f32(-weight[s]) * f32(i32(overlap[s]) + i32(1))
-    add_samples(factor, other, span, out)
+    add_samples(factor, output_history, history_length, out)
 
 
 @reduction
-def product_with_seen(window, span):
+def product_with_state(history, history_length):
     """Return <P, s> for the sample s that both layers show now: sum_s' w_s' <s', s>, float64."""
-    weight, v_v, h_h = window.weight[:span], window.visible.overlap[:span], window.hidden.overlap[:span]
+    weight, v_v, h_h = (
+        history.weight[:history_length],
+        history.visible.overlap[:history_length],
+        history.hidden.overlap[:history_length],
+    )
     total = np.float64(0.0)
     for s in range(weight.shape[0]):
         v, h = i32(v_v[s]), i32(h_h[s])
@@ -210,10 +223,10 @@ def product_with_seen(window, span):
 @inner
 def write_sample(layer, x, s):
     """Put x, uint8, in the place of sample s; it overlaps with itself."""
-    octet, at = layer.octets[s // 8], u8(s % 8)
+    packed, at = layer.packed_samples[s // 8], u8(s % 8)
     keep = u8(~(u8(1) << at))
     for i in range(x.shape[0]):
-        octet[i] = u8(octet[i] & keep) | u8(x[i] << at)
+        packed[i] = u8(packed[i] & keep) | u8(x[i] << at)
     pack(x, layer.now)
     n = u64(0)
     for w in range(layer.now.shape[0]):
@@ -223,37 +236,37 @@ def write_sample(layer, x, s):
 
 
 @inner
-def fade(window, alpha, span):
+def decay_weights(history, alpha, history_length):
     """P <- alpha P."""
-    weight = window.weight[:span]
+    weight = history.weight[:history_length]
     for s in range(weight.shape[0]):
         weight[s] *= alpha
 
 
 @inner
-def remember(window, v, h, eps, n, span):
+def append(history, v, h, eps, n, history_length):
     """P <- P + eps (v h', v, h): sample n of the chain takes the place of one that is negligible."""
-    s = n % span
-    window.weight[s] = eps
+    s = n % history_length
+    history.weight[s] = eps
     if eps > 0.0:
-        write_sample(window.visible, v, s)
-        write_sample(window.hidden, h, s)
+        write_sample(history.visible, v, s)
+        write_sample(history.hidden, h, s)
 
 
 @inner
-def subtract_rows(window, layer, other, span, rows):
+def subtract_rows(history, layer, output_history, history_length, rows):
     """Take sum_s w_s x_s[i] y_s from rows[i], for the units i of a layer; y_s are the other's samples."""
-    factor = window.factor
+    factor = history.factor
     for i in range(rows.shape[0]):
-        for s in range(span):
-            on = layer.octets[s // 8, i] >> u8(s % 8) & u8(1)
-            factor[s] = f32(-window.weight[s]) if on else f32(0.0)
-        add_samples(factor, other, span, rows[i])
+        for s in range(history_length):
+            on = layer.packed_samples[s // 8, i] >> u8(s % 8) & u8(1)
+            factor[s] = f32(-history.weight[s]) if on else f32(0.0)
+        add_samples(factor, output_history, history_length, rows[i])
 
 
 @inner
-def subtract_bias(window, layer, span, bias):
+def subtract_bias(history, layer, history_length, bias):
     """Take sum_s w_s x_s from the bias."""
-    for s in range(span):
-        window.factor[s] = f32(-window.weight[s])
-    add_samples(window.factor, layer, span, bias)
+    for s in range(history_length):
+        history.factor[s] = f32(-history.weight[s])
+    add_samples(history.factor, layer, history_length, bias)
