@@ -84,7 +84,7 @@ def _(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) -> Fram
         "spurious": shown.spurious,
         "rhat": None if agreement is None else finite(min(agreement.rhat, STUCK)),
         "ess": None if agreement is None else finite(agreement.ess),
-        "drift": shown.drift,
+        "fast_norm": shown.fast_norm,
         "isl": None if shown.newest is None else shown.newest.isl,
         "strip": None,
         "warning": EMPTY.format(len(frames.v)) if empty(shown) else "",
@@ -153,7 +153,7 @@ def _(shown: LandscapeSnapshot, request: FrameRequest, sent: ClientState) -> Fra
         "raised": finite(shown.raised),
         "bent": shown.bent,
         "crossings": shown.crossings,
-        "drift": shown.drift,
+        "fast_norm": shown.fast_norm,
         "visits_off": None if newest is None else newest.visits,
         "moments": None if newest is None else finite(newest.moments),
     }

@@ -76,10 +76,10 @@ def test_fast_weights(rates_model):
     sampler = make_sampler("rates_fpcd", alpha=0.9)
     chain = sampler.init(rates_model, 0)
     sampler.step(chain, 300)
-    v, p, drift = np.zeros((4, M), np.uint8), np.zeros((4, M), f32), np.zeros(4)
+    v, p, fast_norm = np.zeros((4, M), np.uint8), np.zeros((4, M), f32), np.zeros(4)
     call = (chain.up, chain.down, chain.window, chain.v, chain.h, chain.clock)
-    check(fast_weights.driven_gibbs, (*call, chain.rng, 0.03, 0.9, False, 1, v, p, drift))
-    check(fast_weights.herding, (*call, 0.03, 0.9, 50, v, np.zeros(4, np.int64), drift))
+    check(fast_weights.driven_gibbs, (*call, chain.rng, 0.03, 0.9, False, 1, v, p, fast_norm))
+    check(fast_weights.herding, (*call, 0.03, 0.9, 50, v, np.zeros(4, np.int64), fast_norm))
     check(fast_weights.take_moments, (chain.up, chain.down, chain.clock))
     # Without a second direction to compare with, lists of units may be longer than there are units.
     seen, units = ((0, 7, 4), 0), ((0, 6), 0)
@@ -90,7 +90,7 @@ def test_fast_weights(rates_model):
     )
     bad = chain.clock._replace(counts=np.array([0, 0, 2000, 0]))  # a window longer than there can be
     with pytest.raises(ValueError, match="do not fit"):
-        fast_weights.driven_gibbs(*call[:5], bad, chain.rng, 0.03, 0.9, False, 1, v, p, drift)
+        fast_weights.driven_gibbs(*call[:5], bad, chain.rng, 0.03, 0.9, False, 1, v, p, fast_norm)
 
 
 def within(place):

@@ -157,7 +157,7 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
     visited = codes(want.v)
     np.testing.assert_array_equal(shown.trail, visited[-240:])
     np.testing.assert_array_equal(shown.visits, np.bincount(visited, minlength=8))
-    assert shown.drift == want.info["drift"][-1]
+    assert shown.fast_norm == want.info["fast_norm"][-1]
     path = land.valley[[floor, *visited]]
     assert shown.crossings == (path[1:] != path[:-1]).sum()
     for point in shown.curve:
@@ -181,7 +181,7 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
 def test_the_ground_rises_under_a_chain_that_unlearns_and_never_under_gibbs(walk):
     plan = LandscapePlan(pattern_model(["111/000", "000/111"], 9), 1)
     gibbs = walk(plan, make_sampler("gibbs"), 20).snapshot
-    assert (gibbs.raised, gibbs.bent, gibbs.drift) == (0, 0, None)
+    assert (gibbs.raised, gibbs.bent, gibbs.fast_norm) == (0, 0, None)
     for name in ("rates_fpcd", "sample_penalization"):
         floor, eps = landscape(plan.model.rbm).valleys[0].floor, 0.01
         shown = walk(plan, make_sampler(name, eps=eps, alpha=1.0), 20).snapshot
@@ -236,9 +236,9 @@ def moment_errors(model, sampler, at):
         total += np.concatenate([np.outer(v, h).ravel(), v, h])
         if t in at:
             found.append(np.linalg.norm(total / t - want))
-            if "drift" in samples.info and sampler.alpha == 1:
+            if "fast_norm" in samples.info and sampler.alpha == 1:
                 # The sum of all R - s is theta_F / eps.
-                assert found[-1] == pytest.approx(samples.info["drift"][-1] / (sampler.eps * t), rel=1e-3)
+                assert found[-1] == pytest.approx(samples.info["fast_norm"][-1] / (sampler.eps * t), rel=1e-3)
     return np.array(found)
 
 

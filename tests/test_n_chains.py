@@ -236,7 +236,7 @@ def test_shared_fast_weights_follow_the_formula(name, knobs, n_chains, wide):
                 np.testing.assert_allclose(got.p[t], p, atol=1e-4)
             np.testing.assert_array_equal(got.v[t], chain.v)
         want = oracle.push(knobs["eps"], knobs["alpha"], knobs.get("statistics") == "mean")
-        np.testing.assert_allclose(got.info["drift"][r * n_chains : (r + 1) * n_chains], want, rtol=2e-4)
+        np.testing.assert_allclose(got.info["fast_norm"][r * n_chains : (r + 1) * n_chains], want, rtol=2e-4)
 
 
 def test_shared_chains_that_are_not_pushed_are_gibbs(wide):
@@ -246,7 +246,7 @@ def test_shared_chains_that_are_not_pushed_are_gibbs(wide):
         got = sample(wide, make_sampler(name, n_chains=3, k=2, eps=0.0, share=True), 300, seed=3)
         np.testing.assert_array_equal(got.v, want.v)
         np.testing.assert_allclose(got.p, want.p, atol=1e-5)
-        assert (got.info["drift"] == 0).all()
+        assert (got.info["fast_norm"] == 0).all()
 
 
 def visible_codes(v: np.ndarray) -> np.ndarray:

@@ -92,12 +92,12 @@ def test_driven_chains_are_the_papers_formulas(wide, name, knobs):
     v0 = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
     got = sample(wide, make_sampler(name, **knobs), 300, seed=4, v0=v0)
     oracle = naive.FastWeights(wide, rng.kernel_state(4, "chain"), v0, rates=name == "rates_fpcd")
-    for v, drift in zip(got.v, got.info["drift"], strict=True):
+    for v, fast_norm in zip(got.v, got.info["fast_norm"], strict=True):
         for _ in range(knobs.get("k", 1)):
             oracle.sweep()
         np.testing.assert_array_equal(v, oracle.v)
         want = oracle.push(knobs["eps"], knobs["alpha"], knobs.get("statistics") == "mean")
-        assert drift == pytest.approx(want, rel=2e-4)
+        assert fast_norm == pytest.approx(want, rel=2e-4)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.9])
@@ -106,10 +106,10 @@ def test_herding_is_the_papers_formula(wide, alpha):
     sampler = make_sampler("rates_herding", eps=0.3, alpha=alpha, max_sweeps=20)
     got = sample(wide, sampler, 300, v0=v0)
     oracle = naive.FastWeights(wide, rng.kernel_state(0, "chain"), v0)
-    for v, sweeps, drift in zip(got.v, got.info["sweeps"], got.info["drift"], strict=True):
+    for v, sweeps, fast_norm in zip(got.v, got.info["sweeps"], got.info["fast_norm"], strict=True):
         assert sweeps == oracle.climb(20)
         np.testing.assert_array_equal(v, oracle.v)
-        assert drift == pytest.approx(oracle.push(0.3, alpha), rel=2e-4)
+        assert fast_norm == pytest.approx(oracle.push(0.3, alpha), rel=2e-4)
 
 
 def test_knobs_turned_in_mid_run_are_exact(wide):
@@ -125,11 +125,13 @@ def test_knobs_turned_in_mid_run_are_exact(wide):
         (0.1, 1.0, "sampled"),
     ]:
         sampler = dataclasses.replace(sampler, eps=eps, alpha=alpha, statistics=statistics)
-        for v, drift in zip(*(lambda s: (s.v, s.info["drift"]))(sampler.step(state, 90)), strict=True):
+        for v, fast_norm in zip(
+            *(lambda s: (s.v, s.info["fast_norm"]))(sampler.step(state, 90)), strict=True
+        ):
             oracle.sweep()
             np.testing.assert_array_equal(v, oracle.v)
             want = oracle.push(eps, alpha, statistics == "mean")
-            assert drift == pytest.approx(want, rel=2e-4, abs=1e-6)
+            assert fast_norm == pytest.approx(want, rel=2e-4, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization", "rates_herding"])
@@ -155,9 +157,9 @@ def test_a_history_begins_stands_still_and_ends(wide, name):
     ]:
         sampler = dataclasses.replace(sampler, eps=eps, alpha=alpha)
         for _ in range(n):
-            drift = sampler.step(state, 1).info["drift"][0]
+            fast_norm = sampler.step(state, 1).info["fast_norm"][0]
             oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
-            assert drift == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
+            assert fast_norm == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
         assert state.scalars.counts[2] == history_length
         target = sampler.target(state)
         for moved, still, want in zip((target.W, target.b, target.c), theta, oracle.F, strict=True):
@@ -173,8 +175,8 @@ def test_both_regimes_give_the_same_samples(wide, name, monkeypatch):
     rows = sample(wide, sampler, 300, seed=2)
     np.testing.assert_array_equal(history.v, rows.v)
     np.testing.assert_allclose(history.p, rows.p, atol=1e-4)
-    np.testing.assert_allclose(history.info["drift"], rows.info["drift"], rtol=2e-4)
-    assert (history.info["drift"] != rows.info["drift"]).any()  # another way was gone
+    np.testing.assert_allclose(history.info["fast_norm"], rows.info["fast_norm"], rtol=2e-4)
+    assert (history.info["fast_norm"] != rows.info["fast_norm"]).any()  # another way was gone
 
 
 @pytest.mark.slow
@@ -190,9 +192,9 @@ def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
     oracle = naive.FastWeights(wide, rng.kernel_state(1, "chain"), state.v)
     worst = 0.0
     for _ in range(100_000):
-        drift = sampler.step(state, 1).info["drift"][0]
+        fast_norm = sampler.step(state, 1).info["fast_norm"][0]
         oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
-        worst = max(worst, abs(drift / oracle.push(0.1, 1.0) - 1))
+        worst = max(worst, abs(fast_norm / oracle.push(0.1, 1.0) - 1))
     assert worst < 1e-3
     theta, target = (wide.rbm.W, wide.rbm.b, wide.rbm.c), sampler.target(state)
     for moved, still, want in zip((target.W, target.b, target.c), theta, oracle.F, strict=True):
@@ -292,7 +294,7 @@ def test_without_pushes_they_are_gibbs_bit_for_bit(wide, name, alpha):
     got = sample(wide, make_sampler(name, eps=0.0, alpha=alpha, k=2), 600, seed=3)
     np.testing.assert_array_equal(got.v, want.v)
     np.testing.assert_array_equal(got.p, want.p)
-    assert (got.info["drift"] == 0).all()
+    assert (got.info["fast_norm"] == 0).all()
 
 
 def test_herding_draws_nothing(wide):
@@ -348,8 +350,8 @@ def test_shapes_and_kinds(name, wide):
     assert set(np.unique(samples.v)) <= {0, 1}
     assert ((samples.p >= 0) & (samples.p <= 1)).all()
     assert np.issubdtype(samples.info["sweeps"].dtype, np.integer)
-    assert ("drift" in samples.info) != samplers[name].exact_chain
-    assert samples.info.get("drift", np.zeros(0)).dtype == np.float64
+    assert ("fast_norm" in samples.info) != samplers[name].exact_chain
+    assert samples.info.get("fast_norm", np.zeros(0)).dtype == np.float64
     assert all(trace.shape == (25,) for trace in samples.info.values())
     assert sample(wide, make_sampler(name), 0).v.shape == (0, 70)
 

@@ -65,7 +65,7 @@ def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
     assert first == 0
     np.testing.assert_array_equal(v, want.v)
     assert worker.snapshot.sweeps == 30
-    assert worker.snapshot.drift == want.info["drift"][-1]
+    assert worker.snapshot.fast_norm == want.info["fast_norm"][-1]
 
 
 def test_curve_points_are_those_of_the_metric_at_exact_counts(open_worker, model, toy):

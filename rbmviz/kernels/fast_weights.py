@@ -152,11 +152,11 @@ def fit_clock(scalars):
 
 
 @inline
-def fit_chain(up, down, history, v, h, scalars, out_v, out_drift):
+def fit_chain(up, down, history, v, h, scalars, out_v, out_fast_norm):
     """Say whether what belongs to a chain fits, and the room for its samples."""
     m, n = v.shape[0], h.shape[0]
     directions = fit_direction(up, m, n) and fit_direction(down, n, m)
-    out = out_v.shape[1] == m and out_drift.shape[0] == out_v.shape[0]
+    out = out_v.shape[1] == m and out_fast_norm.shape[0] == out_v.shape[0]
     return directions and samples.fit_window(history, m, n) and fit_clock(scalars) and out
 
 
@@ -448,13 +448,15 @@ def as_float(bits, out):
 
 
 @inner
-def driven_gibbs(up, down, history, v, h, scalars, rng, eps, alpha, mean_field, k, out_v, out_p, out_drift):
+def driven_gibbs(
+    up, down, history, v, h, scalars, rng, eps, alpha, mean_field, k, out_v, out_p, out_fast_norm
+):
     """Emit out_v.shape[0] samples of rates-FPCD, or of sample penalization where the rates are 0.
 
     Within a regime. Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F with the
     last (v, h), or with (v, E[h|v]) where ``mean_field``. Everything but the scalars advances in place.
     """
-    fit = fit_chain(up, down, history, v, h, scalars, out_v, out_drift)
+    fit = fit_chain(up, down, history, v, h, scalars, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
     hidden, visible = up.units, down.units
@@ -477,7 +479,7 @@ def driven_gibbs(up, down, history, v, h, scalars, rng, eps, alpha, mean_field, 
             means(up.total, hidden)
         else:
             as_float(h, hidden)
-        out_drift[t] = penalise(up, down, history, v, h, scalars, eps, alpha, mean_field)
+        out_fast_norm[t] = penalise(up, down, history, v, h, scalars, eps, alpha, mean_field)
 
 
 @inner
@@ -492,13 +494,13 @@ def maximise(total, out):
 
 
 @inner
-def herding(up, down, history, v, h, scalars, eps, alpha, max_sweeps, out_v, out_sweeps, out_drift):
+def herding(up, down, history, v, h, scalars, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
     """Emit out_v.shape[0] samples of rates-herding.
 
     Within a regime. Per sample: alternate maximisation of h and v under theta + theta_F until v stays, or
     max_sweeps; then the update of theta_F with (v, h). Deterministic.
     """
-    fit = fit_chain(up, down, history, v, h, scalars, out_v, out_drift)
+    fit = fit_chain(up, down, history, v, h, scalars, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
     hidden, visible = up.units, down.units
@@ -518,4 +520,4 @@ def herding(up, down, history, v, h, scalars, eps, alpha, max_sweeps, out_v, out
         out_sweeps[t] = sweeps
         as_float(v, visible)
         as_float(h, hidden)
-        out_drift[t] = penalise(up, down, history, v, h, scalars, eps, alpha, mean_field)
+        out_fast_norm[t] = penalise(up, down, history, v, h, scalars, eps, alpha, mean_field)

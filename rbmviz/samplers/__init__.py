@@ -31,7 +31,7 @@ class Samples:
         Mean of v given the h that v was drawn from; v itself for samplers that draw nothing.
     info : dict of arrays (n,)
         Traces named by the sampler; every sampler has ``sweeps`` (sweeps spent on the sample), the
-        driven ones ``drift`` (norm of theta_F after the sample, float64).
+        driven ones ``fast_norm`` (norm of theta_F after the sample, float64).
     """
 
     v: np.ndarray

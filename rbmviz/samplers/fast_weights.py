@@ -210,7 +210,7 @@ def driven_gibbs(chain: DrivenChain, n: int, eps: float, alpha: float, mean_fiel
     """Make n samples of k sweeps each, and the step of theta_F after every one."""
     v = np.empty((n, len(chain.v)), np.uint8)
     p = np.empty((n, len(chain.v)), np.float32)
-    drift = np.empty(n)
+    fast_norm = np.empty(n)
     for piece in pieces(chain, n, eps, alpha, mean_field):
         kernels.driven_gibbs(
             chain.up,
@@ -226,9 +226,9 @@ def driven_gibbs(chain: DrivenChain, n: int, eps: float, alpha: float, mean_fiel
             k,
             v[piece],
             p[piece],
-            drift[piece],
+            fast_norm[piece],
         )
-    return Samples(v, p, {"sweeps": np.full(n, k), "drift": drift})
+    return Samples(v, p, {"sweeps": np.full(n, k), "fast_norm": fast_norm})
 
 
 def with_fast(state: State) -> RBM:

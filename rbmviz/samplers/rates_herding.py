@@ -86,7 +86,7 @@ class RatesHerding:
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         v = np.empty((n, len(chain.v)), np.uint8)
-        sweeps, drift = np.empty(n, np.int64), np.empty(n)
+        sweeps, fast_norm = np.empty(n, np.int64), np.empty(n)
         for piece in pieces(chain, n, self.eps, self.alpha, False):
             herding(
                 chain.up,
@@ -100,9 +100,9 @@ class RatesHerding:
                 self.max_sweeps,
                 v[piece],
                 sweeps[piece],
-                drift[piece],
+                fast_norm[piece],
             )
-        return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "drift": drift})
+        return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""

@@ -51,7 +51,7 @@ def start_shared(
     nothing = Samples(
         np.zeros((0, rbm.n_visible), np.uint8),
         np.zeros((0, rbm.n_visible), np.float32),
-        {"sweeps": np.zeros(0, np.int64), "drift": np.zeros(0)},
+        {"sweeps": np.zeros(0, np.int64), "fast_norm": np.zeros(0)},
     )
     return SharedFastWeights(
         theta=(rbm.W, rbm.b, rbm.c),
@@ -142,6 +142,6 @@ def _push(shared: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) ->
     return float(np.sqrt(sum(float(np.vdot(fast, fast)) for fast in shared.fast)))
 
 
-def _emit(shared: SharedFastWeights, p: np.ndarray, sweeps: np.ndarray, drift: float) -> Samples:
-    traces = {"sweeps": sweeps, "drift": np.full(len(p), drift)}
+def _emit(shared: SharedFastWeights, p: np.ndarray, sweeps: np.ndarray, fast_norm: float) -> Samples:
+    traces = {"sweeps": sweeps, "fast_norm": np.full(len(p), fast_norm)}
     return Samples(shared.v.astype(np.uint8), p, traces)

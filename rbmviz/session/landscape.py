@@ -52,7 +52,7 @@ class LandscapeSnapshot(Snapshot):
         Total variation between ``law`` and the model's law.
     crossings : int
         Samples in another valley than the one before.
-    drift : float or None
+    fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     curve : tuple of Visited
         At log-spaced counts, and at this moment.
@@ -65,7 +65,7 @@ class LandscapeSnapshot(Snapshot):
     raised: float
     bent: float
     crossings: int
-    drift: float | None
+    fast_norm: float | None
     curve: tuple[Visited, ...]
 
 
@@ -197,7 +197,7 @@ class LandscapeRun:
             raised=raised,
             bent=total_variation(now, model_law),
             crossings=self._crossings,
-            drift=walk.drift,
+            fast_norm=walk.fast_norm,
             curve=(*self._curve, *newest),
         )
 

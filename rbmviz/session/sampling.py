@@ -44,7 +44,7 @@ class SamplingSnapshot(Snapshot):
         ISL at log-spaced exact numbers of samples; empty where nothing is scored.
     newest : Point or None
         ISL at about this moment; refreshed at most a few times a second.
-    drift : float or None
+    fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     occupancy : int64 (bins, classes)
         Samples per class of the nearest training example, in consecutive stretches of the run.
@@ -63,7 +63,7 @@ class SamplingSnapshot(Snapshot):
     frames: Frames
     curve: tuple[Point, ...] = ()
     newest: Point | None = None
-    drift: float | None = None
+    fast_norm: float | None = None
     occupancy: np.ndarray | None = None
     bin_width: int = 1
     switches: int | None = None
@@ -126,7 +126,7 @@ class SamplingRun:
         self.chunk = 1
         self.prepared = False
         self._means = np.zeros((0, n_visible), np.uint8)
-        self.drift: float | None = None
+        self.fast_norm: float | None = None
 
     def prepare(self) -> None:
         """Make the chains and what scores them; compile the kernels outside the run's own clock."""
@@ -152,7 +152,7 @@ class SamplingRun:
             self._scores.update(samples, self.seconds)
         self._means = np.concatenate([self._means, np.rint(samples.p[-FRAMES:] * 255).astype(np.uint8)])
         self._means = self._means[-FRAMES:]
-        self.drift = float(samples.info["drift"][-1]) if "drift" in samples.info else None
+        self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         spent = time.perf_counter() - begin
         self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
         return samples
@@ -203,7 +203,7 @@ class SamplingRun:
             frames=Frames(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),
             newest=scores.newest if scores else None,
-            drift=self.drift,
+            fast_norm=self.fast_norm,
             occupancy=scores.occupancy if scores else None,
             bin_width=scores.bin_width if scores else 1,
             switches=scores.switches if scores else None,

@@ -42,7 +42,7 @@ def test_titles_of_namesakes_are_whole_and_pictures_in_line(live, width):
 def test_a_dragged_knob_acts_without_a_restart(live):
     page = live().open("?p=rates_fpcd:eps=0")
     page.until("Number(panels[0].dataset.n) > 10")
-    assert page.number(0, "drift") == "0"
+    assert page.number(0, "fast_norm") == "0"
     n = page.counts()[0]
     page.set_knob(0, "eps", 1.0, commit=False)
     page.until("Number(panels[0].querySelector('dd[data-number=drift]').textContent) > 1")
