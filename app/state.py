@@ -23,9 +23,9 @@ from rbmviz.metrics import Kernel, reference
 from rbmviz.models import load_pretrained, pattern_model, random_model
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, Session, janitor, limits, random_rbm
-from rbmviz.session import comparison as races_module
+from rbmviz.session import comparison as comparison_module
 
-S = TypeVar("S", bound=races_module.SharedObjects)
+S = TypeVar("S", bound=comparison_module.Setup)
 T = TypeVar("T")
 U = TypeVar("U", Model, Dataset)
 
@@ -83,7 +83,7 @@ def session_comparison(page: str, setup: S, rate: float, beside: str = "") -> tu
 
 
 def leave_empty(page: str) -> None:
-    """Forget this session's comparison of a page where it has no panel, so that the next look makes another one."""
+    """Forget this session's comparison of a page where it has no panel: the next visit makes another one."""
     comparisons = st.session_state.comparisons
     if page in comparisons and not comparisons[page][0].panels:
         del comparisons[page]

@@ -67,7 +67,7 @@ def change(comparison: Comparison[R], setup: R) -> None:
 def open_panels(
     comparison: Comparison[Any], table: Table, asked: Sequence[str], defaults: Sequence[str], only: str = ""
 ) -> None:
-    """Give a new comparison the panels of the link, or the default ones, as many as there is room for; start it.
+    """Give a new comparison the panels of the link, or the default ones, as far as there is room; start it.
 
     only : the name that algorithms must have; default: any
 

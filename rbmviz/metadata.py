@@ -72,7 +72,7 @@ SCHEMA_OF_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
-    """Return metadata whose known keys hold what ``SCHEMA_OF_KEYS`` says, or None; others any JSON value, bounded.
+    """Return metadata whose known keys hold what ``SCHEMA_OF_KEYS`` says, or None; others are bounded JSON.
 
     Control characters in texts become spaces; NaN and infinite numbers, which JSON does not have, None.
 

@@ -53,5 +53,5 @@ def generator(seed: Seed, name: str, index: int = 0) -> np.random.Generator:
 
 
 def kernel_state(seed: Seed, name: str, index: int = 0) -> np.ndarray:
-    """Return the state of the named stream for a kernel: uint32 (4, STREAM_LANES), one xoshiro128++ a lane."""
+    """Return a kernel's state of the named stream: uint32 (4, STREAM_LANES), one xoshiro128++ a lane."""
     return child(seed, name, index).generate_state(4 * STREAM_LANES, np.uint32).reshape(4, STREAM_LANES)

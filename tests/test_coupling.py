@@ -180,7 +180,7 @@ def test_rounding_cannot_pile_up():
     rbm = RBM(g.normal(0, 0.2, (500, 100)), g.normal(0, 0.2, 500), g.normal(0, 0.2, 100))
     v0 = g.integers(0, 2, (PAIRS_PER_BLOCK, 500), dtype=np.uint8)
     up, down = kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
-    for sweeps, fresh in ((kernels.REFRESH - 1, False), (kernels.REFRESH, True)):
+    for sweeps, fresh in ((kernels.REBUILD_SWEEPS - 1, False), (kernels.REBUILD_SWEEPS, True)):
         pair, room, sums = (
             kernels.make_pair(500, 100),
             kernels.make_scratch(500, 100),

@@ -10,7 +10,7 @@ HISTORY_LENGTH = 24
 
 @pytest.fixture(params=[(5, 3), (64, 16), (70, 37), (300, 130)], ids=str)
 def filled(request):
-    """A window of 24 after 61 samples, faded in between, and the samples that count with their weights."""
+    """A history of 24 after 61 samples, decayed in between, and the samples that count with their weights."""
     g, sizes = np.random.default_rng(4), request.param
     history, kept = kernels.make_history(*sizes), []
     for n in range(61):
@@ -73,7 +73,7 @@ def test_the_newest_sample_overlaps_with_itself():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-9, 0.3, 0.9, 0.95, 0.98])
-def test_a_window_holds_what_counts_and_no_more_than_an_octet_of_the_rest(alpha):
+def test_a_history_holds_what_counts_and_at_most_eight_of_the_rest(alpha):
     history_length = kernels.history_length_of(alpha)
     assert history_length % 8 == 0
     assert 8 <= history_length <= kernels.CAPACITY
@@ -82,5 +82,5 @@ def test_a_window_holds_what_counts_and_no_more_than_an_octet_of_the_rest(alpha)
 
 
 @pytest.mark.parametrize("alpha", [0.984, 0.999, 1.0])
-def test_a_longer_memory_fits_no_window(alpha):
+def test_a_longer_memory_fits_no_history(alpha):
     assert kernels.history_length_of(alpha) == 0

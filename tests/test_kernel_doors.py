@@ -77,41 +77,43 @@ def test_fast_weights(rates_model):
     chain = sampler.init(rates_model, 0)
     sampler.step(chain, 300)
     v, p, fast_norm = np.zeros((4, M), np.uint8), np.zeros((4, M), f32), np.zeros(4)
-    call = (chain.up, chain.down, chain.window, chain.v, chain.h, chain.clock)
+    call = (chain.up, chain.down, chain.history, chain.v, chain.h, chain.scalars)
     check(fast_weights.driven_gibbs, (*call, chain.rng, 0.03, 0.9, False, 1, v, p, fast_norm))
     check(fast_weights.herding, (*call, 0.03, 0.9, 50, v, np.zeros(4, np.int64), fast_norm))
-    check(fast_weights.take_moments, (chain.up, chain.down, chain.clock))
-    # Without a second direction to compare with, lists of units may be longer than there are units.
-    seen, units = ((0, 7, 4), 0), ((0, 6), 0)
-    check(fast_weights.write_out, (chain.up, chain.clock.scale, 1.0), (seen, units))
-    window = chain.window
+    check(fast_weights.compute_moments, (chain.up, chain.down, chain.scalars))
+    # Without a second half-step to compare with, lists of units may be longer than there are units.
+    previous, units = ((0, 7, 4), 0), ((0, 6), 0)
+    check(fast_weights.write_out, (chain.up, chain.scalars.scale, 1.0), (previous, units))
+    history = chain.history
     check(
-        fast_weights.take_in, (chain.up, window, window.visible, window.hidden, 16), (seen, units, *within(1))
+        fast_weights.fold_into,
+        (chain.up, history, history.visible, history.hidden, 16),
+        (previous, units, *within(1)),
     )
-    bad = chain.clock._replace(counts=np.array([0, 0, 2000, 0]))  # a window longer than there can be
+    bad = chain.scalars._replace(counts=np.array([0, 0, 2000, 0]))  # a history longer than there can be
     with pytest.raises(ValueError, match="do not fit"):
         fast_weights.driven_gibbs(*call[:5], bad, chain.rng, 0.03, 0.9, False, 1, v, p, fast_norm)
 
 
 def within(place):
-    """Return all axes of a window at a place of a call."""
+    """Return all axes of a history at a place of a call."""
     layers = [((place, layer, i), axis) for layer in range(2) for i in range(4) for axis in range(2)]
     return [*layers, ((place, 2), 0), ((place, 3), 0)]
 
 
 def test_couplings(rates_model):
     rbm, pairs = rates_model.rbm, 3
-    pair, room, sums = (
+    pair, scratch, buffer = (
         make(M, N) for make in (coupling.make_pair, coupling.make_scratch, coupling.make_gradient_buffer)
     )
     v0, states = np.zeros((pairs, M), np.uint8), pair_states(pairs, 0)
     totals = np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N))
     tau, counts = np.zeros(pairs, np.int64), np.zeros((pairs, 3), np.int64)
-    call = (*_maps(rbm), pair, room, sums, v0, states, 1, 1, 20, True, 1000, True, tau, counts, *totals)
+    call = (*_maps(rbm), pair, scratch, buffer, v0, states, 1, 1, 20, True, 1000, True, tau, counts, *totals)
     check(coupling.couple, call, [((5,), 0)])  # fewer starts than states
     times, near = np.array([1, 5]), np.zeros((pairs, 2), np.int32)
     estimates = np.zeros((pairs, 5)), np.zeros((pairs, 5))
-    call = (*_maps(rbm), pair, room, v0, states, 1, 1, 20, True, 1000, np.zeros(2, np.int64), times, 50)
+    call = (*_maps(rbm), pair, scratch, v0, states, 1, 1, 20, True, 1000, np.zeros(2, np.int64), times, 50)
     call = (*call, np.zeros(3, np.int64), tau, np.zeros((pairs, 4), np.int64), *estimates, near)
     # 19 hidden units are padded to the length of 20: no shape tells.
     check(coupling.advance_pairs, call, [((4,), 0), ((1, 0), 0)])

@@ -64,7 +64,8 @@ def simulated(seed: int | str = 0) -> Dataset:
         **parts,  # type: ignore[arg-type]
         binarisation="drawn as bits",
         source=(
-            f"an RBM of {N_VISIBLE} x {N_HIDDEN} units with parameters N(0, 1), seed {seed}: {SIMULATION_CHAINS} Gibbs "
-            f"chains a part, {SIMULATION_BURN_IN:,} sweeps of burn-in, {APART} between observations"
+            f"an RBM of {N_VISIBLE} x {N_HIDDEN} units with parameters N(0, 1), seed {seed}: "
+            f"{SIMULATION_CHAINS} Gibbs chains a part, {SIMULATION_BURN_IN:,} sweeps of burn-in, "
+            f"{APART} between observations"
         ),
     )

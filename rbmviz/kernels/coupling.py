@@ -1,9 +1,9 @@
 """Two Gibbs chains drawn jointly so that they meet (paper unbiased CD, algorithms 1 and 3).
 
-What depends on a state alone is computed once a half-sweep: the pre-activations, by the fewest rows, the
-means, and the constant of the log ratio. A proposal then costs its uniforms, a comparison and a masked sum.
-States are words of bits. Log densities throughout: a product of clamped probabilities can make the residual
-loop endless.
+What depends only on a state is computed once a half-sweep: the pre-activations (from as few rows as
+possible), the means, and the constant of the log ratio. A proposal then costs its uniforms, a comparison and
+a masked sum. States are packed into words. Log densities are used throughout: a product of clamped
+probabilities can make the residual loop endless.
 """
 
 from typing import NamedTuple
@@ -22,10 +22,10 @@ OFF = -100.0
 """Bias of the units that fill a layer up to whole vectors: no uniform is so small that one turns on."""
 
 FACTORS = 800
-"""Factors in [1/2, 2] whose product float64 can hold; whole vectors."""
+"""So many factors in [1/2, 2] have a product that float64 can hold; a multiple of WIDTH."""
 
 TERMS = 96
-"""Rows of means that wait: W is touched once for so many."""
+"""Rows of means that are collected before they are added to W together."""
 
 
 class AffineMap(NamedTuple):
@@ -72,10 +72,11 @@ class Scratch(NamedTuple):
 
 
 class GradientBuffer(NamedTuple):
-    """Rows of means that wait to be added to W.
+    """Rows of means that are yet to be added to W.
 
-    rows float32 (TERMS, padded n_hidden), of which used[0] (int64) are taken; lists int32 (n_visible, TERMS):
-    which of them each visible unit gets, n int64 (n_visible,): how many. row, zeros float32: scratch.
+    rows float32 (TERMS, padded n_hidden), of which used[0] (int64) are in use; lists int32 (n_visible,
+    TERMS): the rows that are to be added for each visible unit, n int64 (n_visible,) of them. row, zeros
+    float32: work space.
     """
 
     rows: np.ndarray
@@ -106,7 +107,7 @@ def _layer(n: int, others: int) -> CoupledLayer:
 
 
 def make_pair(m: int, n: int) -> Pair:
-    """Return two chains of m visible and n hidden units, to be ``place_chains``."""
+    """Return two chains of m visible and n hidden units; ``place_chains`` gives them their start."""
     return Pair(_layer(m, n), _layer(n, m))
 
 
@@ -120,7 +121,7 @@ def make_scratch(m: int, n: int) -> Scratch:
 
 
 def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
-    """Return room for means, none waiting, for m visible and n hidden units."""
+    """Return an empty buffer for m visible and n hidden units."""
     rows, lists = aligned_zeros(TERMS + 2, n), np.zeros((m, TERMS), np.int32)
     return GradientBuffer(rows[:-2], rows[-2], rows[-1], lists, np.zeros(m, np.int64), np.zeros(1, np.int64))
 
@@ -132,7 +133,7 @@ def bits_of(words: np.ndarray, n: int) -> np.ndarray:
 
 @inner
 def reset_to_bias(map, layer):
-    """Fall back to the pre-activations where the other layer is all off, which are known without rounding."""
+    """Set the pre-activations to those of an input of zeros, the bias, which is known without rounding."""
     for chain in range(2):
         for w in range(layer.at.shape[1]):
             layer.at[chain, w] = 0
@@ -142,7 +143,7 @@ def reset_to_bias(map, layer):
 
 @inner
 def place_chains(up, down, pair, v0):
-    """Place both chains at v0 (uint8), h not yet drawn."""
+    """Set both chains to v0 (uint8); h is not drawn yet."""
     reset_to_bias(down, pair.v)
     reset_to_bias(up, pair.h)
     for w in range(pair.v.bits.shape[1]):
@@ -151,7 +152,7 @@ def place_chains(up, down, pair, v0):
 
 @inline
 def copy_chain(pair, source, target):
-    """Put one chain where the other is."""
+    """Copy the state of one chain to the other."""
     for w in range(pair.v.bits.shape[1]):
         pair.v.bits[target, w] = pair.v.bits[source, w]
     for w in range(pair.h.bits.shape[1]):
@@ -160,10 +161,10 @@ def copy_chain(pair, source, target):
 
 @inline
 def update_means(map, layer, x, chain, scratch):
-    """Bring pre-activations and means of a layer to the state x of the other layer, by the fewest rows.
+    """Update the pre-activations and means of a layer for the state x of the other layer, from few rows.
 
-    They are those of the units that are on, or that flipped, or, for the second chain, that differ between
-    the chains.
+    The rows are those of the active units, or of the units that flipped, or, for the second chain, of those
+    in which the chains differ: whichever are fewest.
     """
     on, off = scratch.on, scratch.off
     active, flipped, apart = u64(0), u64(0), u64(0)
@@ -201,7 +202,7 @@ def draw(layer, chain, z):
 
 @inline
 def log_ratio_constant(v, scratch):
-    """Return the part of log p_2(v) - log p_1(v) that does not depend on v; the rest goes into room.slope.
+    """Return the part of log p_2(v) - log p_1(v) that does not depend on v; the rest goes into scratch.slope.
 
     It is sum softplus(a_1) - softplus(a_2), and softplus(a) = max(a, 0) - log max(p, 1 - p), p = sigmoid(a):
     these factors lie in [1/2, 1], so that one logarithm serves FACTORS of their quotients.
@@ -272,7 +273,7 @@ def sweep(up, down, pair, chains, scratch, state, common, most):
 
 @inner
 def flush(buffer, W):
-    """Add the rows that wait to W, float64."""
+    """Add the collected rows to W, float64, and empty the buffer."""
     for i in range(W.shape[0]):
         if buffer.n[i]:
             sum_rows(
@@ -287,7 +288,7 @@ def flush(buffer, W):
 
 @inner
 def reserve_rows(buffer, n, W):
-    """Return the first of n free rows."""
+    """Return the first of n free rows of the buffer, which is flushed before where it is full."""
     if buffer.used[0] + n > TERMS:
         flush(buffer, W)
     buffer.used[0] += n
@@ -296,7 +297,7 @@ def reserve_rows(buffer, n, W):
 
 @inner
 def assign_row(buffer, bits, start, row, sign, B):
-    """Let each visible unit that is on in a word get a row, and add sign to its B."""
+    """Assign a row to each visible unit that is on in a word, and add sign to its B."""
     while bits:
         i = start + i64(first_one(bits))
         bits &= bits - u64(1)
@@ -319,7 +320,7 @@ def add_statistics(pair, buffer, W, B, C):
 
 @inner
 def add_difference(pair, buffer, W, B, C):
-    """Add f of the first chain and take away that of the second: one row for a unit that is on in either."""
+    """Add f of the first chain and subtract that of the second: one row for a unit that is on in either."""
     t = reserve_rows(buffer, 3, W)
     plus, minus, both, p, p2 = (
         buffer.rows[t],
@@ -442,11 +443,11 @@ def add_watched_statistics(pair, chain, m, n, unit, sign, out):
 
 
 @kernel
-def advance_pairs(up, down, pair, scratch, v0, states, lag, k, t_max, common, most, unit, times, sweeps, cursor,
-           tau, counts, plain, unbiased, distances):  # fmt: skip
-    """Go on with the pairs that ``couple`` runs, one after the other, by about so many sweeps.
+def advance_pairs(up, down, pair, scratch, v0, states, lag, k, t_max, common, most, unit, times, sweeps,
+                  cursor, tau, counts, plain, unbiased, distances):  # fmt: skip
+    """Advance the pairs that ``couple`` runs, one after the other, by about so many sweeps; return how many.
 
-    Returns how many. cursor int64 (3,): pair under way, its t (0: not begun), next of ``times``; ``pair``:
+    cursor int64 (3,): pair under way, its t (0: not begun), next of ``times``; ``pair``:
     its two chains. All are advanced in place; a beginning is ``lag`` sweeps at once. Of each pair: tau;
     counts int64 (4,): refused proposals of either chain, truncated, residual loops stopped; distances int32
     (times,): Hamming distance of v and v2 at these sweeps, 0 from the meeting on; where lag is 1, plain and

@@ -1,34 +1,38 @@
 """One chain whose parameters move: theta + theta_F, updated after every emitted sample.
 
-    theta_F <- alpha theta_F + eps (R - s),   s = (v h', v, h)
+(1) sample h ~ p(h | v; theta + theta_F)
+(2) sample v ~ p(v | h; theta + theta_F)
+(3) emit v
+(4) theta_F <- alpha theta_F + eps (R - s),   s = (v h', v, h)
 
-Adding a whole matrix a sample would cost more than the sweep. What has been pushed so far is kept in pieces,
+Adding a whole matrix for each sample would cost more than the sweep. theta_F is therefore kept in parts,
 
-    theta + theta_F = own theta + pull R + push M - P,
+    theta + theta_F = theta_coef theta + rates_coef R + fast_coef M - P,
 
-with scalars ``theta_coef``, ``rates_coef`` and ``fast_coef``. The pre-activations under theta, R and M are
-followed by flips, as in ``gibbs``. What costs is memory traffic, so that each of the two regimes follows as
-few maps as it can:
+with three scalars, one matrix M (and its biases), and P, the weighted sum of the newest samples. The
+pre-activations under theta, R and M are updated from the units that flipped, as in ``gibbs``. The cost is
+memory traffic, so each of the two regimes keeps as few of these maps up to date as it can:
 
-- **Window** (alpha up to 0.984): P, the newest samples as bits, see ``history``, is all that is remembered of
-  them. Once nothing older counts and the pull stands still, at anchor = eps / (1 - alpha), M takes in theta +
-  anchor R and no longer moves (own = 0, push = 1, and ``rates_coef`` is what exceeds the anchor: 0). One map
-  is left, and R from v to h, for the norm of theta_F. When eps moves, so does the pull; R is followed again
-  until it stands still.
-- **Rows** (alpha near 1, or means in s, which are no bits): P = 0 and every sample is one rank-1 update of M;
-  the decay multiplies the scalars. Now and then theta_F is written out into M, which stops ``rates_coef R``
-  and ``fast_coef M`` from growing against each other until float32 loses their difference. A row of M is read
-  only where its unit flips, and each sample adds the same y to the rows of all active units. So these rows
-  are *owed* the sum of all y: a unit that turns on takes ``pending`` from its row, one that turns off adds
-  it. The rank-1 update becomes a write to rows that are being read anyway. Where nothing decays (alpha = 1),
-  M takes theta in: one map less to follow.
+- **History** (alpha up to 0.984): the newest samples are stored as bits (see ``history``), and their weighted
+  sum is P. Once the weights of all older samples are negligible and ``rates_coef`` has reached its limit
+  eps / (1 - alpha), M absorbs theta + limit R and no longer changes: theta_coef = 0, fast_coef = 1, and
+  ``rates_coef``, from then on the excess over the limit, is 0. One map is left, besides R from v to h, which
+  the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated until it rests.
+- **Rows** (alpha near 1, or means in s, which are no bits): P = 0, and every sample is one rank-1 update of
+  M; the decay multiplies the scalars. From time to time theta_F is written out into M, because ``rates_coef
+  R`` and ``fast_coef M`` would otherwise grow against each other until float32 loses their difference. A row
+  of M is read only where its unit flips, and each sample adds the same vector y to the rows of all active
+  units. The rank-1 updates are therefore *pending* (a lazy rank-1 update): one vector ``pending`` holds the
+  sum that every active row has yet to receive; a unit that turns on subtracts ``pending`` from its row, a
+  unit that turns off adds it. The update becomes a write to rows that are being read anyway. Where nothing
+  decays (alpha = 1), M absorbs theta as well: one map less.
 
-Kernels run within a regime; ``samplers.fast_weights`` changes it, and writes out, between them: a kernel is
-compiled with all that it calls. The norm of theta_F is tracked from inner products that are at hand, and
-taken afresh where it is written out.
+Kernels run within one regime. ``samplers.fast_weights`` chooses the regime and writes theta_F out between two
+calls, because a kernel is compiled with everything that it calls. |theta_F|^2 and <theta_F, R> are advanced
+from inner products that are at hand, and recomputed whenever theta_F is written out.
 
-Rounding: pre-activations are those of float32 sums that stand at the size of pull R v; the rows of M have
-one rounding a flip (``pending`` is summed in float64, else its rounding would repeat in every fold).
+Rounding: pre-activations have the rounding of float32 sums of the size of rates_coef R v; a row of M is
+rounded once a flip (``pending`` is summed in float64, or else its rounding would repeat in every row).
 """
 
 from typing import NamedTuple
@@ -41,7 +45,6 @@ from rbmviz.kernels.gibbs import (
     REBUILD_SWEEPS,
     Flips,
     PreActivation,
-    affine_bytes,
     copy_bits,
     find_flips,
     fit_flips,
@@ -49,6 +52,7 @@ from rbmviz.kernels.gibbs import (
     flips_bytes,
     list_active,
     make_flips,
+    preactivation_bytes,
     rebuild,
     share_map,
     update_preactivations,
@@ -60,20 +64,21 @@ from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros, sum_rows
 f32 = np.float32
 
 SMALLEST_FAST_COEF = 1e-6
-"""Below it theta_F is written out: the rows of M are divided by the push."""
+"""Below this coefficient of M, theta_F is written out, because updates of M are divided by it."""
 
-# Places in Clock.counts, Clock.scale and Direction.follows
+# Places in ChainScalars.counts, in ChainScalars.scale, and in HalfStep.tracked
 SWEEPS_MADE, SAMPLES_MADE, HISTORY_LENGTH, SAMPLES_SINCE_CHANGE = range(4)
 RATES_COEF, FAST_COEF, THETA_COEF, RATES_COEF_LIMIT = range(4)
 THETA, RATES, FAST = range(3)
 
 
 class HalfStep(NamedTuple):
-    """One direction (up: v to h, or down: h to v): the maps of theta, of the rates R and of M.
+    """One half of a sweep (up: v to h, or down: h to v): the maps of theta, of the rates R and of M.
 
-    The bias of M and its rows for active inputs lack ``pending``, float32 (padded n_out,): the rounded
-    ``pending64``, float64. Scratch, float32: ``total``, pre-activations; ``units``, outputs or their means.
-    follows uint8 = [theta, rates, fast]: the maps whose value is brought to every input.
+    The bias of M and its rows for active inputs have yet to receive ``pending``, float32 (padded n_out,),
+    which is the rounded ``pending64``, float64. Work space, float32: ``total``, the pre-activations;
+    ``units``, the output or its means. tracked uint8 = [theta, rates, fast]: the maps whose values are
+    updated at every input.
     """
 
     theta: PreActivation
@@ -88,11 +93,11 @@ class HalfStep(NamedTuple):
 
 
 class ChainScalars(NamedTuple):
-    """Where a driven chain stands.
+    """The scalars of a driven chain.
 
-    counts int64 = [sweeps, samples, span, still]: span is the length of the window, 0 in the regime of rows,
-    and still the samples since it was opened or eps moved. scale float64 = [pull, push, own, anchor]. moment
-    float64 = [|theta_F|^2, <theta_F, R>, |R|^2].
+    counts int64 = [sweeps, samples, length of the history, samples since a change]: the length is 0 in the
+    regime of rows, and a change is the start of the history or another eps. scale float64 = [rates_coef,
+    fast_coef, theta_coef, limit of rates_coef]. moment float64 = [|theta_F|^2, <theta_F, R>, |R|^2].
     """
 
     counts: np.ndarray
@@ -101,7 +106,7 @@ class ChainScalars(NamedTuple):
 
 
 def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
-    """Return a direction of a new chain to n_units, M = 0 at the input 0; rows of theta and R are shared."""
+    """Return a half-step of a new chain to n_units, with M = 0; the rows of theta and R are shared."""
     n_in, n_out = theta.rows.shape
     return HalfStep(
         theta=share_map(theta),
@@ -116,21 +121,21 @@ def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> 
     )
 
 
-def direction_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a direction beyond the rows and biases of theta and R, which chains share."""
-    theta_coef = affine_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)  # M; both values, owed, total
-    return theta_coef + 12 * n_out + flips_bytes(n_in) + 3  # tally, units
+def half_step_bytes(n_in: int, n_out: int) -> int:
+    """Return the bytes of a half-step beyond the rows and biases of theta and R, which chains share."""
+    own = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)  # M; both values, pending, total
+    return own + 12 * n_out + flips_bytes(n_in) + 3  # pending64, units
 
 
 def make_scalars(rates: tuple[np.ndarray, ...]) -> ChainScalars:
-    """Return the clock of a chain that has not moved: theta_F = 0."""
+    """Return the scalars of a new chain: theta_F = 0."""
     R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in rates)
     return ChainScalars(np.zeros(4, np.int64), np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, R_R]))
 
 
 @inline
-def fit_direction(half_step, n_in, n_out):
-    """Say whether a direction is one of n_in inputs and n_out outputs."""
+def fit_half_step(half_step, n_in, n_out):
+    """Say whether the arrays of a half-step have the sizes of n_in inputs and n_out outputs."""
     width = half_step.total.shape[0]
     maps = fit_map(half_step.theta, n_in, n_out) and fit_map(half_step.rates, n_in, n_out)
     alike = half_step.theta.value.shape[0] == width and half_step.rates.value.shape[0] == width
@@ -141,11 +146,11 @@ def fit_direction(half_step, n_in, n_out):
 
 
 @inline
-def fit_clock(scalars):
-    """Say whether a clock has all its hands, and the window a length that it can have."""
-    hands = scalars.counts.shape[0] == 4 and scalars.scale.shape[0] == 4 and scalars.moment.shape[0] == 3
+def fit_scalars(scalars):
+    """Say whether the scalars are complete, and the length of the history is one that it can have."""
+    complete = scalars.counts.shape[0] == 4 and scalars.scale.shape[0] == 4 and scalars.moment.shape[0] == 3
     return (
-        hands
+        complete
         and 0 <= scalars.counts[HISTORY_LENGTH] <= samples.CAPACITY
         and scalars.counts[HISTORY_LENGTH] % 8 == 0
     )
@@ -153,14 +158,14 @@ def fit_clock(scalars):
 
 @inline
 def fit_chain(up, down, history, v, h, scalars, out_v, out_fast_norm):
-    """Say whether what belongs to a chain fits, and the room for its samples."""
+    """Say whether the arrays of a chain fit each other, and those that its samples are written to."""
     m, n = v.shape[0], h.shape[0]
-    directions = fit_direction(up, m, n) and fit_direction(down, n, m)
+    half_steps = fit_half_step(up, m, n) and fit_half_step(down, n, m)
     out = out_v.shape[1] == m and out_fast_norm.shape[0] == out_v.shape[0]
-    return directions and samples.fit_window(history, m, n) and fit_clock(scalars) and out
+    return half_steps and samples.fit_history(history, m, n) and fit_scalars(scalars) and out
 
 
-# Following the chain
+# Updating the pre-activations
 
 
 @inner
@@ -174,7 +179,7 @@ def add_to_rows(rows, index, n, sign, y):
 
 @inner
 def update_with_pending(half_step, afresh):
-    """Bring M to the input just seen: value as in ``update_preactivations``, rows by what the flipped ones are owed."""
+    """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
     fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
     on, off, n_on, n_off, n_active = flips.on, flips.off, flips.counts[0], flips.counts[1], flips.counts[2]
     add_to_rows(fast.rows, off, n_off, f32(1.0), pending)
@@ -190,7 +195,7 @@ def update_with_pending(half_step, afresh):
 
 @inner
 def update_half_step(half_step, layer, x, scalars):
-    """Bring the maps of a direction, and the window's layer where it begins, to the input x."""
+    """Update the tracked maps of a half-step, and its input's part of the history, for the input x."""
     afresh = scalars.counts[SWEEPS_MADE] % REBUILD_SWEEPS == 0
     find_flips(half_step.flips, x)
     if scalars.counts[HISTORY_LENGTH] == 0:
@@ -207,7 +212,7 @@ def update_half_step(half_step, layer, x, scalars):
 
 @inner
 def combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, out):
-    """Write push M + pull R + own theta for float32 pieces of the three; out is other memory than they."""
+    """Write fast_coef M + rates_coef R + theta_coef theta of float32 pieces; out must not overlap them."""
     for j in range(out.shape[0]):
         out[j] = (fast_coef * fast[j] + rates_coef * rates[j]) + theta_coef * theta[j]
 
@@ -216,7 +221,7 @@ def combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, out):
 def activation(half_step, history, input_history, output_history, scalars):
     """Write the pre-activations under theta + theta_F into ``total``.
 
-    seen, other: the window's layers of the direction's input and of its output.
+    input_history, output_history: the layers of the history that belong to the input and to the output.
     """
     rates_coef, fast_coef, theta_coef = (
         f32(scalars.scale[RATES_COEF]),
@@ -232,7 +237,7 @@ def activation(half_step, history, input_history, output_history, scalars):
 
 @inner
 def means(total, out):
-    """Write the means of units with these pre-activations."""
+    """Write the means of units that have these pre-activations."""
     for i in range(out.shape[0]):
         out[i] = sigmoid(total[i])
 
@@ -251,7 +256,7 @@ def dot(x, y):
 
 @inner
 def apply_pending(half_step):
-    """Give the bias and the rows of the active units what they are owed."""
+    """Add the pending sum to the bias and to the rows of the active units."""
     list_active(half_step.flips)
     add_to_rows(
         half_step.fast.rows, half_step.flips.active, half_step.flips.counts[2], f32(1.0), half_step.pending
@@ -264,7 +269,7 @@ def apply_pending(half_step):
 
 @inner
 def write_piece(fast_coef, fast, rates_coef, rates, gain, theta, piece):
-    """M <- push M + pull R + gain theta for a piece of them; ``piece`` is scratch, as long."""
+    """M <- fast_coef M + rates_coef R + gain theta for a piece of them; ``piece`` is as long, work space."""
     combine(fast_coef, fast, rates_coef, rates, gain, theta, piece)
     for j in range(piece.shape[0]):
         fast[j] = piece[j]
@@ -272,9 +277,9 @@ def write_piece(fast_coef, fast, rates_coef, rates, gain, theta, piece):
 
 @kernel
 def write_out(half_step, scale, theta_coef):
-    """M <- push M + pull R + (own before - own now) theta, in one direction."""
-    n_in, n_out = half_step.flips.input_history.shape[0], half_step.units.shape[0]
-    if not (scale.shape[0] == 4 and fit_direction(half_step, n_in, n_out)):
+    """M <- fast_coef M + rates_coef R + (theta_coef before - now) theta, in one half-step."""
+    n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
+    if not (scale.shape[0] == 4 and fit_half_step(half_step, n_in, n_out)):
         raise ValueError("write_out: the arrays do not fit each other")
     rates_coef, fast_coef, gain = (
         f32(scale[RATES_COEF]),
@@ -292,7 +297,7 @@ def write_out(half_step, scale, theta_coef):
 
 @inner
 def add_moments(fast, rates, theta, theta_coef, piece, scalars):
-    """Add a piece of <F, F> and <F, R> to the moments, where pull = 0 and push = 1; ``piece`` is scratch."""
+    """Add a piece of <F, F> and <F, R>, F = theta_F; valid only when rates_coef = 0 and fast_coef = 1."""
     combine(f32(1.0), fast, f32(0.0), rates, f32(theta_coef - 1.0), theta, piece)
     scalars.moment[0] += dot(piece, piece)
     scalars.moment[1] += dot(piece, rates)
@@ -300,9 +305,9 @@ def add_moments(fast, rates, theta, theta_coef, piece, scalars):
 
 @kernel
 def compute_moments(up, down, scalars):
-    """Take the moments of theta_F where it is all in M."""
-    m, n = up.flips.input_history.shape[0], down.flips.input_history.shape[0]
-    if not (fit_direction(up, m, n) and fit_direction(down, n, m) and fit_clock(scalars)):
+    """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and fast_coef = 1."""
+    m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]
+    if not (fit_half_step(up, m, n) and fit_half_step(down, n, m) and fit_scalars(scalars)):
         raise ValueError("compute_moments: the arrays do not fit each other")
     theta_coef = scalars.scale[THETA_COEF]
     scalars.moment[0] = 0.0
@@ -316,10 +321,10 @@ def compute_moments(up, down, scalars):
 
 @kernel
 def fold_into(half_step, history, input_history, output_history, history_length):
-    """M <- M - P in one direction; seen, other: as in ``activation``."""
-    n_in, n_out = half_step.flips.input_history.shape[0], half_step.units.shape[0]
+    """M <- M - P in one half-step; input_history, output_history: as in ``activation``."""
+    n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
     layers = samples.fit_layer(input_history, n_in) and samples.fit_layer(output_history, n_out)
-    if not (layers and 0 <= history_length <= samples.CAPACITY and fit_direction(half_step, n_in, n_out)):
+    if not (layers and 0 <= history_length <= samples.CAPACITY and fit_half_step(half_step, n_in, n_out)):
         raise ValueError("fold_into: the arrays do not fit each other")
     fast = half_step.fast
     samples.subtract_rows(history, input_history, output_history, history_length, fast.rows)
@@ -327,12 +332,12 @@ def fold_into(half_step, history, input_history, output_history, history_length)
     samples.subtract_product(history, input_history, output_history, history_length, fast.value)
 
 
-# Moving theta_F
+# Updating theta_F
 
 
 @inner
 def decay(history, scalars, alpha):
-    """theta_F <- alpha theta_F; in the rows M keeps a millionth at least, for they divide by the push."""
+    """theta_F <- alpha theta_F; in the regime of rows fast_coef stays positive: updates divide by it."""
     counts, scale = scalars.counts, scalars.scale
     scale[RATES_COEF] = alpha * (scale[RATES_COEF_LIMIT] + scale[RATES_COEF]) - scale[RATES_COEF_LIMIT]
     if counts[HISTORY_LENGTH] == 0:
@@ -348,7 +353,7 @@ def decay(history, scalars, alpha):
 def step_moments(up, down, history, size, scalars, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s).
 
-    <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand, and over the window;
+    <theta_F, s> and <R, s> are sums over the pre-activations at v, which are at hand, and over the history;
     size is <h, h>.
     """
     history_length, scale = scalars.counts[HISTORY_LENGTH], scalars.scale
@@ -374,7 +379,7 @@ def step_moments(up, down, history, size, scalars, eps):
 
 @inner
 def defer_update(half_step, y, step):
-    """Let the bias and the rows of all active units be owed step y."""
+    """Defer the rank-1 update: add step y to the pending sum of the bias and of every active row."""
     pending, pending64 = half_step.pending, half_step.pending64
     for j in range(y.shape[0]):
         pending64[j] += np.float64(step) * np.float64(y[j])
@@ -383,7 +388,7 @@ def defer_update(half_step, y, step):
 
 @inner
 def add_outer(half_step, x, y, step):
-    """Add step y to the bias and step x[r] y to all rows r: x are means, so that rows do not move alike."""
+    """Add step y to the bias and step x[r] y to every row r: with means x, each row receives another."""
     apply_pending(half_step)
     for j in range(y.shape[0]):
         half_step.fast.bias[j] += step * y[j]
@@ -395,14 +400,14 @@ def add_outer(half_step, x, y, step):
 
 @inner
 def move_value(value, y, factor):
-    """Add factor y to the value."""
+    """Add factor times y to the value of a map."""
     for j in range(y.shape[0]):
         value[j] += factor * y[j]
 
 
 @inner
 def move_rows(up, down, overlap, step, mean_field):
-    """M <- M + step s; overlap is <h of the statistics, h that ``down`` sees>."""
+    """M <- M + step s; overlap is <h of the statistics, h at the input of ``down``>."""
     hidden, visible = up.units, down.units
     move_value(up.fast.value, hidden, step * f32(up.flips.counts[2] + 1))
     move_value(down.fast.value, visible, step * (f32(overlap) + f32(1.0)))
@@ -463,15 +468,18 @@ def driven_gibbs(
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
+            # (1) sample h ~ p(h | v; theta + theta_F)
             activation(up, history, history.visible, history.hidden, scalars)
             means(up.total, hidden)
             bernoulli(rng, hidden, h)
             update_half_step(down, history.hidden, h, scalars)
+            # (2) sample v ~ p(v | h; theta + theta_F)
             activation(down, history, history.hidden, history.visible, scalars)
             means(down.total, mean_v)
             bernoulli(rng, mean_v, v)
             update_half_step(up, history.visible, v, scalars)
             scalars.counts[SWEEPS_MADE] += 1
+        # (3) emit v
         copy_bits(v, out_v[t])
         as_float(v, visible)
         if mean_field:
@@ -479,6 +487,7 @@ def driven_gibbs(
             means(up.total, hidden)
         else:
             as_float(h, hidden)
+        # (4) theta_F <- alpha theta_F + eps (R - s)
         out_fast_norm[t] = penalise(up, down, history, v, h, scalars, eps, alpha, mean_field)
 
 

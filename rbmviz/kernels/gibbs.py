@@ -22,7 +22,7 @@ REBUILD_SWEEPS = 256
 
 
 class PreActivation(NamedTuple):
-    """An affine map and its value at the current input: ``value = bias + x @ rows``.
+    """Pre-activations of a layer: an affine map and its value at the current input, ``bias + x @ rows``.
 
     rows float32 (n_in, padded n_out), bias and value float32 (padded n_out,).
     """
@@ -33,7 +33,7 @@ class PreActivation(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """Which inputs turned on and off, which are active (lists int32), and the input as last seen, uint8.
+    """Which inputs turned on and off, which are active (lists int32), and the previous input, uint8.
 
     counts int64 = [on, off, active, whether ``active`` is listed]: only rebuilding asks for that list.
     """
@@ -68,12 +68,12 @@ def zero_map(n_in: int, n_out: int) -> PreActivation:
 
 
 def make_flips(n: int) -> Flips:
-    """Return the lists for an input of n units, all seen as 0."""
+    """Return the lists for an input of n units whose previous state is 0."""
     on, off, active = np.zeros((3, n + 4), np.int32)  # list_few_ones writes beyond the end
     return Flips(on, off, active, np.array([0, 0, 0, 1]), np.zeros(n, np.uint8))
 
 
-def affine_bytes(n_in: int, n_out: int) -> int:
+def preactivation_bytes(n_in: int, n_out: int) -> int:
     """Return the bytes of a map with rows of its own."""
     return aligned_bytes(n_in, n_out) + 2 * aligned_bytes(n_out)
 
@@ -92,7 +92,7 @@ def copy_bits(x, out):
 
 @inner
 def find_flips(flips, x):
-    """List the units of x (uint8) that turned on and off, count the active ones, and remember x as seen.
+    """List the units of x (uint8) that turned on and off, count the active ones, and store x as the previous.
 
     Between two sweeps of a trained model one unit in twenty flips: three of a word.
     """
@@ -112,7 +112,7 @@ def find_flips(flips, x):
 
 @inner
 def list_active(flips):
-    """List the active units of the input seen, where that is not done yet."""
+    """List the active units of the current input, unless they are listed already."""
     if not flips.counts[3]:
         previous, n = flips.previous, u64(0)
         for start in range(0, previous.shape[0], 64):
@@ -132,7 +132,7 @@ def rebuild(preactivation, flips):
 
 @inner
 def update_preactivations(preactivation, flips, afresh):
-    """Bring ``preactivation.value`` to the input that find_flips has just seen, by the fewest rows."""
+    """Update ``preactivation.value`` for the input of the last ``find_flips``, from few rows."""
     n_on, n_off, n_active = flips.counts[0], flips.counts[1], flips.counts[2]
     if afresh or n_active <= n_on + n_off:
         rebuild(preactivation, flips)

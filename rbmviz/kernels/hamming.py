@@ -28,7 +28,7 @@ def pack(rows: np.ndarray) -> np.ndarray:
 
 
 def blocks(rows: np.ndarray) -> np.ndarray:
-    """Pack rows of bits into blocks of samples, uint64 (blocks, words, TEST_BLOCK), the last filled up with 0."""
+    """Pack rows of bits into blocks of samples, uint64 (blocks, words, TEST_BLOCK), filled up with 0."""
     words = pack(rows)
     filled = np.pad(words, ((0, -len(words) % TEST_BLOCK), (0, 0)))
     grouped = filled.reshape(len(filled) // TEST_BLOCK, TEST_BLOCK, words.shape[1])
@@ -54,7 +54,7 @@ def compare_lanes(build, point, block, at: np.int64, out):
 
 @inner
 def distances(point, block, n, out):
-    """Write the distances of a point, uint64 (words,), to the first n samples of a block, uint32 (TEST_BLOCK,)."""
+    """Write the distances, uint32 (TEST_BLOCK,), of a point, uint64 (words,), to the first n of a block."""
     for at in range(0, n, DISTANCE_LANES):
         compare_lanes(point, block, at, out)
 

@@ -1,12 +1,16 @@
-"""The newest samples of a chain as bits, and products with their sum, without a matrix.
+"""The newest samples of a chain as bits, and products with their weighted sum, without a matrix.
 
     P = sum_s w_s (v_s h_s', v_s, h_s),   w_s = eps_s alpha^age
 
-Under a decay the weights fall below float32's precision after ``history_length_of(alpha)`` samples: that many
-in a ring are all of P. The pre-activations it adds at v are  sum_s w_s (v.v_s + 1) h_s.  The overlaps v.v_s
-are popcounts of packed words. The sum over h_s takes eight samples, a byte a unit, at once: four samples have
-sixteen possible sums, a table that fits in one vector register, and a unit looks up its own by four bits. All
-of it stays in the first two caches, where the rows of a matrix of the same size would not.
+Under a decay, the weights fall below float32's precision after ``history_length_of(alpha)`` samples, so a
+ring of that many samples holds all of P. The pre-activations that P contributes at v are
+
+    sum_s w_s (v.v_s + 1) h_s.
+
+The overlaps v.v_s are population counts of packed words. The sum over h_s takes eight samples, one byte a
+unit, at once: four samples have sixteen possible sums, a table that fits into one vector register, and four
+bits of each unit select its entry. All of it stays in the first two cache levels; the rows of a matrix of the
+same size would not.
 """
 
 import math
@@ -22,21 +26,22 @@ from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
 CAPACITY = 1024
-"""Samples in the ring at the most."""
+"""Most samples that the ring can hold."""
 NEGLIGIBLE = 2.0**-24
-"""What a weight may fall to before its sample is forgotten: half a unit in the last place of float32."""
+"""A sample is dropped when its weight has fallen to this: half a unit in the last place of float32."""
 LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
-"""The decay, 0.984, from which on a window would have to be longer."""
+"""The decay, 0.984, from which on a history would need more than CAPACITY samples."""
 PATTERNS = 16
-"""Patterns of four samples, and units that look up at once."""
+"""Patterns of four bits; also the number of units that look their sums up at once."""
 
 
 class LayerHistory(NamedTuple):
-    """One layer's half of the samples.
+    """The samples of one layer, visible or hidden.
 
-    octets uint8 (CAPACITY / 8, padded n): bit s % 8 of octets[s // 8, i] is unit i in sample s; words uint64
-    (ceil(n / 64), CAPACITY): the units of sample s in the bits of words[:, s]; now uint64 (ceil(n / 64),):
-    those of the chain; overlap uint64 (CAPACITY,): units that are on both there and in sample s.
+    packed_samples uint8 (CAPACITY / 8, padded n): bit s % 8 of packed_samples[s // 8, i] is unit i in sample
+    s; words uint64 (ceil(n / 64), CAPACITY): the units of sample s in the bits of words[:, s]; now uint64
+    (ceil(n / 64),): those of the chain; overlap uint64 (CAPACITY,): units that are on both there and in
+    sample s.
     """
 
     packed_samples: np.ndarray
@@ -46,7 +51,7 @@ class LayerHistory(NamedTuple):
 
 
 class History(NamedTuple):
-    """The samples of both layers, their weights float64 (CAPACITY,), and scratch float32 (CAPACITY,)."""
+    """The samples of both layers, their weights float64 (CAPACITY,), and work space float32 (CAPACITY,)."""
 
     visible: LayerHistory
     hidden: LayerHistory
@@ -55,7 +60,7 @@ class History(NamedTuple):
 
 
 def make_history(n_visible: int, n_hidden: int) -> History:
-    """Return an empty window; its memory is taken only as samples come."""
+    """Return an empty history; the system gives it memory only as samples are written."""
 
     def layer(n: int) -> LayerHistory:
         padded, words = aligned_zeros(n).shape[0], -(-n // 64)
@@ -66,8 +71,8 @@ def make_history(n_visible: int, n_hidden: int) -> History:
     return History(layer(n_visible), layer(n_hidden), np.zeros(CAPACITY), np.zeros(CAPACITY, np.float32))
 
 
-def window_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of a window, as if all of them were taken."""
+def history_bytes(n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of a history, as if the system had given all of them."""
 
     def layer(n: int) -> int:
         words = -(-n // 64)
@@ -77,7 +82,7 @@ def window_bytes(n_visible: int, n_hidden: int) -> int:
 
 
 def sum_of_history(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return P = (W, b, c) as matrices, float64; the padding stays."""
+    """Return P = (W, b, c) as float64 arrays, with the padding."""
     v, h = (
         np.unpackbits(layer.packed_samples[:, None], axis=1, bitorder="little").reshape(CAPACITY, -1)
         for layer in (history.visible, history.hidden)
@@ -87,7 +92,7 @@ def sum_of_history(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def history_length_of(alpha: float) -> int:
-    """Return after how many samples, in whole octets, a weight is negligible; 0: no window holds them."""
+    """Return after how many samples, a multiple of 8, a weight is negligible; 0 where that is too many."""
     if alpha >= LARGEST_DECAY_OF_HISTORY:
         return 0
     if alpha <= 0.0:
@@ -109,8 +114,8 @@ def fit_layer(layer, n):
 
 
 @inline
-def fit_window(history, m, n):
-    """Say whether a window is one of m visible and n hidden units."""
+def fit_history(history, m, n):
+    """Say whether the arrays of a history have the sizes of m visible and n hidden units."""
     weights = history.weight.shape[0] == CAPACITY and history.factor.shape[0] == CAPACITY
     return weights and fit_layer(history.visible, m) and fit_layer(history.hidden, n)
 
@@ -124,7 +129,7 @@ def pack(x, words):
 
 @inner
 def overlaps(layer, x, history_length):
-    """Count for every sample the units that are on in x, too; x uint8. Four words a pass."""
+    """Count, for every sample, the units that are on both in it and in x, uint8; four words a pass."""
     words, now, overlap = layer.words, layer.now, layer.overlap[:history_length]
     pack(x, now)
     for s in range(overlap.shape[0]):
@@ -177,7 +182,7 @@ def _look_up(build, table, pattern):
 
 @in_llvm
 def add_packed(build, factor, packed, out):
-    """out[i] += sum_k factor[k] bit_k(octet[i]), k < 8; octet and out of a length that PATTERNS divides."""
+    """out[i] += sum_k factor[k] bit_k(packed[i]), k < 8; PATTERNS divides the length of packed and out."""
     low, high = _table(build, factor, 0), _table(build, factor, 4)
     whole = vector(INT, PATTERNS)
     with loop(build, 0, out.shape[0], PATTERNS) as place:
@@ -197,7 +202,7 @@ def add_samples(factor, layer, history_length, out):
 
 @inner
 def subtract_product(history, input_history, output_history, history_length, out):
-    """Take sum_s w_s (x.x_s + 1) y_s from out: x is the state of the layer ``seen``, y_s are the other's."""
+    """Subtract sum_s w_s (x.x_s + 1) y_s from out: x, x_s are of the input's layer, y_s of the output's."""
     factor, overlap = history.factor[:history_length], input_history.overlap[:history_length]
     weight = history.weight[:history_length]
     for s in range(factor.shape[0]):
@@ -207,7 +212,7 @@ def subtract_product(history, input_history, output_history, history_length, out
 
 @reduction
 def product_with_state(history, history_length):
-    """Return <P, s> for the sample s that both layers show now: sum_s' w_s' <s', s>, float64."""
+    """Return <P, s> for the chain's current sample s: sum_s' w_s' <s', s>, float64."""
     weight, v_v, h_h = (
         history.weight[:history_length],
         history.visible.overlap[:history_length],
@@ -222,7 +227,7 @@ def product_with_state(history, history_length):
 
 @inner
 def write_sample(layer, x, s):
-    """Put x, uint8, in the place of sample s; it overlaps with itself."""
+    """Store x, uint8, as sample s, and its overlap with itself."""
     packed, at = layer.packed_samples[s // 8], u8(s % 8)
     keep = u8(~(u8(1) << at))
     for i in range(x.shape[0]):
@@ -245,7 +250,7 @@ def decay_weights(history, alpha, history_length):
 
 @inner
 def append(history, v, h, eps, n, history_length):
-    """P <- P + eps (v h', v, h): sample n of the chain takes the place of one that is negligible."""
+    """P <- P + eps (v h', v, h): sample n of the chain replaces one whose weight is negligible."""
     s = n % history_length
     history.weight[s] = eps
     if eps > 0.0:
@@ -255,7 +260,7 @@ def append(history, v, h, eps, n, history_length):
 
 @inner
 def subtract_rows(history, layer, output_history, history_length, rows):
-    """Take sum_s w_s x_s[i] y_s from rows[i], for the units i of a layer; y_s are the other's samples."""
+    """Subtract sum_s w_s x_s[i] y_s from rows[i]: units i are of the input's layer, y_s of the output's."""
     factor = history.factor
     for i in range(rows.shape[0]):
         for s in range(history_length):
@@ -266,7 +271,7 @@ def subtract_rows(history, layer, output_history, history_length, rows):
 
 @inner
 def subtract_bias(history, layer, history_length, bias):
-    """Take sum_s w_s x_s from the bias."""
+    """Subtract sum_s w_s x_s from the bias."""
     for s in range(history_length):
         history.factor[s] = f32(-history.weight[s])
     add_samples(history.factor, layer, history_length, bias)

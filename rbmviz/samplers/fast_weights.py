@@ -23,7 +23,7 @@ from rbmviz.kernels.fast_weights import (
     THETA_COEF,
 )
 from rbmviz.kernels.gibbs import place, rebuild, zero_map
-from rbmviz.kernels.history import History, history_length_of, make_history, sum_of_history, window_bytes
+from rbmviz.kernels.history import History, history_bytes, history_length_of, make_history, sum_of_history
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, machine_memory
@@ -104,8 +104,8 @@ def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
         return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # R, where nothing pulls back
-    directions = kernels.direction_bytes(m, n) + kernels.direction_bytes(n, m)
-    chain = directions + window_bytes(m, n) + m + n + rng.STATE_BYTES + 64 * OBJECT
+    half_steps = kernels.half_step_bytes(m, n) + kernels.half_step_bytes(n, m)
+    chain = half_steps + history_bytes(m, n) + m + n + rng.STATE_BYTES + 64 * OBJECT
     return 2 * maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
@@ -113,10 +113,10 @@ def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
 
 
 def prepare(chain: DrivenChain, eps: float, alpha: float, mean_field: bool) -> int:
-    """Choose and tend the regime; return how many samples can be made before this is to be called again.
+    """Choose the regime and bring it up to date; return how many samples can be made before the next call.
 
-    The samples go into a window where it can hold them, else into the rows. A window is of one decay: another
-    one begins with what was pushed until then in M.
+    Samples go into the history where it can hold them, else into the rows of M. A history has one decay; when
+    the decay changes, the history so far is written into M and a new one begins.
     """
     counts, scale = chain.scalars.counts, chain.scalars.scale
     history_length = 0 if mean_field else history_length_of(alpha)
@@ -157,7 +157,7 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_field: bool) -> i
 
 
 def _change(chain: DrivenChain, history_length: int, theta_coef: float) -> None:
-    """Begin with all of theta_F in M, with theta where own is 0, and an empty window (span 0: none)."""
+    """Begin another regime: all of theta_F in M (and theta, if theta_coef is 0), an empty history or none."""
     history, counts = chain.history, chain.scalars.counts
     _rebuild_untracked(chain)
     _write_out(chain, theta_coef)
@@ -173,7 +173,7 @@ def _change(chain: DrivenChain, history_length: int, theta_coef: float) -> None:
 
 
 def _write_out(chain: DrivenChain, theta_coef: float) -> None:
-    """Write the pull and the push out into M, with theta where own is 0: pull = 0, push = 1."""
+    """Write theta_F out into M, and theta where theta_coef is 0: rates_coef = 0 and fast_coef = 1."""
     scale = chain.scalars.scale
     kernels.write_out(chain.up, scale, theta_coef)
     kernels.write_out(chain.down, scale, theta_coef)
@@ -181,7 +181,7 @@ def _write_out(chain: DrivenChain, theta_coef: float) -> None:
 
 
 def _rebuild_untracked(chain: DrivenChain) -> None:
-    """Rebuild the maps of theta and of the rates that were not followed."""
+    """Rebuild the maps of theta and of the rates that were not updated from sample to sample."""
     for half_step in (chain.up, chain.down):
         for which, preactivation in ((THETA, half_step.theta), (RATES, half_step.rates)):
             if not half_step.tracked[which]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmviz import checks, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.gibbs import PreActivation, affine_bytes, make_preactivation
+from rbmviz.kernels.gibbs import PreActivation, make_preactivation, preactivation_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
@@ -61,7 +61,7 @@ def maps(of: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
 
 def maps_bytes(n_visible: int, n_hidden: int) -> int:
     """Return the bytes of the maps up and down."""
-    return affine_bytes(n_visible, n_hidden) + affine_bytes(n_hidden, n_visible) + 16 * OBJECT
+    return preactivation_bytes(n_visible, n_hidden) + preactivation_bytes(n_hidden, n_visible) + 16 * OBJECT
 
 
 def one_or_many(each: list[S]) -> S | Chains[S]:

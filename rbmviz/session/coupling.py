@@ -281,7 +281,7 @@ class CouplingSetup(NamedTuple):
         return 4 * m * n + 3 * len(ALGORITHMS) * stream + law
 
     def starts(self, block: int) -> np.ndarray:
-        """Return where the pairs of a block start, uint8 (PAIRS_PER_BLOCK, n_visible); the same for both algorithms."""
+        """Return the starts of a block, uint8 (PAIRS_PER_BLOCK, n_visible); the same for both algorithms."""
         g = rng.generator(self.seed, "starts", block)
         if self.dataset is None:
             return g.integers(0, 2, (PAIRS_PER_BLOCK, self.rbm.n_visible), dtype=np.uint8)

@@ -25,7 +25,7 @@ from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
 MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Hidden units where the visible layer can be enumerated quickly, which takes at most MAX_VISIBLE_ENUMERATED units."""
+"""Hidden units where the visible layer is enumerated: it has at most MAX_VISIBLE_ENUMERATED units."""
 
 FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
 """Hidden units where the hidden layer has to be enumerated."""

@@ -25,7 +25,7 @@ class Janitor:
         self._thread: threading.Thread | None = None
 
     def close(self, comparison: Comparison[Any], seconds: float) -> None:
-        """Close a comparison, and put it to rest after so many seconds unless it is opened again; never waits."""
+        """Close a comparison, and put it to rest after so many seconds unless it is opened again."""
         comparison.close()
         closed_at = comparison.closed_at
         assert closed_at is not None

@@ -108,7 +108,8 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
 
 def _wrong(name: str, problem: str) -> BadInput:
     return BadInput(
-        f"The checkpoint is not one that rbmviz wrote ({name[:MAX_SHOWN]} {problem}): start anew, or take another."
+        f"The checkpoint is not one that rbmviz wrote ({name[:MAX_SHOWN]} {problem}): "
+        "start anew, or take another."
     )
 
 
