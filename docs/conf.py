@@ -1,0 +1,63 @@
+"""How the site is built: ``docs/build``, with warnings as errors and without a network."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "rbmviz"
+author = "The rbmviz authors"
+copyright = "2026, the rbmviz authors"
+
+extensions = [
+    "myst_parser",  # pages in Markdown
+    "numpydoc",  # docstrings in numpydoc form
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "mathml",  # formulas without a network, see _ext
+]
+exclude_patterns = ["_build", "_ext", "examples"]
+nitpicky = False  # types in docstrings are words for people: "uint8 (n, n_visible)"
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # types and shapes stand in the docstrings
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+# Checked in every docstring of the reference. Not asked of all: a section for each parameter (PR01), returned
+# value (RT01), cross-reference (SA01) or example (EX01), where the one sentence says everything.
+numpydoc_validation_checks = {
+    "GL03",
+    "GL05",
+    "GL06",
+    "GL07",
+    "GL08",
+    "SS01",
+    "SS02",
+    "SS03",
+    "SS04",
+    "SS05",
+    "PR02",
+    "PR03",
+    "PR05",
+    "PR07",
+    "PR10",
+    "RT03",
+    "YD01",
+}
+
+html_theme = "furo"
+html_title = "rbmviz"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "../app/icon.png"
+html_show_sourcelink = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#c2410c", "color-brand-content": "#c2410c"},
+    "dark_css_variables": {"color-brand-primary": "#fb923c", "color-brand-content": "#fb923c"},
+}
