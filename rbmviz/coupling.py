@@ -41,6 +41,7 @@ class Pairs:
     stopped : int
         Residual loops given up after MOST_PROPOSALS; anything but 0 biases the estimate.
     lag : int
+        Sweeps that the first chain ran ahead.
     """
 
     tau: np.ndarray
@@ -87,7 +88,9 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     tau : int64 (pairs,)
         Meeting times of pairs with this lag.
     lag : int
+        Sweeps that the first chain ran ahead.
     t : int (times,)
+        Sweeps.
 
     Returns
     -------
@@ -172,6 +175,7 @@ def couple(
     Parameters
     ----------
     rbm : RBM
+        The model.
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
     algorithm : "rbm" or "general"
@@ -182,13 +186,32 @@ def couple(
     lag : int
         Sweeps that the first chain runs ahead; more than 1 is for ``tv_bound``.
     seed : int, SeedSequence or Generator
+        Same seed, same pairs.
     k : int
         Sweeps before the estimate begins.
+
+    Returns
+    -------
+    Pairs
+        Meeting times, and from them the unbiased estimate and the bound.
 
     Raises
     ------
     BadInput
         Where a shape or number does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = rbmviz.load_model("bas_pcd")
+    >>> starts = rbmviz.load_dataset("bas").train
+    >>> half = rbmviz.RBM(model.rbm.W / 2, model.rbm.b / 2, model.rbm.c / 2)
+    >>> pairs = rbmviz.couple(half, starts, max_sweeps=5000)
+    >>> int(pairs.truncated.sum())
+    0
+    >>> W, b, c = pairs.estimate
+    >>> W.shape
+    (32, 16, 16)
     """
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:

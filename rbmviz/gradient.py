@@ -166,8 +166,9 @@ def gradient_quality(
     replications : int
         Estimates (default 1000, paper 50,000), at least 40, rounded up to a multiple of 20.
     seed : int, SeedSequence or Generator
+        Same seed, same estimates.
     burn_in : int
-        Default 1000.
+        Updates of persistent chains before the first estimate (default 1000).
 
     Raises
     ------

@@ -28,6 +28,14 @@ def load_model(name: str | Path) -> Model:
     ------
     BadInput
         Where there is no such model, or the file is not a model (see ``rbm.load_model_file``).
+
+    Examples
+    --------
+    >>> model = rbmviz.load_model("usps_fpcd")
+    >>> model.rbm.n_visible, model.rbm.n_hidden
+    (256, 200)
+    >>> model.meta["trainer"]
+    'fpcd'
     """
     if Path(name).suffix in (".safetensors", ".npz"):
         return load_model_file(name)

@@ -93,15 +93,24 @@ class RBM:
 
     Parameters
     ----------
-    W : array, float32 (n_visible, n_hidden)
-    b : array, float32 (n_visible,)
-    c : array, float32 (n_hidden,)
+    W, b, c : array, float32 (n_visible, n_hidden), (n_visible,), (n_hidden,)
         All are copied, made C-ordered and read-only.
 
     Raises
     ------
     BadInput
         Where shapes do not fit or a value is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rbm = rbmviz.RBM(W=np.eye(3, 2), b=np.zeros(3), c=np.zeros(2))
+    >>> rbm.n_visible, rbm.n_hidden
+    (3, 2)
+    >>> v = np.array([[1, 0, 0], [0, 0, 0]], np.uint8)
+    >>> rbm.mean_hidden(v).round(3)
+    array([[0.731, 0.5  ],
+           [0.5  , 0.5  ]], dtype=float32)
     """
 
     W: np.ndarray
@@ -132,7 +141,7 @@ class RBM:
         return sigmoid(h @ self.W.T + self.b)
 
     def free_energy(self, v: np.ndarray) -> np.ndarray:
-        """Return F(v) = -b'v - sum_j softplus(c_j + v'W_:j), float64 (...), in nats.
+        """Return ``F(v) = -b'v - sum_j softplus(c_j + v'W_:j)``, float64 (...), in nats.
 
         Many rows (n, n_visible) are taken a block at a time: in float64 they would be eight times their size.
         """
@@ -168,6 +177,7 @@ class Model:
     Parameters
     ----------
     rbm : RBM
+        The parameters.
     rates : Statistics or None
         Rates of its training set; the driven samplers (rates-FPCD, rates-herding) need them.
     meta : mapping
@@ -208,7 +218,18 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Write a model as .safetensors or .npz (see ``model_bytes``): the whole file, or none."""
+    """Write a model as .safetensors or .npz (see ``model_bytes``): the whole file, or none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> model = rbmviz.load_model("bas_pcd")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rbmviz.save_model(model, f"{folder}/mine.npz")
+    ...     again = rbmviz.load_model(f"{folder}/mine.npz")
+    >>> bool((again.rbm.W == model.rbm.W).all())
+    True
+    """
     suffix = Path(path).suffix
     if suffix not in (".safetensors", ".npz"):
         raise BadInput(f"A model file ends in .safetensors or .npz, not '{Path(path).name}'.")

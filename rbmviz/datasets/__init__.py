@@ -28,6 +28,12 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     ------
     BadInput
         Where there is no such data set or file, it is not on this machine, or holds what it should not.
+
+    Examples
+    --------
+    >>> data = rbmviz.load_dataset("bas@3")
+    >>> data.train.shape, data.image_shape
+    ((16, 9), (3, 3))
     """
     text = str(name)
     base, at, variant = text.rpartition("@")

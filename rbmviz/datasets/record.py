@@ -23,16 +23,18 @@ class Dataset:
         ``bas@3``); ``load_dataset`` takes it back.
     train, validation, test : uint8 (n, n_visible), values 0 and 1, read-only
         Validation and test may be empty where the data has none; the training examples must differ.
-    train_labels, validation_labels, test_labels : int64 (n,) or None
-        Indices into ``classes``.
-    classes : tuple of str
-    image_shape : (rows, columns) or None
-    vocabulary : tuple of str or None
-        The word of each visible unit.
     binarisation : str
         One sentence: the rule that made the bits.
     source : str
         Whose data, and under which terms where they are known.
+    train_labels, validation_labels, test_labels : int64 (n,) or None
+        Indices into ``classes``.
+    classes : tuple of str
+        Names of the classes; empty without labels.
+    image_shape : (rows, columns) or None
+        How a row becomes a picture; None where it is none.
+    vocabulary : tuple of str or None
+        The word of each visible unit.
     scored_on : str
         Name of a data set with the same validation and test parts that needs no download; else "".
 

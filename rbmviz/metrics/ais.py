@@ -237,6 +237,7 @@ def ais_log_z(
     Parameters
     ----------
     model : RBM or Model
+        A Model with rates gives a better base than an RBM alone.
     data : uint8 (n, n_visible), optional
         Training data: the base has the visible means of ``data``, clipped to [0.001, 0.999]; without data
         those of the model's rates; without rates the base has the model's own visible biases. The choice
@@ -260,6 +261,13 @@ def ais_log_z(
     ------
     BadInput
         Where shapes or numbers do not fit.
+
+    Examples
+    --------
+    >>> model = rbmviz.load_model("bas_cd1")
+    >>> found = rbmviz.metrics.ais_log_z(model, n_chains=64, betas=300, seed=0)
+    >>> len(found.log_weights), found.std_error < 1
+    (64, True)
     """
     n_temperatures = len(_inverse_temperatures(betas))
     blocks = ais_blocks(model, data, n_chains=n_chains, betas=betas, seed=seed)

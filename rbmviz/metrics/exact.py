@@ -91,7 +91,17 @@ def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # ty
 
 @metric("log_z")
 def log_z(rbm: RBM) -> float:
-    """Return log Z by enumerating the smaller layer (at most 25 units), in nats, float64 throughout."""
+    """Return log Z by enumerating the smaller layer (at most 25 units), in nats, float64 throughout.
+
+    Examples
+    --------
+    A model without weights gives all 8 states of (v, h) the same probability.
+
+    >>> import numpy as np
+    >>> rbm = rbmviz.RBM(np.zeros((2, 1)), np.zeros(2), np.zeros(1))
+    >>> round(float(np.exp(rbmviz.metrics.log_z(rbm))), 6)
+    8.0
+    """
     total = -np.inf
     for _, logs in _log_weight_blocks(*_smaller(rbm)):
         total = np.logaddexp(total, np.logaddexp.reduce(logs))

@@ -36,7 +36,7 @@ def _blocks(n: int) -> Iterator[tuple[slice, np.ndarray]]:
 
 
 def transition_matrix(rbm: RBM) -> np.ndarray:
-    """Return A[v, v'] = sum_h p(h|v) p(v'|h): the law of v' after one sweep from v.
+    """Return ``A[v, v'] = sum_h p(h|v) p(v'|h)``: the law of v' after one sweep from v.
 
     float64 (2^n_visible, 2^n_visible), rows sum to 1, states in the order of ``probabilities`` (the first
     unit is the slowest bit), which is its stationary law.
@@ -139,11 +139,14 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
     A : float64 (states, states)
         Transition matrix, rows sum to 1.
     start, stationary : float64 (states,)
+        Law of the first state, and the law to compare with.
     steps : int
+        Steps to follow.
 
     Returns
     -------
     float64 (steps + 1,)
+        The distance after each number of steps, between 0 and 1.
     """
     law, found = np.asarray(start, dtype=np.float64), []
     for _ in range(steps + 1):
@@ -165,10 +168,12 @@ def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     start : float64 (2^n_visible,)
         Law of v before the first sweep (``start_law`` of given rows).
     sweeps : int
+        Sweeps to follow.
 
     Returns
     -------
     float64 (sweeps + 1,)
+        The distance after each number of sweeps, between 0 and 1.
     """
     model, law, found = probabilities(rbm), checks.numbers("The law", start).astype(np.float64), []
     if law.shape != model.shape:

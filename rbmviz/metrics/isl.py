@@ -16,6 +16,7 @@ BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
 """Grid of the kernel parameter, finer towards 1; the mean kernel, which pays for each, uses every fourth."""
 
 Kernel = Literal["binary", "mean"]
+"""What the density of the ISL is made of: samples of 0 and 1, or means between them."""
 
 CURVE_COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
 """Numbers of samples at which a curve has a point."""
@@ -101,6 +102,7 @@ class ISL:
     Parameters
     ----------
     test : uint8 (n, n_visible)
+        The points to explain.
     validation : uint8 (n, n_visible), optional
         Chooses beta; without it every question must name a beta.
     kernel : "binary" (default) or "mean"
@@ -300,7 +302,16 @@ def isl(
     kernel: Kernel = "binary",
     beta: float | None = None,
 ) -> Score:
-    """Return the ISL of samples at once; see ISL."""
+    """Return the ISL of samples at once; see ISL.
+
+    Examples
+    --------
+    >>> model, data = rbmviz.load_model("bas_pcd"), rbmviz.load_dataset("bas")
+    >>> samples = rbmviz.sample(model, rbmviz.make_sampler("gibbs"), n=1000, seed=0)
+    >>> score = rbmviz.metrics.isl(samples.v, data.test, data.validation)
+    >>> score.n, score.isl < 0, 0.5 < score.beta < 1
+    (1000, True, True)
+    """
     betas = [beta] if beta is not None and kernel == "mean" else None
     return ISL(test, validation, kernel=kernel, betas=betas, counts=()).update(samples).value(beta)
 

@@ -22,11 +22,12 @@ from rbmviz.registry import samplers
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """n consecutive samples of a sampler; of several chains in turns.
+    """Consecutive samples of a sampler; of several chains in turns.
 
     Parameters
     ----------
-    v : uint8 (n, n_visible), values 0 and 1
+    v : uint8 (n, n_visible)
+        The samples, values 0 and 1.
     p : float32 (n, n_visible)
         Mean of v given the h that v was drawn from; v itself for samplers that draw nothing.
     info : dict of arrays (n,)
@@ -98,7 +99,18 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
 
 
 def make_sampler(name: str, **knobs: Any) -> Sampler:
-    """Return the sampler ``name`` with these knobs, the others at their defaults."""
+    """Return the sampler ``name`` with these knobs, the others at their defaults.
+
+    Raises
+    ------
+    BadInput
+        Where there is no such sampler or knob, or a value is out of range.
+
+    Examples
+    --------
+    >>> rbmviz.make_sampler("gibbs", k=5)
+    Gibbs(temperature=1.0, k=5, n_chains=1)
+    """
     return samplers.make(name, **knobs)
 
 
@@ -110,7 +122,17 @@ def list_samplers() -> list[str]:
 def stream(
     model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
 ) -> Iterator[Samples]:
-    """Yield endless chunks of consecutive samples; v0 as in ``Sampler.init``."""
+    """Yield endless chunks of consecutive samples; v0 as in ``Sampler.init``.
+
+    Examples
+    --------
+    >>> model, sampler = rbmviz.load_model("usps_fpcd"), rbmviz.make_sampler("rates_fpcd")
+    >>> for samples in rbmviz.stream(model, sampler, seed=0, chunk=50):
+    ...     if samples.info["fast_norm"][-1] > 0:
+    ...         break
+    >>> samples.v.shape
+    (50, 256)
+    """
     _check_samples(chunk, model.rbm.n_visible, least=1)
     state = sampler.init(model, seed, v0)
     while True:
@@ -126,6 +148,15 @@ def sample(
     ------
     BadInput
         Where n is not a whole number from 0 up, or so many samples would not fit into the memory.
+
+    Examples
+    --------
+    >>> model, sampler = rbmviz.load_model("usps_fpcd"), rbmviz.make_sampler("rates_fpcd", eps=0.1)
+    >>> samples = rbmviz.sample(model, sampler, n=200, seed=0)
+    >>> samples.v.shape, samples.v.dtype, samples.p.dtype
+    ((200, 256), dtype('uint8'), dtype('float32'))
+    >>> sorted(samples.info)
+    ['fast_norm', 'sweeps']
     """
     n = _check_samples(n, model.rbm.n_visible)
     return sampler.step(sampler.init(model, seed, v0), n)

@@ -28,7 +28,7 @@ STATS = {
 """Labels of the statistics that every trainer gives; a trainer's ``inner`` has those of its own.
 
 gradient_norm is that of the last update, weight_norm that of W. reconstruction is the mean of
-|v - E[v|E[h|v]]| over the last mini-batch, free_energy_gap its mean free energy minus that of the last
+``|v - E[v|E[h|v]]|`` over the last mini-batch, free_energy_gap its mean free energy minus that of the last
 update's samples from the model (NaN where a trainer has none): near 0 where the model looks like the data.
 """
 
@@ -161,7 +161,8 @@ def train(
 
     Parameters
     ----------
-    dataset : Dataset, or uint8 rows (n, n_visible)
+    dataset : Dataset, or uint8 (n, n_visible)
+        Its training part, or the rows to learn from.
     trainer : Trainer
         Its knob ``iterations``, the length of a falling schedule, is set to ``iterations``.
     n_hidden, iterations, seed
@@ -177,6 +178,14 @@ def train(
     BadInput
         Where sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
         no longer finite: the last progress is the last model that was.
+
+    Examples
+    --------
+    >>> data, trainer = rbmviz.load_dataset("bas"), rbmviz.make_trainer("cd", learning_rate=0.1)
+    >>> for progress in rbmviz.train(data, trainer, n_hidden=16, iterations=200, seed=0, every=100):
+    ...     print(progress.update, rbmviz.metrics.log_likelihood(progress.rbm, data.train) < -3)
+    100 True
+    200 True
     """
     data = check_data(dataset.train if isinstance(dataset, Dataset) else dataset)
     iterations, n_hidden = checks.whole("iterations", iterations, 1), checks.whole("n_hidden", n_hidden, 1)

@@ -70,6 +70,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
     Parameters
     ----------
     content : bytes
+        What ``save_checkpoint`` returned.
     data : uint8 (n, n_visible)
         The training data it was made with.
 

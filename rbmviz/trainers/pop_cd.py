@@ -22,7 +22,8 @@ class Population:
 
     Parameters
     ----------
-    v : float32 (n, n_visible), values 0 and 1
+    v : float32 (n, n_visible)
+        The samples, values 0 and 1.
     log_weights : float64 (n,)
         Unnormalised; the mean of the weights estimates Z without bias, for any k and proposal.
     """
@@ -104,7 +105,15 @@ def populate(
 def pop_weights(
     rbm: RBM, v0: np.ndarray, k: int = 1, seed: rng.Seed = 0, *, proposal: str = "visible", mixture: int = 10
 ) -> Population:
-    """Return the weighted samples of pop-CD-k from the rows of v0, uint8 (n, n_visible); see ``populate``."""
+    """Return the weighted samples of pop-CD-k from the rows of v0, uint8 (n, n_visible); see ``populate``.
+
+    Examples
+    --------
+    >>> model, starts = rbmviz.load_model("bas_pcd"), rbmviz.load_dataset("bas").train
+    >>> found = rbmviz.pop_weights(model.rbm, starts, k=1, seed=0)
+    >>> found.log_weights.shape, 1 <= found.ess <= 32
+    ((32,), True)
+    """
     v0 = checks.bits("pop_weights: v0", v0, rbm.n_visible)
     make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
     theta = parts.Fixed(rbm.W, rbm.b, rbm.c)
