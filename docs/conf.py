@@ -47,7 +47,6 @@ numpydoc_validation_checks = {
     "PR07",
     "PR10",
     "RT03",
-    "YD01",
 }
 
 html_theme = "furo"

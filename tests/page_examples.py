@@ -1,0 +1,35 @@
+"""Run the Python on pages of documentation: ``python tests/page_examples.py PAGE ...``.
+
+Blocks marked ``pycon`` are doctests, blocks marked ``python`` are run as they are; each page has its own names.
+The sampler that a page tells how to write is found as if it lay in ``rbmviz/samplers/``.
+"""
+
+import doctest
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""The fenced blocks of a page, one after another: what stands behind the first fence, and the text."""
+
+
+def run(page):
+    """Run the blocks of a page in order; return how many examples have failed."""
+    names = {"__name__": page.stem}
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    for language, text in BLOCK.findall(page.read_text()):
+        if language == "python":
+            exec(compile(text, str(page), "exec"), names)
+        elif language == "pycon":
+            test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
+            runner.run(test, clear_globs=False)
+            names |= test.globs
+    return runner.summarize(verbose=False).failed
+
+
+if __name__ == "__main__":
+    import rbmviz.samplers
+
+    rbmviz.samplers.__path__.append(str(ROOT / "docs" / "examples"))
+    sys.exit(sum(run(Path(page)) for page in sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""What the pages and docstrings print is what runs; what they name is there."""
+
+import doctest
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from page_examples import BLOCK
+
+import rbmviz
+from rbmviz.cli import parser
+from rbmviz.cli.knob_flags import read_knobs
+from rbmviz.registry import samplers, trainers
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "pretrained" / "README.md",
+    ROOT / ".github" / "CONTRIBUTING.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("[!_]*/*.md")),
+]
+WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() or "```pycon" in page.read_text()]
+MODULES = """
+    rbm models samplers trainers coupling datasets trainers.pop_cd metrics.isl metrics.exact metrics.ais
+""".split()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name):
+    module = importlib.import_module(f"rbmviz.{name}")
+    failed, tried = doctest.testmod(module, extraglobs={"rbmviz": rbmviz})
+    assert tried
+    assert not failed
+
+
+def test_examples_of_pages():
+    """In a process of its own, for one page registers a sampler."""
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        str(ROOT / "tests" / "page_examples.py"),
+        *map(str, WITH_PYTHON),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_first_sampler_keeps_the_contract():
+    """The tests of all samplers, with the page's file found as if it lay in the folder of samplers."""
+    code = (
+        "import sys, pytest, rbmviz.samplers; rbmviz.samplers.__path__.append('docs/examples');"
+        "sys.exit(pytest.main(['tests/test_samplers.py', '-q', '-p', 'no:cacheprovider',"
+        " '-k', 'metropolis and not law']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
+def commands():
+    """Yield page and command, for each line of a page that calls rbmviz."""
+    for page in PAGES:
+        for language, block in BLOCK.findall(page.read_text()):
+            lines = block.splitlines() if language in ("", "sh") else ()
+            yield from ((page, line) for line in lines if line.startswith("rbmviz "))
+
+
+def test_commands_are_understood():
+    """Arguments and knobs are read as the command line reads them; nothing is run."""
+    found = list(commands())
+    assert len(found) > 20
+    for page, line in found:
+        args, rest = parser().parse_known_args(shlex.split(line, comments=True)[1:])
+        if rest:
+            table = samplers if args.command == "sample" else trainers
+            read_knobs(table[args.sampler if args.command == "sample" else args.trainer], rest)
+            assert args.takes_knobs, f"{page.name}: {line}"
+
+
+def test_what_is_named_is_there():
+    """Files and tests of this repository."""
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    for page in PAGES:
+        text = page.read_text()
+        for path in re.findall(r"`((?:app|rbmviz|tests|docs|pretrained|\.ci|\.github)/[\w./-]*)`", text):
+            if path != "rbmviz/samplers/metropolis.py":  # the page tells how to write it
+                assert (ROOT / path).exists(), f"{page.name} names {path}"
+        for name in re.findall(r"`(test_\w+)`", text):
+            assert f"def {name}(" in tests, f"{page.name} names {name}"
+
+
+def test_every_public_name_stands_in_the_reference():
+    text = "".join(path.read_text() for path in (DOCS / "reference").iterdir())
+    names = [f"rbmviz.{name}" for name in rbmviz.__all__ if name != "metrics"]
+    names += [f"rbmviz.metrics.{name}" for name in rbmviz.metrics.__all__ if name not in rbmviz.__all__]
+    missing = [name for name in names if not re.search(rf":: {re.escape(name)}$", text, re.MULTILINE)]
+    assert not missing
+
+
+def test_pictures_are_small():
+    sizes = [path.stat().st_size for path in (DOCS / "img").iterdir()]
+    assert max(sizes) < 150_000
+    assert sum(sizes) < 1_500_000
