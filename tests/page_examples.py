@@ -1,6 +1,6 @@
 """Run the Python on pages of documentation: ``python tests/page_examples.py PAGE ...``.
 
-Blocks marked ``pycon`` are doctests, blocks marked ``python`` are run as they are; each page has its own names.
+Blocks marked ``pycon`` are doctests, blocks marked ``python`` are run as they are; a page has its own names.
 The sampler that a page tells how to write is found as if it lay in ``rbmviz/samplers/``.
 """
 

@@ -8,10 +8,15 @@ from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
 
+OPERATORS = {"&#x0007E;": "&#x0223C;", "&#x027E8;": "&#x027E8;", "&#x027E9;": "&#x027E9;"}
+"""What the converter takes for identifiers: the tilde of "distributed as", and angle brackets."""
+
 
 def _mathml(node: nodes.Node, display: str) -> str:
     """Return the formula; a command that the converter does not know would stand on the page as it is."""
     made = convert(node.astext(), display=display)
+    for found, sign in OPERATORS.items():
+        made = made.replace(f"<mi>{found}</mi>", f"<mo>{sign}</mo>")
     if "\\" in made or ">&<" in made:
         logger.warning("this formula has a command that is not known: %s", node.astext(), location=node)
     return made
