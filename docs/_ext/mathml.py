@@ -1,5 +1,7 @@
 """Formulas as MathML, made when the site is built: the pages need no script, no font and no network."""
 
+import re
+
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
@@ -8,15 +10,20 @@ from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
 
-OPERATORS = {"&#x0007E;": "&#x0223C;", "&#x027E8;": "&#x027E8;", "&#x027E9;": "&#x027E9;"}
-"""What the converter takes for identifiers: the tilde of "distributed as", and angle brackets."""
+REPAIRS = (
+    (r"<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"),  # "distributed as" is an operator, with space around it
+    (r"<mi>(&#x027E[89];)</mi>", r"<mo>\1</mo>"),  # so are angle brackets
+    (r"<mo>(min|max)</mo>", r"<mi>\1</mi>"),  # a function stands close to its bracket
+    (r"<mi>log</mi>(?!<mo|<mrow><mo)", r'<mi>log</mi><mspace width="0.17em" />'),  # and apart from a letter
+)
+"""What the converter says otherwise than the standard asks for."""
 
 
 def _mathml(node: nodes.Node, display: str) -> str:
     """Return the formula; a command that the converter does not know would stand on the page as it is."""
     made = convert(node.astext(), display=display)
-    for found, sign in OPERATORS.items():
-        made = made.replace(f"<mi>{found}</mi>", f"<mo>{sign}</mo>")
+    for found, wanted in REPAIRS:
+        made = re.sub(found, wanted, made)
     if "\\" in made or ">&<" in made:
         logger.warning("this formula has a command that is not known: %s", node.astext(), location=node)
     return made
