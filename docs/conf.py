@@ -18,7 +18,7 @@ extensions = [
     "mathml",  # formulas without a network, see _ext
 ]
 exclude_patterns = ["_build", "_ext", "examples"]
-nitpicky = False  # types in docstrings are words for people: "uint8 (n, n_visible)"
+nitpicky = True  # a name of the reference that is not there is a broken link
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
