@@ -31,7 +31,7 @@ below the number of units."""
 ROWS_PER_PASS = 256
 """Samples scored at once by the mean kernel."""
 
-PENDING = 1024
+PENDING = 4096
 """Samples that wait to be compared at once by the binary kernel: packed, they fit the second cache."""
 
 POINTS_AT_A_TIME = 128
@@ -136,7 +136,7 @@ class ISL:
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)
-        self.n = self._largest = 0  # samples, and those in the fullest bin
+        self.n = self._largest = 0  # samples, and at most those in the fullest bin
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
         self._points: list[IslPoint] = []
@@ -199,7 +199,11 @@ class ISL:
         samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
         blocks, n = hamming.blocks(samples), self._n_pending
         self._n_pending = 0
-        counter = next(dtype for most, dtype in COUNTERS if self._largest + n < most)
+        limit = next(most for most, dtype in COUNTERS if dtype == self._histograms.dtype)
+        if self._largest + n >= limit:
+            self._largest = int(self._histograms.max(initial=0))  # until now bounded by the number of samples
+        self._largest += n
+        counter = next(dtype for most, dtype in COUNTERS if self._largest < most)
         self._histograms = self._histograms.astype(counter, copy=False)
         found = np.empty((POINTS_AT_A_TIME, self._width + 1), np.uint32)
         for at in range(0, len(self._packed), POINTS_AT_A_TIME):
@@ -216,8 +220,7 @@ class ISL:
                 self._histograms = np.pad(self._histograms, ((0, 0), (0, more)))
                 columns += more
             kept = self._histograms[at : at + POINTS_AT_A_TIME]
-            np.add(kept, here[:, :columns], out=kept, casting="same_kind")
-        self._largest = int(self._histograms.max())
+            kept += here[:, :columns].astype(counter)
 
     def histograms(self) -> np.ndarray:
         """Return how many samples are at each distance of each point (binary kernel), (points, width + 1)."""
