@@ -336,7 +336,7 @@ def test_the_mean_kernel_scores_live(page):
     assert not test.exception
 
 
-def test_transport_and_stories(page):
+def test_transport_and_presets(page):
     test = page("sample.py")
     comparison = test.session_state["comparisons"]["sample"][0]
     test.button(key="sample_play").click().run()

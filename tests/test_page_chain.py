@@ -83,7 +83,7 @@ def test_the_page_follows_its_link(page):
     np.testing.assert_array_equal(comparison.setup.model.rbm.c, want.rbm.c)
 
 
-def test_another_landscape_or_a_story_begins_anew(page):
+def test_another_landscape_or_a_preset_begins_anew(page):
     test = page()
     comparison = comparison_of(test)
     test.selectbox(key="land").set_value("random weights").run()

@@ -301,7 +301,7 @@ def test_lag_and_k_are_those_of_the_charts(page):
     assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3), (1, 3), (5, 1), (5, 1)]
 
 
-def test_stories_and_transport(page):
+def test_presets_and_transport(page):
     test = page()
     comparison = comparison_of(test)
     test.button(key="coupling_play").click().run()

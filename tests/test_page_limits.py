@@ -158,7 +158,7 @@ def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
 # Every preset has room
 
 
-def stories_of(name):
+def presets_of(name):
     """Return the presets of a page without running it: it draws when it is imported."""
     module = sys.modules.get(f"app.pages.{name}")
     if module is None:
@@ -178,39 +178,39 @@ def stories_of(name):
 def costs():
     """Return the bytes that each preset of each page takes at most, by page and label."""
     found = {}
-    page = stories_of("sample")
-    for story in page.STORIES:
-        model = load_model(story.model)
+    page = presets_of("sample")
+    for preset in page.PRESETS:
+        model = load_model(preset.model)
         dataset = load_dataset(model.meta.get("scored_on") or model.meta["dataset"])
         plan = SamplingSetup(model, dataset, allowance=Allowance()).plan()
-        needed = sum(plan.bytes(s) for s in read_panels(samplers, story.panels)[0])
-        found["Sample", story.label] = needed + KEEP_BYTES
-    page = stories_of("train")
-    for story in page.STORIES:
-        plan = TrainingSetup(load_dataset(story.data), story.n_hidden).plan()
-        found["Train", story.label] = sum(plan.bytes(t) for t in read_panels(trainers, story.panels)[0])
-    page = stories_of("coupling")
-    for story in page.STORIES:
-        rbm = random_rbm(*story.size, 0) if story.model == "random" else load_model(story.model).rbm
-        found["Coupling", story.label] = CouplingSetup(rbm).bytes(Coupling(scale=story.scale))
-    page = stories_of("weights")
-    for story in page.STORIES:
-        plan = WeightSetup(load_model(story.model))
-        found["Weights", story.label] = sum(plan.bytes(t) for t in read_panels(trainers, story.panels)[0])
+        needed = sum(plan.bytes(s) for s in read_panels(samplers, preset.panels)[0])
+        found["Sample", preset.label] = needed + KEEP_BYTES
+    page = presets_of("train")
+    for preset in page.PRESETS:
+        plan = TrainingSetup(load_dataset(preset.data), preset.n_hidden).plan()
+        found["Train", preset.label] = sum(plan.bytes(t) for t in read_panels(trainers, preset.panels)[0])
+    page = presets_of("coupling")
+    for preset in page.PRESETS:
+        rbm = random_rbm(*preset.size, 0) if preset.model == "random" else load_model(preset.model).rbm
+        found["Coupling", preset.label] = CouplingSetup(rbm).bytes(Coupling(scale=preset.scale))
+    page = presets_of("weights")
+    for preset in page.PRESETS:
+        plan = WeightSetup(load_model(preset.model))
+        found["Weights", preset.label] = sum(plan.bytes(t) for t in read_panels(trainers, preset.panels)[0])
     for name in page.GROWN:
         if name != "letters":  # by download
             growth = StudySetup(load_dataset(name), page.GROWN[name])
             found["Weights", f"models that grow, {name}"] = growth.bytes(make_trainer("cd"))
-    page = stories_of("chain")
-    for story in page.STORIES:
-        plan = LandscapeSetup(pattern_model(page.PATTERNS[story.model], story.depth)).plan()
-        found["Little chain", story.label] = sum(
-            plan.bytes(s) for s in read_panels(samplers, story.panels)[0]
+    page = presets_of("chain")
+    for preset in page.PRESETS:
+        plan = LandscapeSetup(pattern_model(page.LANDSCAPE_PATTERNS[preset.model], preset.depth)).plan()
+        found["Little chain", preset.label] = sum(
+            plan.bytes(s) for s in read_panels(samplers, preset.panels)[0]
         )
     return found
 
 
-def test_every_story_has_room():
+def test_every_preset_has_room():
     """On its page; on the Weights page beside the models that grow."""
     found, most = costs(), limits()
     growing = [label for page, label in found if page == "Weights" and label.startswith("models that grow")]

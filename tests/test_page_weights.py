@@ -265,7 +265,7 @@ def test_it_follows_its_link(page):
     assert any("outside 1 to 1000" in warning.value for warning in test.warning)
 
 
-def test_transport_stories_and_more_panels(page):
+def test_transport_presets_and_more_panels(page):
     test = page()
     comparison = test.session_state["comparisons"]["weights"][0]
     test.button(key="weights_play").click().run()

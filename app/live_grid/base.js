@@ -284,7 +284,7 @@ class Grid {
     this.panels = new Map();
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
     this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
-    this.host = element('div', { class: 'race' });
+    this.host = element('div', { class: 'comparison' });
     root.append(this.banner, this.host, this.probe);
     this.colours = {};
     this.onShow = () => { if (!document.hidden && this.owed) this.ask(); };

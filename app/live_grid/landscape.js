@@ -9,7 +9,7 @@ const LANDSCAPE_NUMBERS = [
   ['visits', 'Visits off by', 'Total variation between the share of visits and the model’s law, from 0 to 1: falls as the walk covers the model.', p => share(p.visits_off)],
   ['bent', 'Ground bent by', 'Total variation between what the next sweep samples from and the model’s law: 0 where nothing is bent.', p => share(p.bent)],
   ['moments', 'Moments off by', 'Distance between the mean of the samples so far and the rates of the training set.', p => share(p.moments)],
-  ['fast_norm', 'Drift', 'Norm of the fast parameters: 0 where the sampler has none.', p => p.fast_norm === null ? '–' : round3(p.fast_norm)],
+  ['fast_norm', 'Fast norm', 'Norm of the fast parameters: 0 where the sampler has none.', p => p.fast_norm === null ? '–' : round3(p.fast_norm)],
 ];
 
 const signed = x => (x === null ? '–' : (x < 0 ? '−' : '+') + Math.abs(x).toFixed(2));

@@ -6,7 +6,7 @@ const NUMBERS = [
   ['spurious', 'Spurious', 'Samples farther from every training example than 99 % of held-out data are: watch it rise with the step size.', p => p.spurious === null ? '–' : (100 * p.spurious).toFixed(1) + ' %'],
   ['speed', 'Samples/s', 'What the sampler itself makes in a second, scoring and waiting not counted; highest at full speed, in long chunks.', p => p.seconds ? compact.format(p.n / p.seconds) : '–'],
   ['sweeps', 'Sweeps/sample', 'Gibbs or maximisation sweeps spent on a sample, on average.', p => p.n ? round3(p.sweeps / p.n) : '–'],
-  ['fast_norm', 'Drift', 'Norm of the fast parameters: how far the sampled model has moved from the trained one.', p => p.fast_norm === null ? '–' : round3(p.fast_norm)],
+  ['fast_norm', 'Fast norm', 'Norm of the fast parameters: how far the sampled model has moved from the trained one.', p => p.fast_norm === null ? '–' : round3(p.fast_norm)],
   ['rhat', 'R-hat', 'Whether the chains agree on how many pixels are on, in their newest rounds: above 1.01 they do not yet.', p => p.rhat === null ? '–' : p.rhat < 100 ? p.rhat.toPrecision(3) : 'over 100'],
   ['ess', 'ESS', 'Independent samples that these rounds (1,000 at most) of all chains are worth, by the number of pixels that are on.', p => p.ess === null ? '–' : compact.format(p.ess)],
 ];

@@ -1,6 +1,7 @@
 """The Little-chain page as its users meet it."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def test_steps_reset_and_another_landscape(live):
     page = live().open("chain?l=gibbs&l=rates_fpcd:eps=0.3")
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
-    page.page.get_by_role("button", name="Reset").click()
+    page.page.get_by_role("button", name=re.compile("^Reset")).click()
     page.until("panels.every(p => p.dataset.n === '0')")
     page.page.get_by_role("button", name="Step").click()
     page.until("panels.every(p => p.dataset.n === '1' && p.dataset.status === 'paused')")

@@ -1,5 +1,7 @@
 """The Coupling page as its users meet it."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,7 @@ def test_step_by_step_to_the_meeting(live):
     page = live().open("coupling?coupling_seed=3")
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels[0].dataset.status === 'paused'")
-    page.page.get_by_role("button", name="Reset").click()
+    page.page.get_by_role("button", name=re.compile("^Reset")).click()
     page.until("panels[0].dataset.n === '0'")
     for n in range(1, 60):
         page.page.get_by_role("button", name="Step").click()

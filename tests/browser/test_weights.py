@@ -37,7 +37,7 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     )
 
 
-def test_pause_step_story_and_files(live, tmp_path):
+def test_pause_step_preset_and_files(live, tmp_path):
     page = live().open("weights?weights_pace=30")
     page.page.get_by_role("button", name="Pause").first.click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
