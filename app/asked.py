@@ -64,7 +64,7 @@ def read_message(text: str) -> FrameRequest | Turned:
     if set(message) == {"tune", "knobs"}:
         return _turned(message)
     if set(message) == set(FrameRequest._fields):
-        return _wish(message)
+        return _frame_request(message)
     raise BadInput(f"A message has neither tune and knobs, nor {', '.join(FrameRequest._fields)}.")
 
 
@@ -82,7 +82,7 @@ def _turned(message: dict[str, Any]) -> Turned:
     return Turned(panel, knobs)
 
 
-def _wish(message: dict[str, Any]) -> FrameRequest:
+def _frame_request(message: dict[str, Any]) -> FrameRequest:
     request = FrameRequest(**message)
     fps, panels = request.fps, request.panels
     if isinstance(fps, bool) or not isinstance(fps, int | float) or not 1 <= fps <= MAX_FPS:

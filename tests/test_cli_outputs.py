@@ -804,7 +804,7 @@ def test_a_killed_download_is_begun_anew(capsys, tmp_path, monkeypatch):
         raw = rbmviz.datasets.raw
         arrays = {"x_train": np.zeros((2, 3), np.uint8)}
         decode = functools.partial(lambda files, found: found, found=arrays)
-        source = raw.Source(raw.SOURCES["usps"].hosts, {"usps.bz2": None}, decode, {"x_train": (2, 3)})
+        source = raw.Publication(raw.SOURCES["usps"].hosts, {"usps.bz2": None}, decode, {"x_train": (2, 3)})
         monkeypatch.setitem(raw.SOURCES, "usps", source)
         assert main(["data", "get", "usps"]) == 0
         server.shutdown()

@@ -224,7 +224,7 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         assert go_on.wait(PATIENCE)
         turn(panel, **knobs)
 
-    monkeypatch.setattr(comparison, "turn", slowly)
+    monkeypatch.setattr(comparison, "set_knobs", slowly)
     with connect(client) as socket:
         socket.send_json({"tune": 0, "knobs": {"eps": 0.5}})
         assert first.wait(PATIENCE)

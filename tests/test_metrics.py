@@ -127,12 +127,12 @@ def test_what_is_kept_does_not_grow_with_the_samples(kernel):
     test, validation = bits(2, 9), bits(3, 7)
     metric, curve = (ISL(test, validation, kernel=kernel, counts=counts) for counts in ((), None))
     sizes = []
-    for part in np.array_split(bits(1, 6000), 3):
+    for part in np.array_split(bits(1, 15_000), 3):
         metric.update(part)
         curve.update(part)
         sizes.append(len(pickle.dumps(metric)))
     assert max(sizes) - min(sizes) < 10  # digits of n
-    assert len(curve.curve()) == (CURVE_COUNTS <= 6000).sum() < len(CURVE_COUNTS) < 126
+    assert len(curve.curve()) == (CURVE_COUNTS <= 15_000).sum() < len(CURVE_COUNTS) < 126
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])

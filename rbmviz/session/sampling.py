@@ -24,7 +24,7 @@ FRAMES = 144
 
 Start = Literal["data", "random"]
 
-STARTS: weakref.WeakKeyDictionary[Dataset, OrderedDict[int, np.ndarray]] = weakref.WeakKeyDictionary()
+_STARTS: weakref.WeakKeyDictionary[Dataset, OrderedDict[int, np.ndarray]] = weakref.WeakKeyDictionary()
 """Where chains start, by data set and seed: 0.8 MB at 784 units, which every panel would have of its own."""
 
 MOST_STARTS = 16
@@ -242,7 +242,7 @@ class SamplingSetup(NamedTuple):
         """Return the starts of as many chains as there can be, the same array for all panels and visitors."""
         if self.dataset is None or self.start == "random":
             return None
-        known = STARTS.setdefault(self.dataset, OrderedDict())
+        known = _STARTS.setdefault(self.dataset, OrderedDict())
         found = known.get(self.seed)
         if found is None:
             found = self.starts(MAX_CHAINS)
