@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import sys
 import zipfile
@@ -93,8 +94,11 @@ raise ``Damaged`` or ``BadInput`` where shapes or types will not do."""
 
 
 def why(error: BaseException) -> str:
-    """Return the first line of an exception's text, without a full stop, for a sentence about it."""
-    lines = str(error).splitlines()
+    """Return the first line of an exception's text, without a full stop, for a sentence about it.
+
+    Without objects of this program, too, as ``<_io.BytesIO object at 0x7f42>``: nobody can look at those.
+    """
+    lines = re.sub(r"\s*<[^<>]* object at 0x[^<>]*>", "", str(error)).splitlines()
     return printable(lines[0].rstrip(". ") if lines and lines[0] else type(error).__name__)[:300]
 
 

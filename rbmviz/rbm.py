@@ -73,6 +73,13 @@ def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> n
     return array
 
 
+def _layer(name: str, value: Any, units: int) -> np.ndarray:
+    array = checks.numbers(name, value)
+    if not array.ndim or array.shape[-1] != units:
+        raise BadInput(f"{name} has shape {array.shape}; the model asks for (..., {units}).")
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class Statistics:
     """Sufficient statistics, or a direction in parameter space: float32 arrays shaped like (W, b, c)."""
@@ -134,10 +141,12 @@ class RBM:
 
     def mean_hidden(self, v: np.ndarray) -> np.ndarray:
         """Return E[h|v], float (..., n_hidden), for v (..., n_visible)."""
+        v = _layer("v", v, self.n_visible)
         return sigmoid(v @ self.W + self.c)
 
     def mean_visible(self, h: np.ndarray) -> np.ndarray:
         """Return E[v|h], float (..., n_visible), for h (..., n_hidden)."""
+        h = _layer("h", h, self.n_hidden)
         return sigmoid(h @ self.W.T + self.b)
 
     def free_energy(self, v: np.ndarray) -> np.ndarray:
@@ -145,7 +154,7 @@ class RBM:
 
         Many rows (n, n_visible) are taken a block at a time: in float64 they would be eight times their size.
         """
-        v = np.asarray(v)
+        v = _layer("v", v, self.n_visible)
         rows = max(ENTRIES_PER_BLOCK // max(self.W.shape), 1)
         if v.ndim == 2 and len(v) > rows:
             blocks = [self.free_energy(v[at : at + rows]) for at in range(0, len(v), rows)]

@@ -17,6 +17,7 @@ from rbmviz import (
     metrics,
     rng,
 )
+from rbmviz.array_files import why
 from rbmviz.knobs import knobs_of
 from rbmviz.rbm import Statistics
 from rbmviz.session.recorder import Record, replay
@@ -207,3 +208,23 @@ def test_rows_of_other_types_are_read_as_bits(model, toy):
         got = [rbmviz.couple(rbm, other, seed=1).tau, metrics.log_likelihood(rbm, other), rbm.rates(other).W]
         for a, b in zip(want, got, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("ask", ["free_energy", "mean_hidden", "mean_visible"])
+def test_layers_of_another_width_are_refused(rbm, ask):
+    for wrong in (np.zeros((4, 7)), np.zeros(7), np.float64(1.0), "bits"):
+        with pytest.raises(BadInput):
+            getattr(rbm, ask)(wrong)
+
+
+def test_training_data_of_another_width_are_refused(rbm):
+    data = np.random.default_rng(0).integers(0, 2, (30, 9), dtype=np.uint8)
+    for name in list_trainers():
+        with pytest.raises(BadInput, match="9 columns and the model 5 visible"):
+            make_trainer(name, batch_size=5).init(rbm, data, 0)
+
+
+def test_no_object_of_the_program_is_in_a_sentence():
+    assert why(ValueError("cannot identify image file <_io.BytesIO object at 0x7f42cf31d4e0>")) == (
+        "cannot identify image file"
+    )

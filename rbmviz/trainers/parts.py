@@ -215,6 +215,8 @@ class State:
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> State:
     """Return the state of a training that begins at ``rbm``."""
     data = check_data(data)
+    if data.shape[1] != rbm.n_visible:
+        raise BadInput(f"The data have {data.shape[1]} columns and the model {rbm.n_visible} visible units.")
     if trainer.batch_size > len(data):
         raise too_large(trainer.batch_size, len(data))
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
