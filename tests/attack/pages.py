@@ -61,6 +61,15 @@ TEXTS = [
 ]
 
 
+SCRIPT = """
+import runpy
+from app.links import without_unreadable
+without_unreadable()
+runpy.run_path({!r}, run_name="__main__")
+"""
+"""A page as the app draws it: after the address has been looked through."""
+
+
 def _panel(rng: Rng, table: Any) -> str:
     name = str(pick(rng, list(table)))
     knobs = [field for field in vars(table[name]) if not field.startswith("_")]
@@ -104,7 +113,7 @@ def make_upload(rng: Rng, folder: Path) -> dict[str, Any]:
 
 def use_page(made: dict[str, Any]) -> Refusals:
     """Draw the page; what it says as an error is a refusal, an exception on it a defect."""
-    test = AppTest.from_file(str(PAGES / f"{made['page']}.py"), default_timeout=100)
+    test = AppTest.from_string(SCRIPT.format(str(PAGES / f"{made['page']}.py")), default_timeout=100)
     for key, value in made["query"].items():
         test.query_params[key] = value
     if "upload" in made:
