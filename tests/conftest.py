@@ -1,12 +1,18 @@
 import os
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE
 
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
+from rbmviz.session import Worker
+
+PAGES = Path(__file__).parents[1] / "app" / "pages"
 
 
 def pytest_addoption(parser):
@@ -54,3 +60,50 @@ def _nothing_left_running():
         for comparison in list(sys.modules["app.state"].comparisons_by_token().values()):
             comparison.close()
             comparison.rest()
+
+
+@pytest.fixture
+def open_worker():
+    """Make workers that are closed, and have ended, after the test."""
+    made = []
+
+    def make(*args, **kwargs):
+        made.append(Worker(*args, **kwargs))
+        made[-1].open()
+        return made[-1]
+
+    yield make
+    for worker in made:
+        worker.close()
+        worker.join(PATIENCE)
+    assert not [t for t in threading.enumerate() if t.name == "rbmviz-run"]
+
+
+@pytest.fixture
+def page():
+    """Run pages of the app without a browser, and stop their threads afterwards.
+
+    name : of the page; shell: through what all pages share, which looks through the address first;
+    state: of the session, before the page is drawn; query: parts of the address
+    """
+    opened = []
+
+    def run(name, *, shell=False, state=(), **query):
+        test = AppTest.from_file(str(PAGES / ("shell.py" if shell else f"{name}.py")), default_timeout=90)
+        if shell and name != "sample":  # the first page, which the shell opens itself
+            test.switch_page(str(PAGES / f"{name}.py"))
+        for key, value in query.items():
+            test.query_params[key] = value
+        for key, value in dict(state).items():
+            test.session_state[key] = value
+        opened.append(test.run())
+        assert not test.exception
+        return test
+
+    yield run
+    for test in opened:
+        comparisons = test.session_state["comparisons"] if "comparisons" in test.session_state else {}
+        for comparison, _ in comparisons.values():
+            comparison.close()
+            for panel in comparison.panels:
+                panel.worker.join(PATIENCE)

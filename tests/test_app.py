@@ -256,27 +256,6 @@ def test_a_reset_sends_everything_anew(comparison):
 # Pages
 
 
-@pytest.fixture
-def page():
-    """Run a page, and stop its threads afterwards."""
-    opened = []
-
-    def run(name: str, **query) -> AppTest:
-        test = AppTest.from_file(str(PAGES / name), default_timeout=90)
-        for key, value in query.items():
-            test.query_params[key] = value
-        opened.append(test.run())
-        assert not test.exception
-        return test
-
-    yield run
-    for test in opened:
-        for comparison, _ in test.session_state["comparisons"].values():
-            comparison.close()
-            for panel in comparison.panels:
-                panel.worker.join(PATIENCE)
-
-
 def test_every_page_is_tested():
     assert {path.name for path in PAGES.glob("*.py")} == {
         "shell.py",
@@ -289,7 +268,7 @@ def test_every_page_is_tested():
 
 
 def test_sample_page_is_alive(page):
-    test = page("sample.py")
+    test = page("sample")
     comparison = test.session_state["comparisons"]["sample"][0]
     assert [panel.worker.algorithm.name for panel in comparison.panels] == [
         "gibbs",
@@ -303,7 +282,7 @@ def test_sample_page_is_alive(page):
 
 
 def test_sample_page_follows_its_link(page):
-    test = page("sample.py", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
+    test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
     comparison = test.session_state["comparisons"]["sample"][0]
     assert [write_panel(panel.worker.algorithm) for panel in comparison.panels] == [
         "gibbs:temperature=1.0,k=7,n_chains=1"
@@ -318,14 +297,14 @@ def test_sample_page_follows_its_link(page):
 
 
 def test_sample_page_says_why_nothing_is_scored(page):
-    test = page("sample.py", model="bas_pcd", data="mnist5k")
+    test = page("sample", model="bas_pcd", data="mnist5k")
     assert any("784 units and this model 16" in info.value for info in test.info)
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(lambda: comparison.snapshots()[0][1].n > 0, "samples all the same")
 
 
 def test_the_mean_kernel_scores_live(page):
-    test = page("sample.py", kernel="mean", p=["gibbs", "rates_fpcd"])
+    test = page("sample", kernel="mean", p=["gibbs", "rates_fpcd"])
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(
         lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.snapshots()),
@@ -337,7 +316,7 @@ def test_the_mean_kernel_scores_live(page):
 
 
 def test_transport_and_presets(page):
-    test = page("sample.py")
+    test = page("sample")
     comparison = test.session_state["comparisons"]["sample"][0]
     test.button(key="sample_play").click().run()
     assert not comparison.running
@@ -352,7 +331,7 @@ def test_transport_and_presets(page):
 
 
 def test_train_page_is_alive(page):
-    test = page("train.py")
+    test = page("train")
     comparison = test.session_state["comparisons"]["train"][0]
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "ucd"]
     assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 16)
@@ -362,9 +341,7 @@ def test_train_page_is_alive(page):
 
 
 def test_train_page_follows_its_link(page):
-    test = page(
-        "train.py", t=["cd:k=3", "ucdd"], train_seed="5", train_data="bas@3", hidden="7", replicates="2"
-    )
+    test = page("train", t=["cd:k=3", "ucdd"], train_seed="5", train_data="bas@3", hidden="7", replicates="2")
     comparison = test.session_state["comparisons"]["train"][0]
     assert comparison.setup == (comparison.setup.dataset, 7, 5, 2)
     assert comparison.setup.dataset.name == "bas@3"
@@ -376,7 +353,7 @@ def test_train_page_follows_its_link(page):
 
 def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkeypatch, tmp_path):
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
-    test = page("train.py", train_data="reviews")
+    test = page("train", train_data="reviews")
     assert any("reviews" in error.value for error in test.error)
     comparison = test.session_state["comparisons"]["train"][0]
     assert comparison.setup.dataset.name == "bas"
@@ -384,7 +361,7 @@ def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkey
 
 
 def test_lessons_branch_and_the_way_to_the_sample_page(page):
-    test = page("train.py", t=["cd"])
+    test = page("train", t=["cd"])
     comparison = test.session_state["comparisons"]["train"][0]
     wait(lambda: comparison.snapshots()[0][1].n > 20, "updates")
     test.button(key="branch ucd").click().run()

@@ -1,12 +1,11 @@
 """The Little-chain page without a browser: walks, the matrix, what is refused, what is sent and saved."""
 
+import functools
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
 from app import views
@@ -17,32 +16,11 @@ from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
 from rbmviz.models import pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup
 
-PAGE = str(Path(__file__).parents[1] / "app" / "pages" / "chain.py")
-
 
 @pytest.fixture
-def page():
-    """Run the page, and stop its threads afterwards."""
-    opened = []
-
-    def run(state=(), **query) -> AppTest:
-        test = AppTest.from_file(PAGE, default_timeout=90)
-        for key, value in query.items():
-            test.query_params[key] = value
-        for key, value in dict(state).items():
-            test.session_state[key] = value
-        opened.append(test.run())
-        assert not test.exception
-        return test
-
-    yield run
-    for test in opened:
-        for comparison, _ in (
-            test.session_state["comparisons"].values() if "comparisons" in test.session_state else ()
-        ):
-            comparison.close()
-            for panel in comparison.panels:
-                panel.worker.join(PATIENCE)
+def page(page):
+    """Run the page."""
+    return functools.partial(page, "chain")
 
 
 def comparison_of(test):
@@ -113,7 +91,7 @@ def test_transport(page):
 
 def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     large = pattern_model(["0" * 12], 3)
-    test = page({"trained": {"mine": model, "too large": large}}, land="mine")
+    test = page(state={"trained": {"mine": model, "too large": large}}, land="mine")
     assert "mine" in test.selectbox(key="land").options
     assert "too large" not in test.selectbox(key="land").options
     assert comparison_of(test).setup.model is model
@@ -240,7 +218,7 @@ def test_the_landscapes_own_chain(page):
 @pytest.mark.parametrize(("visible", "hidden", "says"), [(9, 2, "2^9 states"), (4, 40, "40 hidden units")])
 def test_a_landscape_too_large_for_a_matrix_says_so(page, visible, hidden, says):
     rbm = RBM(np.zeros((visible, hidden)), np.zeros(visible), np.zeros(hidden))
-    test = page({"trained": {"mine": Model(rbm)}}, land="mine", l="gibbs")
+    test = page(state={"trained": {"mine": Model(rbm)}}, land="mine", l="gibbs")
     test.segmented_control(key="little").set_value("matrix").run()
     test.selectbox(key="chain_matrix").set_value("the landscape’s Gibbs chain").run()
     assert not test.exception

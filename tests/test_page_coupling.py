@@ -1,6 +1,7 @@
 """The Coupling page without a browser: its run, what it sends, charts and files, links and presets."""
 
 import csv
+import functools
 import io
 import json
 from pathlib import Path
@@ -212,21 +213,9 @@ def test_the_snippet_repeats_the_pairs(comparison, capsys):
 
 
 @pytest.fixture
-def page():
-    opened = []
-
-    def run(**query) -> AppTest:
-        test = AppTest.from_file(str(PAGE), default_timeout=90)
-        for key, value in query.items():
-            test.query_params[key] = value
-        opened.append(test.run())
-        assert not test.exception
-        return test
-
-    yield run
-    for test in opened:
-        for comparison, _ in test.session_state["comparisons"].values():
-            done(comparison)
+def page(page):
+    """Run the page."""
+    return functools.partial(page, "coupling")
 
 
 def comparison_of(test):

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
-from waiting import PATIENCE, wait
+from waiting import wait
 
 from app import state
 from app.links import read_panels
@@ -31,30 +30,9 @@ from rbmviz.session.recorder import KEEP_BYTES
 PAGES = Path(__file__).parents[1] / "app" / "pages"
 
 
-@pytest.fixture
-def page():
-    """Run a page, and stop its threads afterwards."""
-    opened = []
-
-    def run(name: str, **query) -> AppTest:
-        test = AppTest.from_file(str(PAGES / name), default_timeout=90)
-        for key, value in query.items():
-            test.query_params[key] = value
-        opened.append(test.run())
-        assert not test.exception
-        return test
-
-    yield run
-    for test in opened:
-        for comparison, _ in test.session_state["comparisons"].values():
-            comparison.close()
-            for panel in comparison.panels:
-                panel.worker.join(PATIENCE)
-
-
 def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypatch):
     monkeypatch.setenv("RBMVIZ_PANELS", "3")
-    test = page("chain.py", l=[f"gibbs:k={1 + i % 100}" for i in range(150)])
+    test = page("chain", l=[f"gibbs:k={1 + i % 100}" for i in range(150)])
     comparison = test.session_state["comparisons"]["chain"][0]
     assert [panel.worker.algorithm.k for panel in comparison.panels] == [1, 2, 3]
     assert [warning.value for warning in test.warning] == [
@@ -72,7 +50,7 @@ def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypat
 
 def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there_is_room(page, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "501")
-    test = page("sample.py")
+    test = page("sample")
     assert ["server is full" in info.value for info in test.info] == [True]
     assert "sample" not in test.session_state["comparisons"]
     assert not [button for button in test.button if button.key == "sample_play"]
@@ -83,7 +61,7 @@ def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there
 
 
 def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatch):
-    test = page("sample.py", model="bas_pcd", p=["gibbs"])
+    test = page("sample", model="bas_pcd", p=["gibbs"])
     comparison = test.session_state["comparisons"]["sample"][0]
     before = comparison.panels
     wait(lambda: comparison.snapshots()[0][1].n > 3, "samples")
@@ -102,7 +80,7 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
 
 
 def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
-    test = page("train.py", t=["cd"])
+    test = page("train", t=["cd"])
     comparison = test.session_state["comparisons"]["train"][0]
     wait(lambda: comparison.snapshots()[0][1].n > 3, "updates")
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "20")
@@ -115,7 +93,7 @@ def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
 
 def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
     """Without Streamlit's server: what it calls is called here."""
-    test = page("sample.py", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")
+    test = page("sample", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(lambda: all(s.n > 50 for _, s in comparison.snapshots()), "samples")
     comparison.close()
@@ -132,7 +110,7 @@ def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
 
 def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
     for name in ("sample", "train", "coupling", "weights", "chain"):
-        test = page(f"{name}.py")
+        test = page(name)
         comparison = test.session_state["comparisons"][name][0]
         wait(lambda comparison=comparison: all(s.n > 3 for _, s in comparison.snapshots()), "steps")
         comparison.close()

@@ -1,13 +1,12 @@
 """The Weights page without a browser: what it draws, sends and exports."""
 
+import functools
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
 from app import weight_charts
@@ -19,8 +18,6 @@ from rbmviz.datasets import Dataset
 from rbmviz.gradient import GradientQuality
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
-
-PAGE = Path(__file__).parents[1] / "app" / "pages" / "weights.py"
 
 
 def close(comparison):
@@ -215,24 +212,9 @@ def test_frames_carry_the_heaviest_and_the_lightest(comparison):
 
 
 @pytest.fixture
-def page():
-    """Run the page, and stop its threads afterwards."""
-    opened = []
-
-    def run(**state) -> AppTest:
-        test = AppTest.from_file(str(PAGE), default_timeout=90)
-        for key, value in state.pop("session", {}).items():
-            test.session_state[key] = value
-        for key, value in state.items():
-            test.query_params[key] = value
-        opened.append(test.run())
-        assert not test.exception
-        return test
-
-    yield run
-    for test in opened:
-        for comparison, _ in test.session_state["comparisons"].values():
-            close(comparison)
+def page(page):
+    """Run the page."""
+    return functools.partial(page, "weights")
 
 
 def test_it_is_alive(page):
@@ -284,7 +266,7 @@ def test_transport_presets_and_more_panels(page):
 
 
 def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
-    test = page(weights_model="PCD, 3 updates", session={"trained": {"PCD, 3 updates": model}})
+    test = page(weights_model="PCD, 3 updates", state={"trained": {"PCD, 3 updates": model}})
     comparison = test.session_state["comparisons"]["weights"][0]
     assert comparison.setup.model is model
     assert any("random bits" in info.value for info in test.info)

@@ -26,29 +26,11 @@ from rbmviz.session import (
     TrainingRun,
     WeightRun,
     WeightSetup,
-    Worker,
 )
 from rbmviz.session import rebuild as rebuild_module
 from rbmviz.session import training as training_module
 from rbmviz.session import worker as worker_module
 from rbmviz.trainers import make_trainer
-
-
-@pytest.fixture
-def opened():
-    """Make workers that are closed, and have ended, after the test."""
-    made = []
-
-    def make(plan, algorithm, **kwargs):
-        made.append(Worker(plan, algorithm, **kwargs))
-        made[-1].open()
-        return made[-1]
-
-    yield make
-    for worker in made:
-        worker.close()
-        worker.join(PATIENCE)
-    assert not [t for t in threading.enumerate() if t.name == "rbmviz-run"]
 
 
 def made(worker, n):
@@ -145,10 +127,10 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_rest_changes_no_bit(opened, model, toy, kind):
+def test_a_rest_changes_no_bit(open_worker, model, toy, kind):
     """One run rests twice, its twin never does."""
     plan_of, algorithm, turns, result_of = KINDS[kind]
-    worker, twin = opened(plan_of(model, toy), algorithm), opened(plan_of(model, toy), algorithm)
+    worker, twin = open_worker(plan_of(model, toy), algorithm), open_worker(plan_of(model, toy), algorithm)
     for knobs in turns:
         live(worker, **knobs)
         live(twin, **knobs)
@@ -166,8 +148,8 @@ def test_a_rest_changes_no_bit(opened, model, toy, kind):
     assert same(result_of(worker), result_of(twin))
 
 
-def test_the_scores_come_back_too(opened, model, toy):
-    worker = opened(SamplingPlan(model, 5, dataset=toy), make_sampler("gibbs", n_chains=2))
+def test_the_scores_come_back_too(open_worker, model, toy):
+    worker = open_worker(SamplingPlan(model, 5, dataset=toy), make_sampler("gibbs", n_chains=2))
     live(worker)
     shown = worker.snapshot
     worker.rest()
@@ -182,8 +164,8 @@ def test_the_scores_come_back_too(opened, model, toy):
     assert (again.switches, again.spurious, again.sweeps) == (shown.switches, shown.spurious, shown.sweeps)
 
 
-def test_counted_pairs_come_back_while_paused(opened, model):
-    worker = opened(CouplingSetup(model.rbm), Coupling(scale=0.3))
+def test_counted_pairs_come_back_while_paused(open_worker, model):
+    worker = open_worker(CouplingSetup(model.rbm), Coupling(scale=0.3))
     worker.resume()
     wait(lambda: worker.snapshot.drawn and worker.snapshot.drawn[0].counted.n > 1500, "pairs")
     worker.pause()
@@ -205,13 +187,13 @@ def test_counted_pairs_come_back_while_paused(opened, model):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(opened, toy, monkeypatch, kept):
+def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(open_worker, toy, monkeypatch, kept):
     monkeypatch.setattr(training_module, "REPLAY_SECONDS", 0.0)
     if not kept:
         monkeypatch.setattr(training_module, "KEPT_BYTES", 100)
     trainer = make_trainer("pcd", momentum=0.5)
     plan = TrainingPlan(toy, 3, seed=5, replicates=2)
-    worker, twin = opened(plan, trainer), opened(plan, trainer)
+    worker, twin = open_worker(plan, trainer), open_worker(plan, trainer)
     for each in (worker, twin):
         live(each)
         live(each, learning_rate=0.02)
@@ -236,11 +218,11 @@ def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(opened, toy
     assert same(models_of(worker), models_of(twin))
 
 
-def test_a_branch_rests_too(opened, toy):
-    first = opened(TrainingPlan(toy, 3, seed=5), make_trainer("pcd"))
+def test_a_branch_rests_too(open_worker, toy):
+    first = open_worker(TrainingPlan(toy, 3, seed=5), make_trainer("pcd"))
     live(first)
     plan = TrainingPlan(toy, 3, seed=5, origin=first.read(TrainingRun.origin))
-    branch, twin = opened(plan, make_trainer("cd")), opened(plan, make_trainer("cd"))
+    branch, twin = open_worker(plan, make_trainer("cd")), open_worker(plan, make_trainer("cd"))
     for each in (branch, twin):
         live(each)
     branch.rest()
@@ -251,8 +233,8 @@ def test_a_branch_rests_too(opened, toy):
     assert same(models_of(branch), models_of(twin))
 
 
-def test_a_run_that_is_being_rebuilt_answers_in_a_sentence_and_says_how_far_it_is(opened, model, monkeypatch):
-    worker = opened(SamplingPlan(model, 5), make_sampler("gibbs"))
+def test_a_run_that_is_being_rebuilt_says_how_far_it_is(open_worker, model, monkeypatch):
+    worker = open_worker(SamplingPlan(model, 5), make_sampler("gibbs"))
     live(worker)
     worker.rest()
     with pytest.raises(BadInput, match=r"being rebuilt .* try again in a moment"):
@@ -275,8 +257,8 @@ def test_a_run_that_is_being_rebuilt_answers_in_a_sentence_and_says_how_far_it_i
     made(worker, 21)
 
 
-def test_commands_that_come_during_a_rest_take_effect_after_it(opened, model):
-    worker = opened(SamplingPlan(model, 5), make_sampler("rates_fpcd", eps=0.1))
+def test_commands_that_come_during_a_rest_take_effect_after_it(open_worker, model):
+    worker = open_worker(SamplingPlan(model, 5), make_sampler("rates_fpcd", eps=0.1))
     live(worker)
     worker.rest()
     worker.tune(eps=0.5)
@@ -295,8 +277,8 @@ def test_commands_that_come_during_a_rest_take_effect_after_it(opened, model):
     )
 
 
-def test_a_rest_amid_a_rebuild_begins_it_again(opened, model, monkeypatch):
-    worker = opened(SamplingPlan(model, 5), make_sampler("gibbs"))
+def test_a_rest_amid_a_rebuild_begins_it_again(open_worker, model, monkeypatch):
+    worker = open_worker(SamplingPlan(model, 5), make_sampler("gibbs"))
     live(worker)
     want = samples_of(worker)
     advance = SamplingRun.advance
@@ -311,8 +293,8 @@ def test_a_rest_amid_a_rebuild_begins_it_again(opened, model, monkeypatch):
     assert same(samples_of(worker), want)
 
 
-def test_a_failed_run_is_as_failed_after_its_rest(opened, toy):
-    worker = opened(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
+def test_a_failed_run_is_as_failed_after_its_rest(open_worker, toy):
+    worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
     worker.step(5)
     wait(lambda: worker.snapshot.n == 5, "updates")
     worker.tune(learning_rate=10.0)
@@ -326,9 +308,9 @@ def test_a_failed_run_is_as_failed_after_its_rest(opened, toy):
     np.testing.assert_array_equal(worker.read(TrainingRun.model).rbm.W, model.rbm.W)
 
 
-def test_a_run_with_too_many_changes_keeps_its_memory(opened, model, monkeypatch):
+def test_a_run_with_too_many_changes_keeps_its_memory(open_worker, model, monkeypatch):
     monkeypatch.setattr(rebuild_module, "MOST_CHANGES", 3)
-    worker = opened(SamplingPlan(model, 5), make_sampler("rates_fpcd"))
+    worker = open_worker(SamplingPlan(model, 5), make_sampler("rates_fpcd"))
     for eps in (0.1, 0.2, 0.3, 0.4):
         live(worker, eps=eps)
     want = samples_of(worker)
@@ -364,9 +346,9 @@ def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):
             panel.worker.join(PATIENCE)
 
 
-def test_an_idle_run_has_no_thread_and_takes_one_up_again(opened, model, monkeypatch):
+def test_an_idle_run_has_no_thread_and_takes_one_up_again(open_worker, model, monkeypatch):
     monkeypatch.setattr(worker_module, "IDLE_SECONDS", 0.05)
-    worker = opened(SamplingPlan(model, 5), make_sampler("gibbs"))
+    worker = open_worker(SamplingPlan(model, 5), make_sampler("gibbs"))
     live(worker)
     worker.join(PATIENCE)
     assert not [t for t in threading.enumerate() if t.name == "rbmviz-run"]
@@ -375,9 +357,9 @@ def test_an_idle_run_has_no_thread_and_takes_one_up_again(opened, model, monkeyp
     assert len(samples_of(worker)[1]) == 42
 
 
-def test_a_sleeping_run_has_no_thread_until_somebody_looks(opened, model, monkeypatch):
+def test_a_sleeping_run_has_no_thread_until_somebody_looks(open_worker, model, monkeypatch):
     monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.2)
-    worker = opened(SamplingPlan(model), make_sampler("gibbs"))
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
     wait(lambda: worker.snapshot.n > 0, "samples")
     worker.join(PATIENCE)
@@ -387,9 +369,9 @@ def test_a_sleeping_run_has_no_thread_until_somebody_looks(opened, model, monkey
     wait(lambda: worker.snapshot.n > n, "samples after somebody looked again")
 
 
-def test_a_snapshot_at_rest_is_small(opened, model, toy):
+def test_a_snapshot_at_rest_is_small(open_worker, model, toy):
     for plan_of, algorithm, _, _ in KINDS.values():
-        worker = opened(plan_of(model, toy), algorithm)
+        worker = open_worker(plan_of(model, toy), algorithm)
         live(worker)
         worker.rest()
         shown = worker.peek()

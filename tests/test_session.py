@@ -30,23 +30,6 @@ from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
 
 
-@pytest.fixture
-def open_worker():
-    """Make workers that are closed, and have ended, after the test."""
-    made = []
-
-    def make(*args, **kwargs):
-        made.append(Worker(*args, **kwargs))
-        made[-1].open()
-        return made[-1]
-
-    yield make
-    for worker in made:
-        worker.close()
-        worker.join(PATIENCE)
-    assert not [t for t in threading.enumerate() if t.name == "rbmviz-run"]
-
-
 def unpacked(snapshot):
     return np.unpackbits(snapshot.frames.v, axis=1, count=snapshot.frames.n_visible)
 

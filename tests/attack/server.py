@@ -55,16 +55,16 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(log: Path, root: Path = ROOT, **environment: str) -> Iterator[Server]:
-    """Serve the app of a checkout as the README says, until the block ends."""
+def serving(log: Path, root: Path = ROOT, folder: Path | None = None, **environment: str) -> Iterator[Server]:
+    """Serve the app of a checkout as the README says, started in its root or another folder."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.address", "127.0.0.1"]
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app/main.py", *options],
-            cwd=root,
+            [sys.executable, "-m", "streamlit", "run", str(root / "app" / "main.py"), *options],
+            cwd=folder or root,
             stdout=out,
             stderr=subprocess.STDOUT,
             env=os.environ | environment,

@@ -2,14 +2,12 @@
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
+
+from tests.attack.server import serving
 
 ROOT = Path(__file__).parents[2]
 OURS = (ROOT / "app", ROOT / "rbmviz")
@@ -18,35 +16,9 @@ OURS = (ROOT / "app", ROOT / "rbmviz")
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """Serve the app as the README says, from another folder; yields its address and process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "log.txt"
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                *("-m", "streamlit", "run", str(ROOT / "app" / "main.py")),
-                *("--server.headless", "true", "--server.port", str(port)),
-            ],
-            cwd=log.parent,
-            env=os.environ | {"RBMVIZ_RELEASE_SECONDS": "2"},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-        address = f"http://127.0.0.1:{port}"
-        end = time.monotonic() + 120
-        while True:
-            try:
-                urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).read()
-                break
-            except OSError:
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < end, log.read_text()
-                time.sleep(0.2)
-        yield address, process
-        process.terminate()
-        process.wait(30)
+    with serving(log, folder=log.parent, RBMVIZ_RELEASE_SECONDS="2") as server:
+        yield server.address, server.process
     # Streamlit itself leaves a traceback where a browser goes while it connects: that is not ours.
     text = log.read_text()
     assert not [part for part in OURS if f'File "{part}' in text], text
