@@ -12,6 +12,4 @@ from app.access import guarded
 from app.live import lifespan, routes
 
 process.give_large_arrays_back()
-# Inside the folder: were it beside a folder "pages", Streamlit would serve those files without it.
-shell = Path(__file__).parent / "pages" / "shell.py"
-app = st.App(shell, routes=routes, middleware=guarded(), lifespan=lifespan)
+app = st.App(Path(__file__).with_name("shell.py"), routes=routes, middleware=guarded(), lifespan=lifespan)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 from waiting import PATIENCE
 
 from rbmviz import RBM, Model
@@ -89,9 +90,11 @@ def page():
     opened = []
 
     def run(name, *, shell=False, state=(), **query):
-        test = AppTest.from_file(str(PAGES / ("shell.py" if shell else f"{name}.py")), default_timeout=90)
+        script = PAGES.parent / "shell.py" if shell else PAGES / name / "page.py"
+        test = AppTest.from_file(str(script), default_timeout=90)
         if shell and name != "sample":  # the first page, which the shell opens itself
-            test.switch_page(str(PAGES / f"{name}.py"))
+            # switch_page knows pages by their address only after a run, which would open the first page.
+            test._page_hash = calc_hash(name)
         for key, value in query.items():
             test.query_params[key] = value
         for key, value in dict(state).items():

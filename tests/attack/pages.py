@@ -113,7 +113,7 @@ def make_upload(rng: Rng, folder: Path) -> dict[str, Any]:
 
 def use_page(made: dict[str, Any]) -> Refusals:
     """Draw the page; what it says as an error is a refusal, an exception on it a defect."""
-    test = AppTest.from_string(SCRIPT.format(str(PAGES / f"{made['page']}.py")), default_timeout=100)
+    test = AppTest.from_string(SCRIPT.format(str(PAGES / made["page"] / "page.py")), default_timeout=100)
     for key, value in made["query"].items():
         test.query_params[key] = value
     if "upload" in made:

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from app import access
 from rbmviz import BadInput
 
-MAIN = Path(__file__).parents[1] / "app" / "main.py"
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
 
 
 @pytest.fixture(autouse=True)

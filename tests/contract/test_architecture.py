@@ -15,7 +15,7 @@ from rbmviz import registry
 def test_import_contracts():
     """The layers and bans written in pyproject.toml; a process of its own, for it configures logging."""
     command = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([command], cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    done = subprocess.run([command], cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
@@ -53,6 +53,6 @@ def test_a_file_that_does_not_import_fails_loudly(tmp_path, monkeypatch):
 
 def test_what_is_drawn_every_second_has_a_place_of_its_own():
     """Else what stands below moves up now and then: see ``app.widgets.every_second``."""
-    app = Path(__file__).parents[1] / "app"
+    app = Path(__file__).parents[2] / "app"
     timed = [path.name for path in app.rglob("*.py") if "run_every" in path.read_text()]
     assert timed == ["widgets.py"]

@@ -491,19 +491,19 @@ def results(comparison: Comparison[TrainingSetup]) -> None:
             icon=":material/grid_view:",
             help="All samplers on this model, side by side.",
         ):
-            send(names[key], worker, "sample.py", "model")
+            send(names[key], worker, "pages/sample/page.py", "model")
         if st.button(
             "To the Weights page",
             icon=":material/balance:",
             help="How evenly this model weighs the samples of pop-CD.",
         ):
-            send(names[key], worker, "weights.py", "weights_model")
+            send(names[key], worker, "pages/weights/page.py", "weights_model")
         if st.button(
             "To the Coupling page",
             icon=":material/join_inner:",
             help="How soon two chains of this model meet, and how far one is from its law.",
         ):
-            send(names[key], worker, "coupling.py", "coupling_model")
+            send(names[key], worker, "pages/coupling/page.py", "coupling_model")
         st.download_button(
             "Model",
             data=lambda: kept(worker.read(TrainingRun.model)),

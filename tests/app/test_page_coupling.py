@@ -20,7 +20,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
 from rbmviz.session import Comparison, Coupling, CouplingSetup, random_rbm
 
-PAGE = Path(__file__).parents[1] / "app" / "pages" / "coupling.py"
+PAGE = Path(__file__).parents[2] / "app" / "pages" / "coupling" / "page.py"
 SWEEPS = 40
 
 

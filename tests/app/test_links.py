@@ -8,7 +8,7 @@ import pytest
 
 from app.messages import MAX_MESSAGE, plain
 
-PAGES = Path(__file__).parents[1] / "app" / "pages"
+PAGES = Path(__file__).parents[2] / "app" / "pages"
 INJECTED = (
     "![x](http://evil.example/a.png) [a](http://evil.example) <img src=x onerror=alert(1)> :red[x] `c` $x$"
 )
@@ -31,7 +31,7 @@ def keys(page):
         "weights": "w weights_pace",
     }
     own["chain"] = "l land_pace A lam"
-    text = (PAGES / f"{page}.py").read_text()
+    text = (PAGES / page / "page.py").read_text()
     return [*re.findall(r'key="(\w+)",\s*bind="query-params"', text), *own[page].split(), "present"]
 
 

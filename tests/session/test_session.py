@@ -129,7 +129,7 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
 
 
 def test_the_readme_says_how_many_samples_are_kept():
-    text = (Path(__file__).parents[1] / "README.md").read_text()
+    text = (Path(__file__).parents[2] / "README.md").read_text()
     one, four = (Allowance().samples(28 * 28, panels) for panels in (1, 4))
     assert f"take at most {Allowance().n_bytes / 1e6:g} MB" in text
     assert f"the newest {one:,} of one panel, or {four:,} of each of four" in text

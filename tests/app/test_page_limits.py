@@ -27,7 +27,7 @@ from rbmviz.session import (
 from rbmviz.session.coupling import random_rbm
 from rbmviz.session.recorder import KEEP_BYTES
 
-PAGES = Path(__file__).parents[1] / "app" / "pages"
+PAGES = Path(__file__).parents[2] / "app" / "pages"
 
 
 def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypatch):
@@ -144,10 +144,10 @@ def presets_of(name):
 
         stop = pytest.MonkeyPatch()
         stop.setattr(st, "stop", lambda: None)
-        source = (PAGES / f"{name}.py").read_text().removesuffix("main()\n")
+        source = (PAGES / name / "page.py").read_text().removesuffix("main()\n")
         spec = importlib.util.spec_from_loader(f"app.pages.{name}", loader=None)
         module = importlib.util.module_from_spec(spec)
-        module.__file__ = str(PAGES / f"{name}.py")
+        module.__file__ = str(PAGES / name / "page.py")
         exec(compile(source, module.__file__, "exec"), module.__dict__)
         stop.undo()
     return module

@@ -7,7 +7,7 @@ from pathlib import Path
 from rbmviz import rng
 from rbmviz.kernels import random as kernels
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 OF_EVERY_PAGE = {
     *("DEFAULT_MODEL", "DEFAULT_PANELS", "DEFAULT_HIDDEN", "DEFAULT_SPEED"),

@@ -8,17 +8,23 @@ from app import messages
 from app.links import without_unreadable
 
 # A file of our own: the named icons of Streamlit would be fetched from the network.
-icon = str(Path(__file__).parents[1] / "icon.png")
+icon = str(Path(__file__).parent / "icon.png")
 st.set_page_config(page_title="rbmviz: see Markov chains mix", page_icon=icon, layout="wide")
 # Streamlit leaves six empty rems above a page, of which the navigation bar needs four.
 st.html("<style>.stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 3rem; }</style>")
+PAGES = {
+    "sample": ("Sample", "grid_view"),
+    "train": ("Train", "school"),
+    "coupling": ("Coupling", "join_inner"),
+    "weights": ("Weights", "balance"),
+    "chain": ("Little chain", "landscape"),
+}
+"""Title and icon of each page by the name of its folder, which is its address, too."""
+
 page = st.navigation(
     [
-        st.Page("sample.py", title="Sample", icon=":material/grid_view:"),
-        st.Page("train.py", title="Train", icon=":material/school:"),
-        st.Page("coupling.py", title="Coupling", icon=":material/join_inner:"),
-        st.Page("weights.py", title="Weights", icon=":material/balance:"),
-        st.Page("chain.py", title="Little chain", icon=":material/landscape:"),
+        st.Page(f"pages/{name}/page.py", title=title, icon=f":material/{icon}:", url_path=name)
+        for name, (title, icon) in PAGES.items()
     ],
     position="top",
 )

@@ -23,7 +23,7 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, Frames, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.training import Likelihood
 
-PAGES = Path(__file__).parents[1] / "app" / "pages"
+PAGES = Path(__file__).parents[2] / "app" / "pages"
 
 
 @pytest.fixture
@@ -257,13 +257,12 @@ def test_a_reset_sends_everything_anew(comparison):
 
 
 def test_every_page_is_tested():
-    assert {path.name for path in PAGES.glob("*.py")} == {
-        "shell.py",
-        "sample.py",
-        "train.py",
-        "coupling.py",
-        "weights.py",
-        "chain.py",
+    assert {path.parent.name for path in PAGES.glob("*/page.py")} == {
+        "sample",
+        "train",
+        "coupling",
+        "weights",
+        "chain",
     }
 
 
@@ -379,7 +378,7 @@ def test_lessons_branch_and_the_way_to_the_sample_page(page):
 
 
 def test_trained_models_are_offered_by_the_sample_page(page, model):
-    test = AppTest.from_file(str(PAGES / "sample.py"), default_timeout=90)
+    test = AppTest.from_file(str(PAGES / "sample" / "page.py"), default_timeout=90)
     test.session_state["trained"] = {"PCD, 3 updates": model}
     test.query_params["model"] = "PCD, 3 updates"
     test.run()

@@ -16,7 +16,7 @@ from rbmviz.cli import parser
 from rbmviz.cli.knob_flags import read_knobs
 from rbmviz.registry import samplers, trainers
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [
     ROOT / "README.md",
@@ -56,7 +56,7 @@ def test_the_first_sampler_keeps_the_contract():
     """The tests of all samplers, with the page's file found as if it lay in the folder of samplers."""
     code = (
         "import sys, pytest, rbmviz.samplers; rbmviz.samplers.__path__.append('docs/examples');"
-        "sys.exit(pytest.main(['tests/test_samplers.py', '-q', '-p', 'no:cacheprovider',"
+        "sys.exit(pytest.main(['tests/samplers/test_samplers.py', '-q', '-p', 'no:cacheprovider',"
         " '-k', 'metropolis and not law']))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
