@@ -152,7 +152,7 @@ def quality(
     Raises
     ------
     BadInput
-        Where a name or number does not fit.
+        If a name or number does not fit.
     """
     chosen = [registered.read(one) if isinstance(one, str) else one for one in samplers]
     most = max(sampler.n_chains for sampler in chosen)

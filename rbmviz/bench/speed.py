@@ -550,7 +550,7 @@ def chosen(names: Sequence[str] | None) -> tuple[Row, ...]:
     Raises
     ------
     BadInput
-        Where there is no such row.
+        If there is no such row.
     """
     if names is None:
         return BENCH_ROWS
@@ -593,7 +593,7 @@ def speed(
     Raises
     ------
     BadInput
-        Where there is no such row.
+        If there is no such row.
     """
     for row in chosen(rows):
         yield measure(row, peers, QUICK if quick else USUAL)

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
     command.add_argument("--model", required=True, help="a pretrained name, or a file")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--k", type=range_of(PopCD, "k"), default=1, help="Gibbs sweeps (default 1)")
-    command.add_argument("--batch", type=COUNT, default=100, help="examples, drawn at random (default 100)")
+    command.add_argument("--batch", type=COUNT, default=100, help="random training examples (default 100)")
     command.add_argument("--proposal", choices=PROPOSALS, default="visible", help="default visible")
     command.add_argument(
         "--mixture",
@@ -32,11 +32,11 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the log weights and what they say; the exact log Z, too, where it can be enumerated quickly."""
+    """Return log weights, their ESS and log Z estimate; the exact log Z only for layers up to 16 units."""
     rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
     check_memory(
         f"weights: a batch of {args.batch:,} examples",
-        args.batch * (rbm.n_visible + rbm.n_hidden) * 40,  # five float64 for each unit at the peak
+        args.batch * (rbm.n_visible + rbm.n_hidden) * 40,  # five float64 values per unit at the peak
         "give a smaller --batch",
     )
     chosen = rng.generator(args.seed, "data").integers(len(dataset.train), size=args.batch)
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     exact = "" if result["log_z"] is None else f" (exact {result['log_z']:.4f})"
     return (
         f"{len(result['log_weights']):,} weights: ESS {result['ess']:.2f}, "

@@ -489,7 +489,7 @@ def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
     assert mean["std_error"] == want.std_error
     assert main([*map(str, ["log-z", *words]), "--temperatures", "3"]) == 0
     captured = capsys.readouterr()
-    assert "chains carry the weight" in captured.err
+    assert "chains are effective" in captured.err
     assert "+-" in captured.out
     assert "a whole number from 2" in refused(capsys, "log-z", *words, "--chains", 1)
     assert "a whole number from 2" in refused(capsys, "log-z", *words, "--temperatures", 1)

@@ -26,7 +26,7 @@ from waiting import wait
 import rbmviz
 from rbmviz import BadInput, registry, save_model
 from rbmviz.cli import WholeNumber, knob_flags, main, parser, to_json
-from rbmviz.cli.streams import _Forgiving
+from rbmviz.cli.streams import _NeverFailing
 from rbmviz.errors import OutputFailure
 from rbmviz.kernels import _jit
 from rbmviz.knobs import knobs_of
@@ -208,7 +208,7 @@ def test_what_is_read_is_not_written_over(capsys, tmp_path, bas_file):
         ["export-model", "--model", model, "--out", model],
         ["export-model", "--model", tmp_path / "link.safetensors", "--out", tmp_path / "." / "m.safetensors"],
     ):
-        assert "would write over what is read" in ends(capsys, 2, *words)
+        assert "would overwrite the input" in ends(capsys, 2, *words)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -527,7 +527,7 @@ def test_messages_to_nobody_stop_nobody():
         flush = write
         encoding = "utf-8"
 
-    stream = _Forgiving(Broken())
+    stream = _NeverFailing(Broken())
     assert (stream.write("four"), stream.encoding) == (4, "utf-8")
 
 
@@ -574,7 +574,7 @@ def test_a_user_without_a_home_makes_none_here(tmp_path, monkeypatch):
     monkeypatch.delenv("RBMVIZ_CACHE_DIR", raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as of a user whom the system does not know
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    with pytest.raises(OutputFailure, match="let RBMVIZ_CACHE_DIR name another folder"):
+    with pytest.raises(OutputFailure, match="set RBMVIZ_CACHE_DIR to another folder"):
         rbmviz.datasets.fetch("usps")
     assert names(tmp_path) == []
 
@@ -685,7 +685,7 @@ def test_two_signals_at_once_are_one(capsys, tmp_path, monkeypatch):
 def test_an_interrupt_while_samples_are_packed_leaves_nothing(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("rbmviz.cli.sample._put", lambda *_: me(signal.SIGTERM))
     assert main([*SAMPLE, "--out", str(tmp_path / "s.npz")]) == 130
-    assert "put together: it is not written" in capsys.readouterr().err
+    assert "packed: it is not written" in capsys.readouterr().err
     assert names(tmp_path) == []
 
 
@@ -818,7 +818,7 @@ def test_a_cache_folder_that_cannot_be_written_fails_a_download(capsys, tmp_path
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     assert main(["data", "get", "usps"]) == 1
     err = capsys.readouterr().err
-    assert "cannot be written (its folder is a file): make room, or let RBMVIZ_CACHE_DIR name another" in err
+    assert "cannot be written (its folder is a file): make room, or set RBMVIZ_CACHE_DIR to another" in err
 
 
 # The kernels' cache

@@ -173,7 +173,7 @@ def test_simulated_data_follow_the_exact_law(monkeypatch):
     for part in (data.train, data.validation, data.test):
         assert agrees(law, rbm, part) > 1e-3
     monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", 10)
-    monkeypatch.setattr(simulated, "APART", 10)
+    monkeypatch.setattr(simulated, "SWEEPS_BETWEEN", 10)
     monkeypatch.setattr(simulated, "SIMULATION_CHAINS", 1000)
     assert agrees(law, rbm, simulated.simulated(0).train) < 1e-10
 
@@ -181,7 +181,7 @@ def test_simulated_data_follow_the_exact_law(monkeypatch):
 def test_simulated_chains_are_burnt_in(monkeypatch):
     rbm, seed = simulated.truth(0), rng.child(0, "chain")
     kept = simulated.observations(rbm, 5, seed)
-    monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", simulated.APART)
+    monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", simulated.SWEEPS_BETWEEN)
     np.testing.assert_array_equal(simulated.observations(rbm, 14, seed)[9:], kept)
 
 
