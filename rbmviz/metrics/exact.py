@@ -177,7 +177,7 @@ def probabilities(rbm: RBM) -> np.ndarray:
     """
     if rbm.n_visible > MOST_PROBABILITIES:
         raise BadInput(
-            f"A model of {rbm.n_visible} visible units has 2^{rbm.n_visible} probabilities, too many to list: "
+            f"{rbm.n_visible} visible units have 2^{rbm.n_visible} probabilities, too many to compute: "
             f"choose a model of at most {MOST_PROBABILITIES} visible units."
         )
     logs = -rbm.free_energy(_states(rbm.n_visible))
