@@ -683,7 +683,7 @@ def test_two_signals_at_once_are_one(capsys, tmp_path, monkeypatch):
 
 
 def test_an_interrupt_while_samples_are_packed_leaves_nothing(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("rbmviz.cli.sample._put", lambda *_: me(signal.SIGTERM))
+    monkeypatch.setattr("rbmviz.cli.sample._add_array", lambda *_: me(signal.SIGTERM))
     assert main([*SAMPLE, "--out", str(tmp_path / "s.npz")]) == 130
     assert "packed: it is not written" in capsys.readouterr().err
     assert names(tmp_path) == []
