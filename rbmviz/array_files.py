@@ -31,7 +31,7 @@ from rbmviz.errors import BadInput
 Content = bytes | Path
 """A file: its bytes (of an upload), or its path."""
 
-MOST_DIRECTORY = 2**24
+MAX_ZIP_DIRECTORY = 2**24
 """Most bytes of a zip archive's directory, enough for some 200,000 files."""
 
 DIRECTORY_COST = 12
@@ -40,7 +40,7 @@ DIRECTORY_COST = 12
 MOST_HEADER = 2**20
 """Most bytes of the JSON header of a .safetensors file, and of one string in an .npz."""
 
-LARGEST_SIZE = 2**62
+MAX_SIZE = 2**62
 """Cap on computed sizes, so that they fit into an int64; every memory budget is smaller."""
 
 NPY_START = 2**14
@@ -79,13 +79,13 @@ class Header:
 
     @property
     def size(self) -> int:
-        """Number of elements, at most ``LARGEST_SIZE``."""
-        return min(math.prod(self.shape), LARGEST_SIZE)
+        """Number of elements, at most ``MAX_SIZE``."""
+        return min(math.prod(self.shape), MAX_SIZE)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array, at most ``LARGEST_SIZE``."""
-        return min(self.size * self.dtype.itemsize, LARGEST_SIZE)
+        """Bytes of the array, at most ``MAX_SIZE``."""
+        return min(self.size * self.dtype.itemsize, MAX_SIZE)
 
 
 Headers = Mapping[str, Header]
@@ -190,7 +190,7 @@ class _Bounded(io.BufferedIOBase):
     def read(self, n: int | None = -1, /) -> bytes:
         if n is None or n < 0:  # ZipFile reads the comment at the end so; it has at most 64 kB
             return self._file.read(2**17)
-        if n > MOST_DIRECTORY:
+        if n > MAX_ZIP_DIRECTORY:
             raise Damaged("its directory is too long")
         self.most = max(self.most, n)
         return self._file.read(n)
@@ -358,7 +358,7 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
                 headers[name], _, _ = _npy_header(file, info.file_size)
-        check_memory(what, min(need(headers), LARGEST_SIZE), "give fewer or smaller arrays")
+        check_memory(what, min(need(headers), MAX_SIZE), "give fewer or smaller arrays")
         arrays = {}
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
@@ -451,7 +451,7 @@ def read_safetensors(
             if wanted(name):
                 with _named(name):
                     headers[name] = _tensor_header(entry)
-        check_memory(what, min(need(headers), LARGEST_SIZE), "give fewer or smaller arrays")
+        check_memory(what, min(need(headers), MAX_SIZE), "give fewer or smaller arrays")
         arrays = {}
         for name, header in headers.items():
             with _named(name):
@@ -463,7 +463,7 @@ def read_safetensors(
 def _end(name: str, entry: Any) -> int:
     match entry:
         case {"dtype": str(), "shape": list(), "data_offsets": [int(first), int(last)]} if (
-            0 <= first <= last <= LARGEST_SIZE
+            0 <= first <= last <= MAX_SIZE
         ):
             return last
     raise Damaged(f"its header does not say what {printable(name)[:60]} is")

@@ -7,11 +7,11 @@ import numpy as np
 
 from rbmviz.errors import BadInput, shown
 
-LARGEST_EXACT = 2**53
+MAX_EXACT_INTEGER = 2**53
 """Largest whole number that is accepted: float64 does not represent every whole number beyond it."""
 
 
-def whole(what: str, x: Any, lo: int = 0, hi: int = LARGEST_EXACT) -> int:
+def whole(what: str, x: Any, lo: int = 0, hi: int = MAX_EXACT_INTEGER) -> int:
     """Return x as an int, after checking that it is a whole number from lo to hi, both included.
 
     Parameters
@@ -31,7 +31,7 @@ def whole(what: str, x: Any, lo: int = 0, hi: int = LARGEST_EXACT) -> int:
     is_number = isinstance(x, Real) and not isinstance(x, bool)
     if is_number and lo <= x <= hi and x == int(x):
         return int(x)
-    upper = "up" if hi == LARGEST_EXACT else f"to {hi:,}"
+    upper = "up" if hi == MAX_EXACT_INTEGER else f"to {hi:,}"
     raise BadInput(f"{what} = {shown(x)} does not do: give a whole number from {lo} {upper}.")
 
 

@@ -11,10 +11,10 @@ from rbmviz.errors import BadInput
 MAX_TEXT = 5000
 """Most characters of one text; a path has at most 4,096."""
 
-MOST_DEPTH, MOST_VALUES = 8, 10_000
+MAX_DEPTH, MAX_VALUES = 8, 10_000
 """Most levels of nesting, and most values in all."""
 
-LARGEST_WHOLE = 2**128
+INTEGER_LIMIT = 2**128
 """Whole numbers, seeds included, must be smaller."""
 
 
@@ -91,7 +91,7 @@ def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
     """
     if not isinstance(meta, Mapping):
         raise BadInput(f"{what} must be an object of names and values, not {_shown(meta)}.")
-    left = [MOST_VALUES]
+    left = [MAX_VALUES]
     found = {_key(key, what): _json(value, f"{what}, {_shown(key)}", 1, left) for key, value in meta.items()}
     for key, (passes, wanted) in SCHEMA_OF_KEYS.items():
         if found.get(key) is not None and not passes(found[key]):
@@ -113,9 +113,9 @@ def _key(key: Any, what: str) -> str:
 def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
     """Return a checked JSON value; ``left`` holds one number, how many more values are allowed."""
     left[0] -= 1
-    if depth > MOST_DEPTH or left[0] < 0:
+    if depth > MAX_DEPTH or left[0] < 0:
         raise BadInput(
-            f"{what}: at most {MOST_VALUES:,} values are kept, nested {MOST_DEPTH} deep: leave some out."
+            f"{what}: at most {MAX_VALUES:,} values are kept, nested {MAX_DEPTH} deep: leave some out."
         )
     if isinstance(value, np.generic):
         value = value.item()
@@ -127,7 +127,7 @@ def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
                 raise BadInput(f"{what}: the text has {len(value):,} characters; {MAX_TEXT:,} are the most.")
             return printable(str(value))
         case int():
-            if not -LARGEST_WHOLE < value < LARGEST_WHOLE:
+            if not -INTEGER_LIMIT < value < INTEGER_LIMIT:
                 raise BadInput(f"{what}: a whole number has more than 38 digits.")
             return int(value)
         case float():

@@ -1,4 +1,4 @@
-"""Coupled chains: each is an exact Gibbs chain, they meet, and their estimate has no bias."""
+"""Coupled chains: each is an exact Gibbs chain, the chains meet, and their estimate is unbiased."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Contestant:
 class TimingBudget(NamedTuple):
     """How long to measure: most rounds, shortest turn of a contestant in a round, and longest time in all.
 
-    ``turn`` and ``most`` are in seconds. At least ``LEAST_ROUNDS`` rounds are measured, even if they take
+    ``turn`` and ``most`` are in seconds. At least ``MIN_ROUNDS`` rounds are measured, even if they take
     longer.
     """
 
@@ -86,7 +86,7 @@ def interleave(contestants: Mapping[str, Contestant], pace: TimingBudget = USUAL
             contestants[name].run()
             calls[name] = _seconds(contestants[name], 1)
         round_seconds = sum(max(pace.turn, taken) for taken in calls.values())
-        rounds = max(LEAST_ROUNDS, min(pace.rounds, int(pace.most / round_seconds)))
+        rounds = max(MIN_ROUNDS, min(pace.rounds, int(pace.most / round_seconds)))
         repeats = {name: max(1, round(pace.turn / taken)) for name, taken in calls.items()}
         seconds = {name: np.empty(rounds) for name in names}
         for r in range(rounds):

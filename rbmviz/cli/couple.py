@@ -14,7 +14,7 @@ from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM
 
-MOST_SD = 100
+MAX_SD = 100
 """Largest standard deviation of a random model's parameters; units are deterministic long before it."""
 
 PAIR_BYTES = 500
@@ -57,12 +57,12 @@ def _random_model(text: str, seed: int) -> RBM:
     found = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9}):([0-9.eE+-]{1,20})", text)
     try:
         m, n, sd = int(found[1]), int(found[2]), float(found[3])  # type: ignore[index]
-        if m < 1 or n < 1 or not 0 <= sd <= MOST_SD:
+        if m < 1 or n < 1 or not 0 <= sd <= MAX_SD:
             raise ValueError
     except (TypeError, ValueError):
         raise BadInput(
             f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit a side "
-            f"and a standard deviation from 0 to {MOST_SD}."
+            f"and a standard deviation from 0 to {MAX_SD}."
         ) from None
     check_memory(f"couple: a model of {m:,} x {n:,} units", 16 * (m * n + m + n), "give fewer units")
     g = rng.generator(seed, "model")

@@ -48,7 +48,7 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     return _called(datasets[base], base, variant, options)
 
 
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 """Most characters of a registered name with its variant."""
 
 
@@ -64,9 +64,9 @@ def load_registered(name: object) -> Dataset:
         If the name is not registered, or the data set is not on this machine.
     """
     base, _, variant = name.partition("@") if isinstance(name, str) else ("", "", "")
-    if base not in list_datasets() or len(str(name)) > LONGEST_NAME:
+    if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:
         raise BadInput(
-            f"'{str(name)[:LONGEST_NAME]}' is not the name of a data set ('rbmviz list datasets' shows "
+            f"'{str(name)[:MAX_NAME_LENGTH]}' is not the name of a data set ('rbmviz list datasets' shows "
             "them); a link or a file's metadata can name registered data sets only, not files."
         )
     return _called(datasets[base], base, variant, {})

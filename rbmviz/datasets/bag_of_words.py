@@ -7,7 +7,7 @@ import numpy as np
 
 from rbmviz.array_files import printable
 from rbmviz.budget import check_memory
-from rbmviz.datasets.record import MOST_WORD
+from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput
 
 WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
@@ -16,7 +16,7 @@ WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
 WORD_COST, LINE_COST = 500, 250
 """Bytes of Python objects per distinct word (the word, its stem, dictionary entries) and per document."""
 
-MOST_WORDS = 300_000
+MAX_WORDS = 300_000
 """Most distinct words, more than twenty million words of prose have; stemming them takes some ten seconds."""
 
 WORDS_PER_CHECK = 4096
@@ -92,15 +92,15 @@ def presence(
     for document in documents:
         found = set()
         for match in WORD_PATTERN.finditer(document.lower()):
-            if match.end() - match.start() > MOST_WORD:
+            if match.end() - match.start() > MAX_WORD_LENGTH:
                 continue
             word = match.group()
             number = of_word.get(word)
             if number is None:
                 number = of_word[word] = of_stem.setdefault(stem(word), len(of_stem))
-                if len(of_word) > MOST_WORDS:
+                if len(of_word) > MAX_WORDS:
                     raise BadInput(
-                        f"'{name}' holds more than {MOST_WORDS:,} different words: give a part of the text."
+                        f"'{name}' holds more than {MAX_WORDS:,} different words: give a part of the text."
                     )
                 if len(of_word) % WORDS_PER_CHECK == 0:
                     check_memory(f"'{name}'", taken + WORD_COST * len(of_word), "give a part of the text")

@@ -24,8 +24,8 @@ from rbmviz.errors import BadInput
 LABELS = ("label", "labels", "class", "y")
 """Names of a column of labels, in upper or lower case."""
 
-MOST_COLUMNS = 2**16
-MAX_CSV_LINE = 32 * MOST_COLUMNS
+MAX_COLUMNS = 2**16
+MAX_CSV_LINE = 32 * MAX_COLUMNS
 """Most characters of a row, far more than its numbers need."""
 
 PARSED_CHUNK = 2**20
@@ -131,8 +131,8 @@ def _layout(content: bytes, name: str) -> _Layout:
         raise BadInput(f"'{name}' holds no rows: give one example per row, with numbers separated by commas.")
     begin, first = found.start(), found.group()
     separator = next((mark for mark in "\t;" if mark.encode() in first), ",")
-    if first.count(separator.encode()) >= MOST_COLUMNS:
-        raise BadInput(f"'{name}' has more than {MOST_COLUMNS:,} columns: give fewer.")
+    if first.count(separator.encode()) >= MAX_COLUMNS:
+        raise BadInput(f"'{name}' has more than {MAX_COLUMNS:,} columns: give fewer.")
     cells = [cell.strip() for cell in _cells(first, separator)]
     named = [i for i, cell in enumerate(cells) if cell.lower() in LABELS]
     counted = len(cells) > 2 and cells == [str(i) for i in range(len(cells))]

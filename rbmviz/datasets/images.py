@@ -21,7 +21,7 @@ USUAL_SIZE = (28, 28)
 MAX_PIXELS_KEPT = 64 * 64
 """Most pixels of images that are not resized: training an RBM with many more visible units is too slow."""
 
-MOST_PIXELS, MOST_BYTES = 50_000_000, 100_000_000
+MAX_IMAGE_PIXELS, MAX_IMAGE_BYTES = 50_000_000, 100_000_000
 """Most pixels and bytes of one image file; larger files may be decompression bombs."""
 
 PIXEL_COST = 18
@@ -56,7 +56,7 @@ def in_folder(folder: Path) -> Iterator[Files]:
         def read() -> bytes:
             if not path.resolve().is_relative_to(home):
                 raise Damaged("it is a link to a file outside, copy that file")
-            if path.stat().st_size > MOST_BYTES:
+            if path.stat().st_size > MAX_IMAGE_BYTES:
                 raise Damaged("it is too large")
             return read_file(path, f"'{path}'")
 
@@ -78,7 +78,7 @@ def in_zip(content: bytes, name: str) -> Iterator[Files]:
 
     def reader(info: zipfile.ZipInfo) -> Callable[[], bytes]:
         def read() -> bytes:
-            if info.file_size > MOST_BYTES:
+            if info.file_size > MAX_IMAGE_BYTES:
                 raise Damaged("it is too large")
             return read_member(archive, info)
 
@@ -97,7 +97,7 @@ def _open(content: bytes):  # type: ignore[no-untyped-def]
     from PIL import Image
 
     file = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
-    if file.width * file.height > MOST_PIXELS:
+    if file.width * file.height > MAX_IMAGE_PIXELS:
         raise Damaged("it is too large")
     # EXIF orientations 5 to 8 are sideways. For a PNG without EXIF data before its pixels, getexif would
     # decode the whole image to search behind them.

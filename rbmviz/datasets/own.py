@@ -24,7 +24,7 @@ from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sente
 from rbmviz.datasets.csv_table import read_table
 from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
-from rbmviz.datasets.record import MOST_CLASSES, MOST_WORD, Dataset
+from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, Dataset
 from rbmviz.errors import BadInput
 
 DATASET_PARTS = ("train", "validation", "test")
@@ -64,10 +64,10 @@ def _labels(name: str, y: str, x: str, labels: np.ndarray | None, n: int) -> np.
     if (
         labels.shape != (n,)
         or labels.dtype.kind not in "iu"
-        or not 0 <= labels.min() <= labels.max() < MOST_CLASSES
+        or not 0 <= labels.min() <= labels.max() < MAX_CLASSES
     ):
         raise BadInput(
-            f"'{name}': {y} must hold one whole number from 0 to {MOST_CLASSES - 1} for each row of {x}."
+            f"'{name}': {y} must hold one whole number from 0 to {MAX_CLASSES - 1} for each row of {x}."
         )
     return labels.astype(np.int64)
 
@@ -173,8 +173,8 @@ def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
     n, stems = arrays["n_features"], arrays["stems"]
     if n.shape != () or n.dtype.kind not in "iu" or stems.shape != (int(n),) or stems.dtype.kind != "U":
         raise BadInput(f"'{name}': n_features must be one whole number, and stems hold that many words.")
-    if stems.dtype.itemsize > 4 * MOST_WORD:
-        raise BadInput(f"'{name}': the words in stems must have at most {MOST_WORD} letters.")
+    if stems.dtype.itemsize > 4 * MAX_WORD_LENGTH:
+        raise BadInput(f"'{name}': the words in stems must have at most {MAX_WORD_LENGTH} letters.")
     for array in [array for array in arrays if array.startswith("x_")]:
         packed = arrays[array]
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-int(n) // 8):

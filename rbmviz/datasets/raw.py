@@ -21,17 +21,17 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rbmviz.array_files import Damaged, Header, is_file, read_file, read_npz, unpacked, why
-from rbmviz.datasets.record import MOST_WORD
+from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput, OutputFailure, unknown
 from rbmviz.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]
 
-MOST_DOWNLOAD = 50_000_000
+MAX_DOWNLOAD = 50_000_000
 """Most bytes of one downloaded file; the largest published file has 26 MB."""
 
-MOST_UNPACKED = 100_000_000
+MAX_UNPACKED = 100_000_000
 """Most bytes that one downloaded file may unpack to; the largest has 47 MB."""
 
 MAX_LINE = 20_000
@@ -78,7 +78,7 @@ def _check(source: Publication, arrays: Mapping[str, np.ndarray] | Mapping[str, 
         if name.startswith("x") and dtype != np.uint8:
             raise Damaged(f"{name} is {dtype}, not uint8")
         words = name in ("words", "groups", "stems")
-        if dtype.kind not in ("U" if words else "iu") or (words and dtype.itemsize > 4 * MOST_WORD):
+        if dtype.kind not in ("U" if words else "iu") or (words and dtype.itemsize > 4 * MAX_WORD_LENGTH):
             raise Damaged(f"{name} is {dtype}")
 
 
@@ -94,7 +94,7 @@ def content_digest(arrays: Arrays) -> str:
 
 
 def _gunzip(content: bytes) -> bytes:
-    return unpacked(gzip.GzipFile(fileobj=io.BytesIO(content)), MOST_UNPACKED)  # type: ignore[arg-type]
+    return unpacked(gzip.GzipFile(fileobj=io.BytesIO(content)), MAX_UNPACKED)  # type: ignore[arg-type]
 
 
 def _lines(content: bytes) -> list[str]:
@@ -127,7 +127,7 @@ def _usps(files: dict[str, bytes]) -> Arrays:
     """Read lines in libsvm format, ``label 1:value 2:value ...``; values in [-1, 1], labels 1 to 10."""
     arrays: Arrays = {}
     for part, name in (("train", "usps.bz2"), ("test", "usps.t.bz2")):
-        lines = _lines(unpacked(bz2.BZ2File(io.BytesIO(files[name])), MOST_UNPACKED))  # type: ignore[arg-type]
+        lines = _lines(unpacked(bz2.BZ2File(io.BytesIO(files[name])), MAX_UNPACKED))  # type: ignore[arg-type]
         x, y = np.full((len(lines), 256), -1.0), np.empty(len(lines), np.uint8)
         for i, line in enumerate(lines):
             label, *pairs = line.split()
@@ -168,9 +168,9 @@ def _checked_mat(content: bytes) -> bytes:
         kind, size = struct.unpack_from("<II", content, at)
         if kind == 15:  # a compressed variable
             part = content[at + 8 : at + 8 + size]
-            total += len(zlib.decompressobj().decompress(part, MOST_UNPACKED + 1))
-            if total > MOST_UNPACKED:
-                raise Damaged(f"it unpacks to more than {MOST_UNPACKED / 1e6:,.0f} MB")
+            total += len(zlib.decompressobj().decompress(part, MAX_UNPACKED + 1))
+            if total > MAX_UNPACKED:
+                raise Damaged(f"it unpacks to more than {MAX_UNPACKED / 1e6:,.0f} MB")
         at += 8 + size
     return content
 
@@ -181,7 +181,7 @@ def _newsgroups(files: dict[str, bytes]) -> Arrays:
     names = ["documents", "newsgroups", "wordlist", "groupnames"]
     content = loadmat(io.BytesIO(_checked_mat(files["20news_w100.mat"])), variable_names=names)
     documents = content["documents"]
-    if documents.shape[0] * documents.shape[1] > MOST_UNPACKED // 8:
+    if documents.shape[0] * documents.shape[1] > MAX_UNPACKED // 8:
         raise Damaged(f"documents have shape {documents.shape}")
     return {
         "x": documents.toarray().T.astype(np.uint8),
@@ -319,15 +319,15 @@ def _unwritable(path: Path, error: OSError) -> OutputFailure:
 
 
 class _Limited:
-    """A file for writing that raises ``Damaged`` after ``MOST_DOWNLOAD`` bytes."""
+    """A file for writing that raises ``Damaged`` after ``MAX_DOWNLOAD`` bytes."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def write(self, block: bytes) -> None:
         self._file.write(block)
-        if self._file.tell() > MOST_DOWNLOAD:
-            raise Damaged(f"it has more than {MOST_DOWNLOAD / 1e6:,.0f} MB")
+        if self._file.tell() > MAX_DOWNLOAD:
+            raise Damaged(f"it has more than {MAX_DOWNLOAD / 1e6:,.0f} MB")
 
     def flush(self) -> None:
         self._file.flush()

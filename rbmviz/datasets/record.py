@@ -6,9 +6,9 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 
-MOST_WORD = 100
+MAX_WORD_LENGTH = 100
 """Most letters of a word of the vocabulary, or of the name of a class."""
 
 
@@ -102,12 +102,12 @@ class Dataset:
             )
         for what, words in (("classes", self.classes), ("words", self.vocabulary or ())):
             longest = max(map(len, words), default=0)
-            if longest > MOST_WORD:
+            if longest > MAX_WORD_LENGTH:
                 raise BadInput(
-                    f"{self.name}: one of the {what} has {longest:,} letters; give at most {MOST_WORD}."
+                    f"{self.name}: one of the {what} has {longest:,} letters; give at most {MAX_WORD_LENGTH}."
                 )
-        if len(self.classes) > MOST_CLASSES:
-            raise BadInput(f"{self.name} has {len(self.classes):,} classes; give at most {MOST_CLASSES:,}.")
+        if len(self.classes) > MAX_CLASSES:
+            raise BadInput(f"{self.name} has {len(self.classes):,} classes; give at most {MAX_CLASSES:,}.")
 
     @property
     def n_visible(self) -> int:

@@ -20,7 +20,7 @@ from rbmviz.registry import metric
 
 DEFAULT_CHAINS = 128
 TEMPERATURES = 1000
-MOST_CHAINS, MOST_TEMPERATURES = 1_000_000, 100_000_000
+MAX_AIS_CHAINS, MAX_AIS_TEMPERATURES = 1_000_000, 100_000_000
 
 CHAIN_BLOCK = 32
 """Chains that share one matrix product and one random stream; fixed, so that the number of threads does not
@@ -29,7 +29,7 @@ change a result."""
 CHAIN_COST = 80
 """Bytes per chain: its weight, some functions of the weight, its share of a waiting block."""
 
-LEAST_ESS, LEAST_SHARE = 10.0, 0.05
+LEAST_ESS, MIN_ESS_SHARE = 10.0, 0.05
 """With fewer effective chains, or a smaller share of all chains, the standard error is unreliable."""
 
 
@@ -75,7 +75,7 @@ class Annealed:
     @property
     def warning(self) -> str:
         """One sentence if few chains have nearly all the weight, else empty."""
-        if self.ess >= max(LEAST_ESS, LEAST_SHARE * self.n_chains):
+        if self.ess >= max(LEAST_ESS, MIN_ESS_SHARE * self.n_chains):
             return ""
         return (
             f"Only {self.ess:.1f} of {self.n_chains} chains are effective: log Z is probably too low and "
@@ -90,7 +90,7 @@ def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
             raise BadInput(
                 f"AIS needs at least 2 temperatures, the base's and the model's; betas is {betas}."
             )
-        n = checks.whole("AIS: betas", betas[()], 2, MOST_TEMPERATURES)
+        n = checks.whole("AIS: betas", betas[()], 2, MAX_AIS_TEMPERATURES)
         check_memory(f"AIS of {n:,} temperatures", 16 * n, "take fewer")
         return np.linspace(0, 1, n)
     betas = betas.astype(np.float64)
@@ -161,8 +161,8 @@ def _blocks(
     n_chains = checks.whole("AIS: n_chains", n_chains)
     if n_chains < 2:
         raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
-    if n_chains > MOST_CHAINS:
-        raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MOST_CHAINS:,}: give fewer.")
+    if n_chains > MAX_AIS_CHAINS:
+        raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MAX_AIS_CHAINS:,}: give fewer.")
     check_memory(f"AIS of {n_chains:,} chains", CHAIN_COST * n_chains, "take fewer")
     sizes = [min(CHAIN_BLOCK, n_chains - at) for at in range(0, n_chains, CHAIN_BLOCK)]
     blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]

@@ -134,7 +134,7 @@ class Coverage:
         Raises
         ------
         BadInput
-            If shape, type or values are others.
+            If shape, type or values are not as described.
         """
         v = checks.numbers("Coverage: the samples", v)
         if v.ndim != 2 or v.shape[1] != self._width:
@@ -159,7 +159,7 @@ class Coverage:
         Raises
         ------
         BadInput
-            If shape, type or values are others.
+            If shape, type or values are not as described.
         """
         index, distance = self.nearest(v)
         self.n += len(v)

@@ -10,10 +10,10 @@ from rbmviz.metrics.exact import MOST_PROBABILITIES, probabilities
 from rbmviz.rbm import RBM, sigmoid
 from rbmviz.registry import metric
 
-MOST_MATRIX = 34
+MAX_MATRIX_UNITS = 34
 """Largest 2 n_visible + n_hidden for a transition matrix: about 10^10 products, and at most 1 GB."""
 
-MAX_UNITS_MATRIX = 32
+MAX_SWEEP_LAW_UNITS = 32
 """Largest n_visible + n_hidden for ``sweep_law``: about one second per sweep on one core."""
 
 MATRIX_ROWS = 1024
@@ -56,10 +56,10 @@ def transition_matrix(rbm: RBM) -> np.ndarray:
         If 2 n_visible + n_hidden is above 34.
     """
     m, n = rbm.W.shape
-    if 2 * m + n > MOST_MATRIX:
+    if 2 * m + n > MAX_MATRIX_UNITS:
         raise BadInput(
             f"The transition matrix of {m} visible and {n} hidden units is too large: 2 n_visible + n_hidden "
-            f"must be at most {MOST_MATRIX}; 'sweep_law' needs no matrix."
+            f"must be at most {MAX_MATRIX_UNITS}; 'sweep_law' needs no matrix."
         )
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     visible = np.concatenate([v for _, v in _blocks(m)])
@@ -129,10 +129,10 @@ def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarr
         If the law does not fit the model, or n_visible + n_hidden is above 32.
     """
     m, n = rbm.W.shape
-    if m + n > MAX_UNITS_MATRIX:
+    if m + n > MAX_SWEEP_LAW_UNITS:
         raise BadInput(
             f"The law of a chain of {m} visible and {n} hidden units is too large to compute: at most "
-            f"{MAX_UNITS_MATRIX} units in all; coupled chains bound its distance ('rbmviz couple')."
+            f"{MAX_SWEEP_LAW_UNITS} units in all; coupled chains bound its distance ('rbmviz couple')."
         )
     law = checks.numbers("The law", law).astype(np.float64)
     if law.shape != (2**m,):

@@ -170,7 +170,7 @@ class ISL:
         Raises
         ------
         BadInput
-            If shape, type or values are others.
+            If shape, type or values are not as described.
         """
         samples = checks.numbers("ISL: samples", samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
@@ -281,7 +281,7 @@ class ISL:
         self._count()
         validation = self._log_mixtures(self._n_test, len(self._packed), self.betas).mean(axis=0)
         b = int(validation.argmax())
-        # A column among others: numpy sums a single one in another order.
+        # One column of a matrix, because numpy would add the rows of a single column in another order.
         test = np.zeros((self._n_test, len(self.betas)))
         test[:, b : b + 1] = self._log_mixtures(0, self._n_test, self.betas[b : b + 1])
         isl, error = float(test.mean(axis=0)[b]), float(test.std(axis=0)[b]) / math.sqrt(self._n_test)

@@ -1,4 +1,4 @@
-"""Who can reach the server: addresses, names, and the settings from whatever folder it is started in."""
+"""Access to the server: addresses, host names, and settings that apply in every working folder."""
 
 import json
 import os

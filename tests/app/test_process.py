@@ -1,4 +1,4 @@
-"""Memory that is freed goes back to the system."""
+"""Freed memory is returned to the operating system."""
 
 import platform
 import subprocess

@@ -1,4 +1,4 @@
-"""The command line: every command's JSON, files, exit status, one sentence for bad input."""
+"""The command line: JSON, files and exit status of every command, and its messages for bad input."""
 
 import csv
 import dataclasses

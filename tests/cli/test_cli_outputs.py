@@ -1,4 +1,4 @@
-"""The command line where things go wrong: outputs, numbers, streams, signals, full disks, kills."""
+"""Failures of the command line: outputs, numbers, streams, signals, full disks, kills."""
 
 import argparse
 import contextlib
@@ -39,7 +39,7 @@ PYTHON = [sys.executable, "-m", "rbmviz"]
 
 
 def ends(capsys, status, *arguments) -> str:
-    """Run a command that must end so, without a result, and return its one sentence."""
+    """Run a command that must fail with this status and without a result; return its one sentence."""
     assert main([str(word) for word in arguments]) == status
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -59,7 +59,7 @@ def start(words, **more) -> subprocess.Popen:
 
 @pytest.fixture
 def bas_file(tmp_path):
-    """Bars and Stripes as somebody's own file."""
+    """Bars and Stripes as a data file of the user."""
     rows = rbmviz.load_dataset("bas").train
     np.savetxt(tmp_path / "bas.csv", rows, "%d", ",")
     return tmp_path / "bas.csv"
@@ -303,7 +303,7 @@ def test_a_file_has_the_permissions_of_the_umask_or_its_own(tmp_path):
 
 @pytest.fixture
 def full(monkeypatch):
-    """Let every file below some folders find its disk full when it is flushed; returns the list of them."""
+    """Let flushing every file below some folders fail with a full disk; return the list of folders."""
     folders: list[Path] = []
     real = os.fsync
 
@@ -321,7 +321,7 @@ def full(monkeypatch):
 
 @pytest.fixture
 def spare(tmp_path, monkeypatch):
-    """The system's temporary folder, for this test."""
+    """A folder of this test in the place of the system's temporary folder."""
     folder = tmp_path / "spare"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -330,7 +330,7 @@ def spare(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def largest_file(size):
-    """Let no file of this process grow beyond: the system's own error, which every user can have."""
+    """Limit the size of the files of this process, so that the system itself refuses larger ones."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -690,7 +690,7 @@ def test_an_interrupt_while_samples_are_packed_leaves_nothing(capsys, tmp_path, 
 
 
 class Swallows:
-    """Interrupted in a destructor, of which Python tells nobody."""
+    """An object whose destructor is interrupted; Python does not pass on such an interrupt."""
 
     def __del__(self):
         me(signal.SIGINT)
@@ -829,7 +829,7 @@ def twice(x):
 
 
 def cached() -> tuple[float, int]:
-    """Call a new dispatcher of the function; return its result, and how often the cache had it."""
+    """Call a new dispatcher of the function; return its result and the number of cache hits."""
     compiled = _jit.kernel(twice)
     return compiled(2.0), sum(compiled.stats.cache_hits.values())
 

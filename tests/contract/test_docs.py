@@ -1,4 +1,4 @@
-"""What the pages and docstrings print is what runs; what they name is there."""
+"""The documentation: examples and commands run, and named files, tests and public names exist."""
 
 import doctest
 import importlib
@@ -40,7 +40,7 @@ def test_examples_of_docstrings(name):
 
 
 def test_examples_of_pages():
-    """In a process of its own, for one page registers a sampler."""
+    """The examples run in a process of their own, because one page registers a sampler."""
     command = [
         sys.executable,
         "-W",
@@ -53,7 +53,7 @@ def test_examples_of_pages():
 
 
 def test_the_first_sampler_keeps_the_contract():
-    """The tests of all samplers, with the page's file found as if it lay in the folder of samplers."""
+    """The tests of all samplers pass for the example sampler, found as if it were in ``rbmviz/samplers/``."""
     code = (
         "import sys, pytest, rbmviz.samplers; rbmviz.samplers.__path__.append('docs/examples');"
         "sys.exit(pytest.main(['tests/samplers/test_samplers.py', '-q', '-p', 'no:cacheprovider',"
@@ -73,7 +73,7 @@ def commands():
 
 
 def test_commands_are_understood():
-    """Arguments and knobs are read as the command line reads them; nothing is run."""
+    """Arguments and knobs are parsed as by the command line; nothing is run."""
     found = list(commands())
     assert len(found) > 20
     for page, line in found:
@@ -85,7 +85,7 @@ def test_commands_are_understood():
 
 
 def test_what_is_named_is_there():
-    """Files and tests of this repository."""
+    """Files and tests that the pages name exist in this repository."""
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     for page in PAGES:
         text = page.read_text()

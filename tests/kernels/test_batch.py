@@ -1,4 +1,4 @@
-"""Products of batches of bits: the kernel against its oracle, and when it is BLAS's turn."""
+"""Products of batches of bits: the kernel against its reference, and the choice between kernel and BLAS."""
 
 import numpy as np
 import pytest

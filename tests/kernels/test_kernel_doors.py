@@ -1,4 +1,4 @@
-"""Every kernel that Python calls, with every array of another shape: an exception, not a corrupted heap."""
+"""Every kernel that Python calls raises an exception for arrays of wrong shapes; no memory is corrupted."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Many chains a sampler: the same chains as one by one, on any number of threads; and a shared theta_F."""
+"""Samplers with many chains: the same chains as one by one, on any number of threads; shared theta_F."""
 
 import dataclasses
 import threading

@@ -1,4 +1,4 @@
-"""Every sampler against the paper's own formulas, the model's exact law, and the contract of the registry."""
+"""Every sampler against the formulas of its paper, the exact law of the model, and the common contract."""
 
 import dataclasses
 import itertools

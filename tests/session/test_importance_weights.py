@@ -1,4 +1,4 @@
-"""pop-CD's weights batch by batch, and estimators on models that grow: what the Weights page shows."""
+"""The runs of the Weights page: importance weights of pop-CD, and the study of gradient estimators."""
 
 import dataclasses
 

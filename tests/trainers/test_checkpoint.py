@@ -1,4 +1,4 @@
-"""Crafted checkpoints: every field of every trainer broken in every way, and hundreds broken at random."""
+"""Crafted checkpoints: every field of every trainer damaged in every way, and hundreds damaged at random."""
 
 import functools
 import json

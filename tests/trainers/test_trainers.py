@@ -1,4 +1,4 @@
-"""Trainers against exact gradients, each other, and the contract of the registry."""
+"""Trainers against exact gradients, against each other, and against the common contract."""
 
 import dataclasses
 
