@@ -1,4 +1,4 @@
-"""Freed memory is returned to the operating system."""
+"""Memory that is freed goes back to the system."""
 
 import platform
 import subprocess

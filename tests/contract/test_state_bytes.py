@@ -1,4 +1,4 @@
-"""``state_bytes`` of each algorithm, compared with the memory that ``init`` really takes."""
+"""What an algorithm says of the size of its state, against what ``init`` really takes."""
 
 import gc
 import tracemalloc
