@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import ctypes
-import gc
+
+from rbmviz.session.release import trim
 
 MMAP_THRESHOLD = -3
 """Name of an option of glibc's allocator."""
@@ -23,7 +24,7 @@ def give_large_arrays_back() -> None:
 
 
 COLLECT_SECONDS = 20
-"""Seconds between two full collections.
+"""Seconds between two full collections, after which free memory goes back to the system.
 
 A page with charts leaves some 60 objects a second in reference cycles (Altair's charts are such). Python
 counts them until they are many: its own full collections are tens of minutes apart, and the process grew by
@@ -32,7 +33,7 @@ counts them until they are many: its own full collections are tens of minutes ap
 
 
 async def collect_garbage() -> None:
-    """Collect garbage again and again until cancelled."""
+    """Collect garbage, and give free memory back, again and again until cancelled."""
     while True:
         await asyncio.sleep(COLLECT_SECONDS)
-        gc.collect()
+        trim()
