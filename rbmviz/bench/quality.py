@@ -166,7 +166,7 @@ def quality(
         model = load_model(name)
         of_data = dataset or model.meta.get("scored_on") or model.meta.get("dataset")
         if of_data is None:
-            raise BadInput(f"bench: {name} does not name the data to score on: give --dataset.")
+            raise BadInput(f"bench: {name} does not say what data to score against: give --dataset.")
         data = load_dataset(of_data) if dataset else load_registered(of_data)
         if data.n_visible != model.rbm.n_visible or not len(data.validation):
             raise BadInput(

@@ -263,7 +263,7 @@ def ucd_row(rbm: RBM, data: np.ndarray, n_chains: int, peers: bool) -> Match:
 def update_row(
     model: Model, data: np.ndarray, trainer_name: str, peers: bool, size: int = 100, rate: float = 1e-6
 ) -> Match:
-    """Return the row for one update with a mini-batch; its small rate leaves the model nearly unchanged."""
+    """One update with a mini-batch; the rate is so small that the model stays what it is."""
     persistent = {"n_chains": size} if trainer_name == "pcd" else {}
     trainer: Any = make_trainer(trainer_name, batch_size=size, learning_rate=rate, **persistent)
     state = trainer.init(model.rbm, data, 0)

@@ -9,7 +9,7 @@ from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.registry import Table
 
 
-def knob_texts(rest: Sequence[str], name: str) -> dict[str, str]:
+def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
     """Return the arguments that the command does not declare, as knob name to text of the value."""
     given: dict[str, str] = {}
     words = list(rest)
@@ -27,8 +27,8 @@ def knob_texts(rest: Sequence[str], name: str) -> dict[str, str]:
 
 
 def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
-    """Return the knobs of an algorithm from the arguments that the command does not declare."""
-    given = knob_texts(rest, cls.name)
+    """Read the arguments that the command itself does not know as knobs of an algorithm."""
+    given = pairs(rest, cls.name)
     check_names(cls, given)
     known = knobs_of(cls)
     return {name: known[name].parse(value, cls.name) for name, value in given.items()}
@@ -36,7 +36,7 @@ def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
 
 def read_shared_knobs(classes: Sequence[Any], rest: Sequence[str]) -> list[dict[str, Value]]:
     """Return the knobs of several algorithms; each knob must belong to at least one of them."""
-    given = knob_texts(rest, " and ".join(cls.name for cls in classes))
+    given = pairs(rest, " and ".join(cls.name for cls in classes))
     nowhere = {
         name: text for name, text in given.items() if not any(name in knobs_of(cls) for cls in classes)
     }

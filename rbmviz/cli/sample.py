@@ -75,13 +75,13 @@ def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray 
         return None
     name = model.meta.get("scored_on") or model.meta.get("dataset")
     if args.dataset is None and name is None:
-        raise BadInput("The model does not name its training data: give --dataset, or use --init random.")
+        raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
     try:
         dataset = load_registered(name) if args.dataset is None else load_dataset(args.dataset)
     except BadInput as error:
         if args.dataset is not None:
             raise
-        raise BadInput(f"The data that the model names cannot be loaded: {error} Give --dataset.") from None
+        raise BadInput(f"The data that the model names cannot be had: {error} Give --dataset.") from None
     return SamplingSetup(model, dataset, args.seed).starts(n_chains)
 
 

@@ -23,11 +23,11 @@ CURVE_COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int
 """Default numbers of samples at which a curve has a point."""
 
 COUNTERS: tuple[tuple[int, DTypeLike], ...] = ((2**16, np.uint16), (2**32, np.uint32), (2**63, np.int64))
-"""(limit, type of the histograms while every bin is below it): histograms take much of a panel's memory."""
+"""Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
 
 COLUMNS_AT_A_TIME = 64
-"""Histograms grow by so many columns, up to the largest distance so far, which in trained models is far below
-the number of units."""
+"""Distances are kept in so many columns at a time, up to the largest there has been: in trained models far
+below the number of units."""
 
 ROWS_PER_PASS = 256
 """Samples that the mean kernel scores at a time."""
@@ -36,7 +36,7 @@ PENDING = 4096
 """Samples that the binary kernel collects before it counts distances: packed, they fit the level-2 cache."""
 
 POINTS_AT_A_TIME = 128
-"""Points whose distances are counted at a time, in full width, before they are added to the histograms."""
+"""Points whose histograms are counted at once, in full width, before they are added to what is kept."""
 
 
 class Score(NamedTuple):
@@ -281,7 +281,7 @@ class ISL:
         self._count()
         validation = self._log_mixtures(self._n_test, len(self._packed), self.betas).mean(axis=0)
         b = int(validation.argmax())
-        # One column of a matrix, because numpy would add the rows of a single column in another order.
+        # A column among others: numpy sums a single one in another order.
         test = np.zeros((self._n_test, len(self.betas)))
         test[:, b : b + 1] = self._log_mixtures(0, self._n_test, self.betas[b : b + 1])
         isl, error = float(test.mean(axis=0)[b]), float(test.std(axis=0)[b]) / math.sqrt(self._n_test)

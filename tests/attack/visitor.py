@@ -1,9 +1,9 @@
 """A visitor without a browser, who uses the protocols of Streamlit and of the live frames.
 
-``Visitor`` opens a page over Streamlit's own WebSocket, reruns the fragments that have a timer, finds the
-live component among the elements, and asks for frames as ``app/live_grid/base.js`` does. It decodes the
-header of a frame but not its pictures, so that dozens of visitors need little time beside the server that
-they measure. From the command line::
+``Visitor`` opens a page over Streamlit's own WebSocket, repeats the fragments that ask for it, finds the
+live component in what it is sent, and asks for pictures as ``app/live_grid/base.js`` does. It decodes the
+header of a frame, not its pictures, so that dozens of visitors cost little beside the server that they
+are to judge. From the command line::
 
     python -m tests.attack.visitor --address http://127.0.0.1:8501 --seconds 10
 """
@@ -35,12 +35,12 @@ class Refused(Exception):
 
 
 def frame_header(frame: bytes) -> dict[str, Any]:
-    """Return the JSON header of a frame; its length, uint32 in little endian, precedes it."""
+    """Return the JSON header of a frame: its length (uint32, little endian) stands before it."""
     (length,) = struct.unpack_from("<I", frame)
     return json.loads(frame[4 : 4 + length])
 
 
-def frame_request(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def wish_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return the message with which the browser asks for a frame, from the data of the live component."""
     request = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
     request |= {"cells": data["cells"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
@@ -305,7 +305,7 @@ class Visitor:
 
     async def _ask(self, socket: ClientConnection) -> None:
         changes = {} if self.fps is None else {"fps": self.fps}
-        await socket.send(json.dumps(frame_request(self.data, **changes)))
+        await socket.send(json.dumps(wish_of(self.data, **changes)))
 
     async def _read_live(self, socket: ClientConnection) -> None:
         try:

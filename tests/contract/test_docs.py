@@ -53,7 +53,7 @@ def test_examples_of_pages():
 
 
 def test_the_first_sampler_keeps_the_contract():
-    """The tests of all samplers pass for the example sampler, found as if it were in ``rbmviz/samplers/``."""
+    """The tests of all samplers, with the page's file found as if it lay in the folder of samplers."""
     code = (
         "import sys, pytest, rbmviz.samplers; rbmviz.samplers.__path__.append('docs/examples');"
         "sys.exit(pytest.main(['tests/samplers/test_samplers.py', '-q', '-p', 'no:cacheprovider',"
