@@ -23,7 +23,9 @@ def add(commands: Any) -> None:
         "ESS and class switches of samplers per second (quality). Compare ratios within a row, not times."
     )
     command = add_command(commands, "bench", about, "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
-    command.add_argument("what", nargs="?", choices=("speed", "quality"), default="speed")
+    command.add_argument(
+        "what", nargs="?", choices=("speed", "quality"), default="speed", help="default speed"
+    )
     command.add_argument(
         "--peers",
         action="store_true",

@@ -31,14 +31,17 @@ def add(commands: Any) -> None:
     )
     command = add_command(commands, "couple", about, example, run, text)
     source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("--model", help="a pretrained name, or a file")
+    source.add_argument("--model", help="name of a pretrained model, or a file")
     source.add_argument(
         "--random",
         metavar="MxN:SD",
         help="a random model of M visible and N hidden units: all parameters N(0, SD^2)",
     )
     command.add_argument(
-        "--algorithm", choices=ALGORITHMS, default="rbm", help="default rbm (UCD, algorithm 3)"
+        "--algorithm",
+        choices=ALGORITHMS,
+        default="rbm",
+        help="coupling: algorithm 3 of UCD (rbm, the default) or algorithm 1 (general)",
     )
     command.add_argument("--replications", type=COUNT, default=1000, help="pairs of chains (default 1000)")
     command.add_argument(
@@ -50,7 +53,7 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--lag", type=COUNT, default=1, help="sweeps that the first chain is ahead (default 1)"
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
 
 
 def _random_model(text: str, seed: int) -> RBM:
@@ -61,7 +64,7 @@ def _random_model(text: str, seed: int) -> RBM:
             raise ValueError
     except (TypeError, ValueError):
         raise BadInput(
-            f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit a side "
+            f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit per layer "
             f"and a standard deviation from 0 to {MAX_SD}."
         ) from None
     check_memory(f"couple: a model of {m:,} x {n:,} units", 16 * (m * n + m + n), "give fewer units")

@@ -34,8 +34,10 @@ def add(commands: Any) -> None:
 
 
 def _add_method(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
-    command.add_argument("--method", choices=("exact", "ais"), default="exact", help="default exact")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
+    command.add_argument(
+        "--method", choices=("exact", "ais"), default="exact", help="how log Z is computed (default exact)"
+    )
     command.add_argument(
         "--chains",
         type=WholeNumber(2, 10**7),

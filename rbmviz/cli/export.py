@@ -14,7 +14,7 @@ def add(commands: Any) -> None:
     about = "Write a model as .safetensors or .npz: arrays W, b, c, the rates, and the metadata."
     example = "rbmviz export-model --model usps_fpcd --out usps.npz"
     command = add_command(commands, "export-model", about, example, run, text)
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument("--out", required=True, metavar="F", help="the file, F.safetensors or F.npz")
 
 

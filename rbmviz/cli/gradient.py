@@ -30,7 +30,9 @@ def add(commands: Any) -> None:
     knobs = "Knobs (--k, --batch-size, --t-max ...) are passed to every trainer that has them."
     command.epilog = f"{command.epilog}\n{knobs}"
     command.add_argument(
-        "--model", required=True, help="a pretrained name, or a file; at most 25 units a side"
+        "--model",
+        required=True,
+        help="name of a pretrained model, or a file; at most 25 units in the smaller layer",
     )
     command.add_argument("--dataset", required=True, help="a name or a file; the training part is used")
     command.add_argument(
@@ -50,7 +52,7 @@ def add(commands: Any) -> None:
         default=CHAIN_BURN_IN,
         help=f"updates of persistent chains before the first estimate (default {CHAIN_BURN_IN})",
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

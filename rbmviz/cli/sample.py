@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "sample", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument("--sampler", required=True, help=f"one of {', '.join(list_samplers())}")
     command.add_argument("-n", type=WholeNumber(1, 10**18), required=True, help="samples to write")
     command.add_argument(
@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--thin", type=COUNT, default=1, help="write every THIN-th sample of each chain (default 1)"
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
     command.add_argument(
         "--no-means", action="store_true", help="leave p out: a fifth of the size before compression"
     )

@@ -36,7 +36,9 @@ def add(commands: Any) -> None:
         "--model",
         help="model for the effective sample size of the free energy; default: the one that the file names",
     )
-    command.add_argument("--kernel", choices=("binary", "mean"), default="binary", help="default binary")
+    command.add_argument(
+        "--kernel", choices=("binary", "mean"), default="binary", help="kernel of the ISL (default binary)"
+    )
     command.add_argument(
         "--curve", action="store_true", help="also give ISL at log-spaced numbers of samples"
     )

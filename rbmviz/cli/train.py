@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
         required=True,
         help="parameter updates of the whole training",
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
     command.add_argument("--warm-start", metavar="M", help="start at this model (a name or a file)")
     command.add_argument(
         "--score", action="store_true", help="store the ISL of 10,000 samples and of the training set"

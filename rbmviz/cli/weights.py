@@ -17,18 +17,20 @@ def add(commands: Any) -> None:
     example = "rbmviz weights --model bas_pcd --dataset bas --k 1 --batch 32"
     about = "Importance weights of pop-CD for a random batch of training examples."
     command = add_command(commands, "weights", about, example, run, text)
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--k", type=range_of(PopCD, "k"), default=1, help="Gibbs sweeps (default 1)")
     command.add_argument("--batch", type=COUNT, default=100, help="random training examples (default 100)")
-    command.add_argument("--proposal", choices=PROPOSALS, default="visible", help="default visible")
+    command.add_argument(
+        "--proposal", choices=PROPOSALS, default="visible", help="see pop-CD (default visible)"
+    )
     command.add_argument(
         "--mixture",
         type=range_of(PopCD, "mixture"),
         default=10,
         help="hidden states in a mixture (default 10)",
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
