@@ -64,7 +64,7 @@ def _random_model(text: str, seed: int) -> RBM:
             raise ValueError
     except (TypeError, ValueError):
         raise BadInput(
-            f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit per layer "
+            f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit a layer "
             f"and a standard deviation from 0 to {MAX_SD}."
         ) from None
     check_memory(f"couple: a model of {m:,} x {n:,} units", 16 * (m * n + m + n), "give fewer units")
