@@ -11,7 +11,7 @@ from types import FrameType
 
 STOPS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
-TOGETHER_SECONDS = 1.0
+SAME_SIGNAL_SECONDS = 1.0
 """Signals within so many seconds count as one: a key is held down, or a launcher passes on its own signal."""
 
 
@@ -34,11 +34,11 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
 def interruptible() -> Iterator[list[int]]:
     """Raise KeyboardInterrupt in the block when a signal arrives; yield the list of arrived signals."""
     arrived: list[int] = []
-    last = -TOGETHER_SECONDS
+    last = -SAME_SIGNAL_SECONDS
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal last
-        if time.monotonic() - last < TOGETHER_SECONDS:
+        if time.monotonic() - last < SAME_SIGNAL_SECONDS:
             return
         last = time.monotonic()
         arrived.append(number)
@@ -55,7 +55,7 @@ def interruptible() -> Iterator[list[int]]:
         nonlocal last
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
             return hook(unraisable)
-        last = -TOGETHER_SECONDS
+        last = -SAME_SIGNAL_SECONDS
         again = threading.Timer(0.05, repeat)
         again.daemon = True
         again.start()
