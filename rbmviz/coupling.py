@@ -16,8 +16,11 @@ from rbmviz.rbm import RBM
 Algorithm = Literal["rbm", "general"]
 ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general")
 
-MOST_PROPOSALS = 10_000_000
-"""Residual proposals of one sweep before it is given up, and counted: a small cap would bias the estimate."""
+MAX_PROPOSALS = 10_000_000
+"""Residual proposals of one sweep before its loop is given up, which is counted: a small cap adds bias."""
+
+UNLIMITED = 2**62
+"""Sweeps that no run does: it goes on to its end."""
 
 
 def pair_states(n: int, seed: rng.Seed) -> np.ndarray:
@@ -39,7 +42,7 @@ class Pairs:
     truncated : bool (pairs,)
         Pairs that had not met at max_sweeps: their tau is a lower bound, their estimate is biased.
     stopped : int
-        Residual loops given up after MOST_PROPOSALS; anything but 0 biases the estimate.
+        Residual loops given up after MAX_PROPOSALS; anything but 0 biases the estimate.
     lag : int
         Sweeps that the first chain ran ahead.
     """
@@ -64,10 +67,9 @@ class Pairs:
             raise BadInput(f"couple: the estimate is for lag 1, these pairs have lag {self.lag}.")
         algorithm, k, max_sweeps, seed = self._run
         (m, n), slots = self._rbm.W.shape, len(self._v0)
-        sums = np.zeros((slots, m, n)), np.zeros((slots, m)), np.zeros((slots, n))
-        states = pair_states(slots, seed)
-        run_pairs(self._rbm, self._v0, states, algorithm, 1, k, max_sweeps, sums)
-        return sums
+        totals = np.zeros((slots, m, n)), np.zeros((slots, m)), np.zeros((slots, n))
+        run_pairs(self._rbm, self._v0, pair_states(slots, seed), algorithm, 1, k, max_sweeps, totals)
+        return totals
 
     def tv_bound(self, t: np.ndarray) -> np.ndarray:
         """Return an upper bound on the total variation distance to the model's law after t sweeps, float64.
@@ -109,51 +111,57 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     return mean, np.sqrt(variance / len(tau))
 
 
-def _maps(rbm: RBM) -> tuple[kernels.AffineMap, kernels.AffineMap]:
-    return kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
-
-
 def run_pairs(
     rbm: RBM,
     v0: np.ndarray,
-    states: np.ndarray,
+    rng_states: np.ndarray,
     algorithm: str,
     lag: int,
     k: int,
     max_sweeps: int,
-    sums: tuple[np.ndarray, ...] | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Run one pair from each row of v0; the random states advance in place.
+    totals: tuple[np.ndarray, ...] | None = None,
+) -> kernels.PairOutcomes:
+    """Run one pair from each row of v0 until it meets or is cut off.
 
-    sums : float64 (slots, *shape) of W, b, c, or None; one slot a pair, or a single one for all.
+    Parameters
+    ----------
+    rbm : RBM
+        The model.
+    v0 : uint8 (pairs, n_visible)
+        Start of both chains of each pair.
+    rng_states : uint32 (pairs, 4, FEW)
+        Random states, see ``pair_states``; they are advanced in place.
+    algorithm, lag, k, max_sweeps
+        See ``couple``.
+    totals : tuple of float64 arrays (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
+        Receive the estimates where they are given (lag 1 only): one slot a pair, or one slot for the sum over
+        all pairs. Every pair is then run for k sweeps at least.
 
     Returns
     -------
-    tau : int64 (pairs,)
-    counts : int64 (pairs, 3), rejected proposals, truncated, residual loops stopped
+    PairOutcomes
+        Meeting times and counts, one row a pair.
     """
-    tau, counts = np.zeros(len(v0), np.int64), np.zeros((len(v0), 3), np.int64)
-    estimate = sums is not None
-    totals = sums or (np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
     m, n = rbm.W.shape
-    kernels.couple(
-        *_maps(rbm),
-        kernels.make_pair(m, n),
-        kernels.make_scratch(m, n),
-        kernels.make_gradient_buffer(m, n) if estimate else kernels.make_gradient_buffer(1, 1),
+    if totals is None:
+        sums = kernels.no_sums(m, n)
+    else:
+        W, b, c = totals
+        sums = kernels.PairSums(W, b, c, kernels.make_gradient_buffer(m, n))
+        max_sweeps = max(max_sweeps, k)
+    outcomes = kernels.make_outcomes(len(v0))
+    kernels.run_pairs(
+        kernels.make_chains(rbm.W, rbm.b, rbm.c),
         np.ascontiguousarray(v0, dtype=np.uint8),
-        states,
-        lag,
-        k,
-        max_sweeps,
-        algorithm == "rbm",
-        MOST_PROPOSALS,
-        estimate,
-        tau,
-        counts,
-        *totals,
+        rng_states,
+        kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS),
+        UNLIMITED,
+        kernels.make_progress(),
+        outcomes,
+        sums,
+        kernels.watch_nothing(),
     )
-    return tau, counts
+    return outcomes
 
 
 def couple(
@@ -224,10 +232,10 @@ def couple(
             f"couple: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
         )
     seed = rng.seed_sequence(seed)
-    states = pair_states(len(v0), seed)
-    tau, counts = run_pairs(rbm, v0, states, algorithm, lag, k, max_sweeps, None)
+    ended = run_pairs(rbm, v0, pair_states(len(v0), seed), algorithm, lag, k, max_sweeps)
     run = (algorithm, k, max_sweeps, seed)
-    return Pairs(tau, counts[:, 0], counts[:, 1] > 0, int(counts[:, 2].sum()), lag, rbm, v0, run)
+    rejected, stopped = ended.rejected.sum(axis=1), int(ended.stopped.sum())
+    return Pairs(ended.tau, rejected, ended.truncated, stopped, lag, rbm, v0, run)
 
 
 PAIRS_PER_BLOCK = 256
@@ -275,7 +283,7 @@ class PairStream:
         Refused proposals of the first and of the second chain.
     truncated : bool (pairs,)
     stopped : int
-        Residual loops given up after MOST_PROPOSALS.
+        Residual loops given up after MAX_PROPOSALS.
     plain, unbiased : float64 (pairs, 5)
         Estimates of STATISTICS: f(xi_k), which is what CD-k uses, and UCD's (UCD, sec. 3.1). Lag 1 only.
     distances : int64 (times, n_visible + 1)
@@ -298,64 +306,73 @@ class PairStream:
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
-        m, n = rbm.W.shape
-        self._maps, self._pair, self._scratch = (
-            _maps(rbm),
-            kernels.make_pair(m, n),
-            kernels.make_scratch(m, n),
-        )
+        self._setup = kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS)
+        self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)
+        self._outcomes = kernels.make_outcomes(MOST_PAIRS)
         # Zeros cost no memory before they are written.
-        self.tau, self._counts = np.zeros(MOST_PAIRS, np.int64), np.zeros((MOST_PAIRS, 4), np.int64)
         self.plain, self.unbiased = np.zeros((MOST_PAIRS, 5)), np.zeros((MOST_PAIRS, 5))
-        self.distances = np.zeros((len(self.times), m + 1), np.int64)
+        self.distances = np.zeros((len(self.times), rbm.n_visible + 1), np.int64)
         self.finished, self.stopped = 0, 0
         self._begin(0)
 
     def _begin(self, block: int) -> None:
-        self._block, self._cursor = block, np.zeros(3, np.int64)
-        self._v0 = np.ascontiguousarray(self._starts(block), dtype=np.uint8)
-        self._states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
-        self._near = np.zeros((PAIRS_PER_BLOCK, len(self.times)), np.int32)
+        """Make what the pairs of a block start at, and where they are recorded."""
+        self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.make_progress()
+        here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MOST_PAIRS))
+        pairs = here.stop - here.start
+        self._v0 = np.ascontiguousarray(self._starts(block)[:pairs], dtype=np.uint8)
+        self._rng_states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
+        self._here = kernels.PairOutcomes(*(x[here] for x in self._outcomes))
+        near = np.zeros((pairs, len(self.times)), np.int32)
+        self._watched = kernels.WatchedPairs(
+            self._unit, self.plain[here], self.unbiased[here], self.times, near
+        )
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         """Return (v, h) of the first chain and of the second, uint8, of the pair under way or just ended."""
-        v, h = self._pair.v.bits, self._pair.h.bits
+        v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape
-        first, second = ((kernels.bits_of(v[i], m), kernels.bits_of(h[i], n)) for i in range(2))
+        first, second = ((kernels.unpack_bits(v[i], m), kernels.unpack_bits(h[i], n)) for i in range(2))
         return first, second
 
     @property
+    def tau(self) -> np.ndarray:
+        """Meeting times; max_sweeps where a pair was truncated."""
+        return self._outcomes.tau
+
+    @property
     def rejected(self) -> np.ndarray:
-        """Refused proposals of the first and of the second chain."""
-        return self._counts[:, :2]
+        """Residual proposals that the first and the second chain rejected."""
+        return self._outcomes.rejected
 
     @property
     def truncated(self) -> np.ndarray:
         """Whether a pair had not met at max_sweeps."""
-        return self._counts[:, 2] > 0
+        return self._outcomes.truncated
 
     @property
     def t(self) -> int:
         """Sweeps of the first chain in the pair under way; 0: the next one has not begun."""
-        return int(self._cursor[1])
+        return int(self._progress["t"])
 
     def advance(self, sweeps: int) -> int:
-        """Go on by about so many sweeps (a beginning is ``lag`` at once), within a block; return how many."""
+        """Run for about so many sweeps and stop at the end of a block; return how many were done.
+
+        The first sweeps of a pair, as many as the lag, are done at once.
+        """
         if self.finished >= MOST_PAIRS:
             return 0
-        if self._cursor[0] == len(self._v0):
-            self._begin(self._block + 1)
-        first, before = self._block * PAIRS_PER_BLOCK, int(self._cursor[0])
-        here = slice(first, min(first + PAIRS_PER_BLOCK, MOST_PAIRS))
-        used = kernels.advance_pairs(
-            *self._maps, self._pair, self._scratch, self._v0[: here.stop - first], self._states,
-            self.lag, self.k, self.max_sweeps, self.algorithm == "rbm", MOST_PROPOSALS, self._unit,
-            self.times, sweeps, self._cursor,
-            self.tau[here], self._counts[here], self.plain[here], self.unbiased[here], self._near,
+        if self._progress["pair"] == len(self._v0):
+            self._begin(self._first // PAIRS_PER_BLOCK + 1)
+        before = int(self._progress["pair"])
+        done = kernels.run_pairs(
+            self._chains, self._v0, self._rng_states, self._setup, sweeps,
+            self._progress, self._here, self._sums, self._watched,
         )  # fmt: skip
-        ended = slice(before, int(self._cursor[0]))
-        self.finished = first + ended.stop
-        self.stopped += int(self._counts[first + before : self.finished, 3].sum())
-        for j, near in enumerate(self._near[ended].T):
-            self.distances[j] += np.bincount(near, minlength=self.distances.shape[1])
-        return used
+        ended = slice(before, int(self._progress["pair"]))
+        if ended.stop > before:
+            self.finished = self._first + ended.stop
+            self.stopped += int(self._here.stopped[ended].sum())
+            for j, near in enumerate(self._watched.distances[ended].T):
+                self.distances[j] += np.bincount(near, minlength=self.distances.shape[1])
+        return done
