@@ -2,6 +2,7 @@
 
 import textwrap
 
+import numba
 import numpy as np
 import pytest
 from numba import njit
@@ -226,6 +227,7 @@ def test_uniforms_are_those_of_the_generator():
     np.testing.assert_array_equal(state, lanes.astype(np.uint32))
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="60,000 sweeps take minutes in Python")
 @pytest.mark.parametrize("common", [True, False])
 def test_both_marginals_are_exact(common):
     """From two fixed hidden states: (v, h) of each is a Gibbs sweep; they are equal as often as can be."""
