@@ -71,6 +71,7 @@ class Pairs:
         Returns
         -------
         W, b, c : float64 (pairs, n_visible, n_hidden), (pairs, n_visible), (pairs, n_hidden)
+            One estimate a pair; their mean over pairs is unbiased, too.
 
         Raises
         ------
@@ -99,6 +100,7 @@ class Pairs:
         Returns
         -------
         float64 (times,)
+            The bound, estimated by the mean over pairs.
         """
         return tv_bound(self.tau, self.lag, t)[0]
 

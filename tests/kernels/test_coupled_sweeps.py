@@ -15,6 +15,8 @@ from rbmviz.kernels.coupling import state, statistics, sweep
 from rbmviz.kernels.coupling.pairs import REBUILD_SWEEPS
 from rbmviz.kernels.random import FEW, sigmoid, uniforms
 
+compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes in Python")
+
 
 def random_rbm(m: int, n: int, scale: float = 0.8) -> RBM:
     g = np.random.default_rng(m)
@@ -185,6 +187,7 @@ def test_sums_wait_for_whole_blocks_and_lose_nothing():
     np.testing.assert_array_equal(W, before)
 
 
+@compiled_only
 def test_rounding_cannot_pile_up():
     """Pre-activations are made afresh after so many sweeps, in the kernel that watches, too."""
     g = np.random.default_rng(0)
@@ -227,7 +230,7 @@ def test_uniforms_are_those_of_the_generator():
     np.testing.assert_array_equal(state, lanes.astype(np.uint32))
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="60,000 sweeps take minutes in Python")
+@compiled_only
 @pytest.mark.parametrize("common", [True, False])
 def test_both_marginals_are_exact(common):
     """From two fixed hidden states: (v, h) of each is a Gibbs sweep; they are equal as often as can be."""
