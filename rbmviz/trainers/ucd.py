@@ -94,8 +94,10 @@ class UCD:
         n = len(source.states)
         v0 = parts.random_starts(state, n)
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)
-        source.tau, source.counts = run_pairs(
-            RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums
+        ended = run_pairs(RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums)
+        source.tau = ended.tau
+        source.counts = np.stack(
+            [ended.rejected[:, 0] + ended.rejected[:, 1], ended.truncated, ended.stopped], axis=1
         )
         return parts.Parameters(*((x[0] / n).astype(np.float32) for x in sums))
 

@@ -100,7 +100,7 @@ def test_a_capped_residual_loop_is_biased(algorithm, monkeypatch):
     rbm, data = simulated(5, 3)
     knobs = {"n_chains": 500, "algorithm": algorithm}
     assert deviation(rbm, data, "ucd", 800, t_max=2, **knobs) > 7
-    monkeypatch.setattr(rbmviz.coupling, "MOST_PROPOSALS", 1)
+    monkeypatch.setattr(rbmviz.coupling, "MAX_PROPOSALS", 1)
     assert deviation(rbm, data, "ucd", 800, t_max=1_000_000, **knobs) > 7
 
 
