@@ -90,7 +90,10 @@ def test_what_is_named_is_there():
     for page in PAGES:
         text = page.read_text()
         for path in re.findall(r"`((?:app|rbmviz|tests|docs|pretrained|\.ci|\.github)/[\w./-]*)`", text):
-            if path != "rbmviz/samplers/metropolis.py":  # the page tells how to write it
+            if path not in (
+                "rbmviz/samplers/metropolis.py",
+                "docs/_build/html",
+            ):  # pages tell how to make these
                 assert (ROOT / path).exists(), f"{page.name} names {path}"
         for name in re.findall(r"`(test_\w+)`", text):
             assert f"def {name}(" in tests, f"{page.name} names {name}"
