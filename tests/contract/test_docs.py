@@ -27,7 +27,8 @@ PAGES = [
 ]
 WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() or "```pycon" in page.read_text()]
 MODULES = """
-    rbm models samplers trainers coupling datasets trainers.pop_cd metrics.isl metrics.exact metrics.ais testing
+    rbm models samplers trainers coupling datasets trainers.pop_cd metrics.isl metrics.exact metrics.ais
+    testing
 """.split()
 
 
