@@ -32,6 +32,7 @@ from rbmviz.registry import trainers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.trainers import STATS, Progress, Trainer, training
 from rbmviz.trainers.checkpoint import MAGIC, START, load_checkpoint, save_checkpoint
+from rbmviz.trainers.parameters import FixedParameters
 
 SMALLEST_P = 1e-4
 """A sample that would be rarer than this under the law that was promised is taken for one of another law."""
@@ -609,8 +610,11 @@ def _trainer_live_knobs(cls: Any) -> None:
 def _gradient(cls: Any) -> None:
     trainer, data = _with_knobs(cls, learning_rate=1.0, batch_size=20, schedule="constant"), _data()
     begin = _rbm()
-    states = [trainer.init(begin, data, 5) for _ in range(2)]
+    states = [trainer.init(begin, data, 5) for _ in range(3)]
     found = training.gradient(trainer, states[0])
+    rows = states[2].batches.next(20)
+    positive = begin.rates(rows)
+    negative = trainer.negative(states[2], FixedParameters(*states[2].theta), rows)
     for name in "Wbc":
         x, start = getattr(states[0].theta, name), getattr(begin, name)
         _require(np.array_equal(x, start), f"an estimate of the gradient moves {name}.")
@@ -623,6 +627,10 @@ def _gradient(cls: Any) -> None:
         _require(
             np.allclose(getattr(moved, name), want, atol=1e-5),
             f"with a learning rate of 1 an update does not add the gradient to {name}.",
+        )
+        _require(
+            np.allclose(g, getattr(positive, name) - getattr(negative, name), atol=1e-5),
+            f"the gradient of {name} is not the positive statistics minus what negative returns.",
         )
 
 

@@ -10,12 +10,10 @@ import rbmviz.coupling
 from rbmviz import (
     RBM,
     BadInput,
-    load_checkpoint,
     load_dataset,
     make_trainer,
     pop_weights,
     rng,
-    save_checkpoint,
     train,
     trained_model,
 )
@@ -23,7 +21,7 @@ from rbmviz.coupling import ALGORITHMS
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.registry import trainers
-from rbmviz.trainers import STATS, batches, initial_rbm, list_trainers, parameters, training
+from rbmviz.trainers import STATS, batches, initial_rbm, list_trainers, training
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.herding import climb
 from rbmviz.trainers.parameters import FixedParameters, Parameters
@@ -124,22 +122,6 @@ def test_fpcd_without_fast_weights_is_pcd_bit_for_bit(bits, knobs):
     pcd = run(make_trainer("pcd", **knobs), bits, 50).rbm
     assert same(run(make_trainer("fpcd", eps=0.0, **knobs), bits, 50).rbm, pcd)
     assert not same(run(make_trainer("fpcd", eps=0.1, **knobs), bits, 50).rbm, pcd)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_contract(name, bits):
-    trainer = make_trainer(name, iterations=30)
-    whole = run(trainer, bits, 30)
-    cut = run(trainer, bits, 30, cut=[1, 9, 20])
-    assert same(cut.rbm, whole.rbm)
-    assert whole.update == cut.update == 30
-    np.testing.assert_equal(whole.stats, cut.stats)
-    assert not same(run(trainer, bits, 30, seed=1).rbm, whole.rbm)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        trainer.k = 2
-    for knob in knobs_of(trainer).values():
-        with pytest.raises(BadInput, match=knob.name):
-            make_trainer(name, **{knob.name: "x" if knob.choices else knob.hi * 2})
 
 
 def test_pt_with_one_temperature_is_pcd_bit_for_bit(bits):
@@ -328,28 +310,6 @@ def test_live_knobs_act_from_the_next_update_on(name, bits):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_gradient_of_an_update(name, bits):
-    """What an update adds to the parameters, from the same streams; and no update is made."""
-    trainer = make_trainer(name, learning_rate=1.0, schedule="constant", batch_size=20)
-    start = initial_rbm(bits, 4, 0)
-    state, other = trainer.init(start, bits, 5), trainer.init(start, bits, 5)
-    rows = other.batches.next(20)
-    found = training.gradient(trainer, state)
-    again = training.gradient(trainer, other, rows.astype(np.uint8))
-    assert all((x == y).all() for x, y in zip(found, again, strict=True))
-    assert same(RBM(*state.theta), start)
-    assert state.update == 0
-    want = trainer.step(trainer.init(start, bits, 5), 1).rbm
-    assert same(RBM(*parameters.plus(state.theta, found)), want)
-    positive = start.rates(rows)
-    negative = trainer.negative(trainer.init(start, bits, 5), FixedParameters(*state.theta), rows)
-    for g, p, q in zip(found, (positive.W, positive.b, positive.c), negative, strict=True):
-        np.testing.assert_allclose(g, p - q, atol=1e-6)
-    if name not in ("exact", "herding"):  # the streams have moved on
-        assert (training.gradient(trainer, state, rows).W != found.W).any()
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_statistics(name, bits):
     trainer = make_trainer(name, learning_rate=0.1, schedule="constant", batch_size=60)
     state = trainer.init(initial_rbm(bits, 4, 0), bits, 0)
@@ -412,29 +372,6 @@ def test_pairs_that_are_cut_off_are_said(bits):
     assert told.stats["truncated"] > 0.1
     assert f"{told.stats['truncated']:.0%} of the pairs had not met after t_max = 2 sweeps" in told.warning
     assert run(trainer, bits, 1).warning == ""
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_checkpoint_goes_on_to_the_same_bits(name, bits):
-    knobs = {"momentum": 0.5, "average": True, "schedule": "linear", "iterations": 30, "batch_size": 7}
-    trainer = make_trainer(name, learning_rate=0.1, **knobs)
-    start = initial_rbm(bits, 4, 0)
-    whole, state = (trainer.init(start, bits, 3) for _ in range(2))
-    want = trainer.step(whole, 30)
-    trainer.step(state, 12)
-    content = save_checkpoint(trainer, state, 3)
-    del state
-    found = load_checkpoint(content, bits)
-    assert (found.trainer, found.state.update) == (trainer, 12)
-    assert save_checkpoint(found.trainer, found.state, 3) == content
-    got = found.trainer.step(found.state, 18)
-    assert same(got.rbm, want.rbm)
-    assert same(RBM(*found.state.theta), RBM(*whole.theta))
-    np.testing.assert_equal(got.stats, want.stats)
-    assert got.seconds > 0
-    fresh = trainer.init(start, bits, 3)  # before the first update there is little to save, yet it is all
-    begun = load_checkpoint(save_checkpoint(trainer, fresh), bits).state
-    assert same(trainer.step(begun, 30).rbm, want.rbm)
 
 
 def test_train_resumes_what_it_was(bits):
