@@ -49,14 +49,14 @@ TRAINER_PROMISES: dict[str, Check] = {}
 """Promises of a trainer by name, in the order in which ``check_trainer`` looks at them."""
 
 
-def check_sampler(cls: type[Sampler]) -> None:
+def check_sampler(algorithm: type[Sampler]) -> None:
     """Hold a sampler to everything that the program relies on; ``SAMPLER_PROMISES`` are looked at in turn.
 
     Takes about a second for a compiled sampler, and a few for one in plain numpy.
 
     Parameters
     ----------
-    cls : class
+    algorithm : class
         Decorated with ``registry.sampler``; it need not be registered.
 
     Raises
@@ -64,15 +64,15 @@ def check_sampler(cls: type[Sampler]) -> None:
     AssertionError
         Where it breaks a promise: one sentence with the promise's name.
     """
-    _check(cls, SAMPLER_PROMISES)
+    _check(algorithm, SAMPLER_PROMISES)
 
 
-def check_trainer(cls: type[Trainer]) -> None:
+def check_trainer(algorithm: type[Trainer]) -> None:
     """Hold a trainer to everything that the program relies on; ``TRAINER_PROMISES`` are looked at in turn.
 
     Parameters
     ----------
-    cls : class
+    algorithm : class
         Decorated with ``registry.trainer``, and registered: checkpoints find it by its name.
 
     Raises
@@ -80,7 +80,7 @@ def check_trainer(cls: type[Trainer]) -> None:
     AssertionError
         Where it breaks a promise: one sentence with the promise's name.
     """
-    _check(cls, TRAINER_PROMISES)
+    _check(algorithm, TRAINER_PROMISES)
 
 
 def _check(cls: Any, promises: dict[str, Check]) -> None:
