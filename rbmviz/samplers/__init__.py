@@ -126,6 +126,18 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
 def make_sampler(name: str, **knobs: Any) -> Sampler:
     """Return the sampler ``name`` with these knobs, the others at their defaults.
 
+    Parameters
+    ----------
+    name : str
+        One of ``list_samplers()``.
+    **knobs : int, float, bool or str
+        Values by name; ``rbmviz list samplers`` shows names, ranges and defaults.
+
+    Returns
+    -------
+    Sampler
+        A frozen record; ``dataclasses.replace`` gives one with other knobs.
+
     Raises
     ------
     BadInput
@@ -147,7 +159,31 @@ def list_samplers() -> list[str]:
 def stream(
     model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
 ) -> Iterator[Samples]:
-    """Yield endless chunks of consecutive samples; v0 as in ``Sampler.init``.
+    """Yield endless chunks of consecutive samples.
+
+    Parameters
+    ----------
+    model : Model
+        What is sampled.
+    sampler : Sampler
+        Its chains take turns where it has several.
+    seed : int, SeedSequence or Generator
+        Same seed, same samples, whatever the chunk (default 0).
+    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
+        Where every chain begins, or a row for each; default: each at random bits of its own.
+    chunk : int
+        Samples in a chunk (default 100).
+
+    Yields
+    ------
+    Samples
+        The next ``chunk`` samples, in fresh arrays.
+
+    Raises
+    ------
+    BadInput
+        Where v0, the seed or the chunk are none, the model has no rates and the sampler needs them, or a
+        chunk would not fit into the memory.
 
     Examples
     --------
@@ -169,10 +205,29 @@ def sample(
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
+    Parameters
+    ----------
+    model : Model
+        What is sampled.
+    sampler : Sampler
+        Its chains take turns where it has several: sample t belongs to chain t % n_chains.
+    n : int
+        Samples, of all chains together.
+    seed : int, SeedSequence or Generator
+        Same seed, same samples, on any number of threads (default 0).
+    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
+        Where every chain begins, or a row for each; default: each at random bits of its own.
+
+    Returns
+    -------
+    Samples
+        v uint8 and p float32 (n, n_visible), and the traces, (n,) each.
+
     Raises
     ------
     BadInput
-        Where n is not a whole number from 0 up, or so many samples would not fit into the memory.
+        Where n is not a whole number from 0 up, so many samples would not fit into the memory, v0 or the
+        seed are none, or the model has no rates and the sampler needs them.
 
     Examples
     --------

@@ -154,7 +154,30 @@ class Trainer(Protocol):
 
 
 def make_trainer(name: str, **knobs: Any) -> Trainer:
-    """Return the trainer ``name`` with these knobs, the others at their defaults."""
+    """Return the trainer ``name`` with these knobs, the others at their defaults.
+
+    Parameters
+    ----------
+    name : str
+        One of ``list_trainers()``.
+    **knobs : int, float, bool or str
+        Values by name; ``rbmviz list trainers`` shows names, ranges and defaults.
+
+    Returns
+    -------
+    Trainer
+        A frozen record; ``dataclasses.replace`` gives one with other knobs.
+
+    Raises
+    ------
+    BadInput
+        Where there is no such trainer or knob, or a value is out of range.
+
+    Examples
+    --------
+    >>> rbmviz.make_trainer("exact", learning_rate=0.1).learning_rate
+    0.1
+    """
     return trainers.make(name, **knobs)
 
 
@@ -164,7 +187,13 @@ def list_trainers() -> list[str]:
 
 
 def check_data(data: np.ndarray) -> np.ndarray:
-    """Return training data, uint8 (n, n_visible); refuse other values than 0 and 1, and rows all alike."""
+    """Return training data as uint8 (n, n_visible).
+
+    Raises
+    ------
+    BadInput
+        Where the data hold other values than 0 and 1, are no rows, or have rows that are all alike.
+    """
     rows = checks.bits("The training data", data)
     if (rows == rows[0]).all():
         raise BadInput(f"All {len(rows)} training rows are the same: there is nothing to learn from them.")
@@ -172,7 +201,17 @@ def check_data(data: np.ndarray) -> np.ndarray:
 
 
 def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
-    """Return the usual start: W ~ N(0, 0.01^2), b = logit of the clipped data mean, c = 0."""
+    """Return the usual start: W ~ N(0, 0.01^2), c = 0, b the log odds of the data's means.
+
+    Parameters
+    ----------
+    data : uint8 (n, n_visible)
+        The training rows; their means are clipped to [0.001, 0.999].
+    n_hidden : int
+        Hidden units.
+    seed : int, SeedSequence or Generator
+        W is drawn from the stream "init".
+    """
     mean = np.clip(data.mean(axis=0), 0.001, 0.999)
     W = rng.generator(seed, "init").normal(0, 0.01, (data.shape[1], n_hidden))
     return RBM(W, np.log(mean / (1 - mean)), np.zeros(n_hidden))
@@ -266,7 +305,7 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
     now = {"trainer": trainer.name, "n_hidden": n_hidden, "seed": seed_name(seed)}
     if was["trainer"] == now["trainer"]:
         was, now = was | values_of(found.trainer), now | values_of(trainer)
-        if now["schedule"] != "linear":
+        if now.get("schedule") != "linear":
             now["iterations"] = was["iterations"]
     for name, value in was.items():
         if value != now[name]:

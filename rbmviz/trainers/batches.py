@@ -24,7 +24,17 @@ def too_large(size: int, n: int) -> BadInput:
 
 @dataclass(eq=False)
 class Batches:
-    """Mini-batches of whole epochs: a fresh permutation of the data each."""
+    """Mini-batches of whole epochs, each of which is a fresh permutation of the data.
+
+    Attributes
+    ----------
+    data : uint8 (n, n_visible)
+        The training rows, which checkpoints leave out.
+    generator : Generator
+        Draws the permutations.
+    order : int64 (rows left,)
+        Numbers of the rows that come next.
+    """
 
     data: np.ndarray = field(metadata=NOT_SAVED)
     generator: np.random.Generator
@@ -39,7 +49,13 @@ class Batches:
         return f"{self.data.shape} {digest}"
 
     def next(self, size: int) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible); see the knob ``batch_size``."""
+        """Return the next mini-batch, float32 (size, n_visible); 0 is 100 rows, or all of smaller data.
+
+        Raises
+        ------
+        BadInput
+            Where the data have fewer rows.
+        """
         n = len(self.data)
         if size > n:
             raise too_large(size, n)
@@ -51,7 +67,7 @@ class Batches:
 
 
 def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:
-    """Return E[h|v], float32 (rows, n_hidden)."""
+    """Return E[h|v], float32 (rows, n_hidden), for v float32 (rows, n_visible)."""
     x = theta.up(v)
     h = np.empty_like(x)
     mean_rows(x, theta.c, h)
@@ -59,7 +75,22 @@ def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:
 
 
 def sweep(theta: FixedParameters, v: np.ndarray, state: np.ndarray) -> np.ndarray:
-    """Return v after one Gibbs sweep of every row, float32 0/1 (rows, n_visible)."""
+    """Make one Gibbs sweep of every row.
+
+    Parameters
+    ----------
+    theta : FixedParameters
+        What the chains move under.
+    v : float32 (rows, n_visible)
+        Where they are, values 0 and 1; it is not written to.
+    state : uint32 (4, STREAM_LANES)
+        Random numbers of the kernels, which move on.
+
+    Returns
+    -------
+    float32 (rows, n_visible)
+        Where they are then, values 0 and 1.
+    """
     x = theta.up(v)
     h = np.empty_like(x)
     bernoulli_rows(state, x, theta.c, h, h)
@@ -69,7 +100,7 @@ def sweep(theta: FixedParameters, v: np.ndarray, state: np.ndarray) -> np.ndarra
 
 
 def statistics(v: np.ndarray, h: np.ndarray) -> Parameters:
-    """Return <v h'>, <v>, <h> over the rows."""
+    """Return <v h'>, <v>, <h> over the rows of v float32 (rows, n_visible) and h float32 (rows, n_hidden)."""
     n = len(v)
     return Parameters(correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
 

@@ -38,13 +38,32 @@ OBJECTS = 5120
 
 @dataclass
 class TrainingState:
-    """One training: parameters, mini-batches, random stream, and the trainer's own ``source``.
+    """State of one training: all that the next update depends on, and nothing else does.
 
-    mean, averaged : mean of the last so many iterates (float64), while the knob ``average`` is on.
-    batch, samples : what the statistics of the last update came from, float32 rows of 0 and 1, or None
-        (before the first update; samples also where a trainer draws none from the model).
-
-    A source that is an array is persistent chains; another one says of its fields what they are, see Stored.
+    Attributes
+    ----------
+    theta : Parameters
+        The iterate, float32.
+    batches : Batches
+        The training data, and which of their rows come next.
+    rng : uint32 (4, STREAM_LANES)
+        Random numbers of the kernels.
+    starts : Generator
+        Draws the examples at which chains start.
+    source : array, dataclass or None
+        What the trainer keeps from update to update: persistent chains where it is an array, values 0 and 1;
+        the fields of a dataclass say what they may hold, see ``stored.Stored``.
+    velocity : Parameters or None
+        Momentum, None while the knob is 0.
+    mean, averaged : Parameters or None, int
+        Mean of the last so many iterates, float64, while the knob ``average`` is on.
+    update, seconds : int, float
+        Updates so far, and the time spent in them.
+    gradient_norm : float
+        Norm of the last gradient, NaN before the first update.
+    batch, samples : float32 (rows, n_visible) or None
+        What the statistics of the last update came from, values 0 and 1: None before the first update, and
+        samples also where a trainer draws none from the model.
     """
 
     theta: Parameters
@@ -63,7 +82,26 @@ class TrainingState:
 
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> TrainingState:
-    """Return the state of a training that begins at ``rbm``."""
+    """Return the state of a training that begins at ``rbm``.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Its ``batch_size`` is held against the data.
+    rbm : RBM
+        Its parameters are copied.
+    data : uint8 (n, n_visible)
+        The training rows.
+    seed : int, SeedSequence or Generator
+        The streams "data", "chain" and "starts" are taken from it.
+    source : Any
+        What the trainer keeps from update to update, see ``TrainingState``.
+
+    Raises
+    ------
+    BadInput
+        Where ``check_data`` refuses the data, their width is not the model's, or a batch has more rows.
+    """
     data = check_data(data)
     if data.shape[1] != rbm.n_visible:
         raise BadInput(f"The data have {data.shape[1]} columns and the model {rbm.n_visible} visible units.")
@@ -88,9 +126,10 @@ def random_starts(state: TrainingState, n: int) -> np.ndarray:
 
 
 def rate(trainer: Any, t: int) -> float:
-    """Return the learning rate of update t (from 0).
+    """Return the learning rate of update t, which counts from 0.
 
-    Schedules: "constant", "linear" (to zero at ``iterations``), "inverse_sqrt" (rate / sqrt(1 + t)).
+    Schedules: "constant", "linear" (to zero at ``iterations``), "inverse_sqrt" (rate / sqrt(1 + t), as in
+    paper UCD, corollary 1).
     """
     if trainer.schedule == "linear":
         return trainer.learning_rate * max(1 - t / trainer.iterations, 0.0)
@@ -98,10 +137,19 @@ def rate(trainer: Any, t: int) -> float:
 
 
 def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
-    """Do theta <- P(theta + rate(t) (g - weight_decay W)), with momentum, in place.
+    """Make one update: theta <- P(theta + rate(t) (g - weight_decay W)), with momentum, in place.
 
     P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5), and the mean of the iterates is
-    kept (line 7), where those knobs say so. Overwrites the gradient.
+    kept (line 7), where those knobs say so.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        The knobs of the rule, see ``common_knobs.CommonKnobs``.
+    state : TrainingState
+        Its theta, velocity, mean and counts move on.
+    gradient : Parameters
+        float32, overwritten.
     """
     scratch = gradient
     if trainer.weight_decay:
@@ -169,7 +217,13 @@ def check_finite(state: TrainingState) -> None:
 
 
 def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
-    """Do n updates; yield each gradient before it is applied."""
+    """Make n updates; yield each gradient before it is applied.
+
+    Raises
+    ------
+    BadInput
+        Where a trainer asks for finite parameters and they have run away.
+    """
     begin = time.perf_counter()
     with _alone():
         for left in reversed(range(n)):
@@ -187,7 +241,7 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
 
 
 def advance(trainer: Any, state: TrainingState, n: int) -> None:
-    """Do n updates."""
+    """Make n updates."""
     for _ in updates(trainer, state, n):
         pass
 
@@ -206,10 +260,26 @@ def progress(
     warning: str = "",
     **stats: float,
 ) -> Progress:
-    """Return where a training stands: the statistics of every trainer, and its own ``samples`` and ``stats``.
+    """Return where a training stands.
 
     The model is the mean of the iterates where the knob ``average`` is on, the statistics are always the last
-    iterate's. Refuses parameters that are no longer finite.
+    iterate's.
+
+    Parameters
+    ----------
+    trainer, state
+        The training.
+    samples : dict of arrays (n,), optional
+        Quantities of which the last update has many, by label, see ``Progress.inner_samples``.
+    warning : str
+        What a person should know about the last update, in one sentence.
+    **stats : float
+        The trainer's own statistics, by the names in its ``inner``.
+
+    Raises
+    ------
+    BadInput
+        Where the parameters are no longer finite.
     """
     theta, nan = FixedParameters(*state.theta), float("nan")
     check_finite(state)
