@@ -166,7 +166,7 @@ def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         now = today.get(name, name)
         if now in found:
-            raise BadInput(f"{cls.name}: {now} was called {name} once: give it only once.")
+            raise BadInput(f"{cls.name}: {now} is given twice, once by its earlier name: give it only once.")
         found[now] = value
     check_names(cls, found)
     return found
