@@ -126,10 +126,23 @@ def metric(name: str) -> Callable[[F], F]:
     return register
 
 
-def dataset(name: str) -> Callable[[F], F]:
-    """Register a function that returns a Dataset; its docstring's first line is its description."""
+def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F], F]:
+    """Return a decorator that registers a function that returns a Dataset.
+
+    The first line of the function's docstring is the description of the data set.
+
+    Parameters
+    ----------
+    name : str
+        The word of the command line and of links.
+    bundled_with : str
+        The package that brings the data; "" for data that are generated or lie in a file.
+    file : str
+        Name of the published file that it is cut from, in ``raw.SOURCES``; default ``name``.
+    """
 
     def register(function: F) -> F:
+        function.bundled_with, function.file = bundled_with, file or name  # type: ignore[attr-defined]
         datasets.add(name, function)
         return function
 

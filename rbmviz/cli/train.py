@@ -27,6 +27,7 @@ from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.trainers import STATS, list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
 """Models whose smaller layer has at most so many units get their exact likelihood in every history row."""
@@ -52,7 +53,7 @@ def add(commands: Any) -> None:
         "--n-hidden", type=WholeNumber(1, 10**6), help="hidden units (default: the warm start's, or 16)"
     )
     command.add_argument(
-        "--iterations", type=range_of(trainers["cd"], "iterations"), required=True, help="updates"
+        "--iterations", type=range_of(CommonKnobs, "iterations"), required=True, help="updates"
     )
     command.add_argument("--seed", type=SEED, default=0, help="default 0")
     command.add_argument("--warm-start", metavar="M", help="begin at this model (a name or a file)")
