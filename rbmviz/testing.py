@@ -5,7 +5,8 @@
 
 An algorithm that breaks a promise is refused with an ``AssertionError`` that names the promise and says in
 a sentence what was seen. Algorithms are used as the program uses them, through the protocols
-``samplers.Sampler`` and ``trainers.Trainer``: nothing looks into a state.
+``samplers.Sampler`` and ``trainers.Trainer``. Nothing looks into the state of a sampler; of the state of a
+trainer it reads what the training loop reads, ``training.TrainingState``.
 """
 
 import dataclasses
@@ -111,9 +112,8 @@ def _refused(what: str, function: Callable[..., Any], *args: Any, **more: Any) -
     try:
         function(*args, **more)
     except BadInput as error:
-        _require(
-            0 < len(str(error)) < 400 and "\n" not in str(error), f"the refusal of {what} is no sentence."
-        )
+        text = str(error)
+        _require(0 < len(text) < 400 and "\n" not in text, f"the refusal of {what} is no sentence.")
         return
     raise AssertionError(f"{what} is not refused with rbmviz.BadInput.")
 
@@ -131,9 +131,7 @@ def _check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) 
         _require(isinstance(text, str) and text.strip(), f"its {field} is empty.")
     colour = isinstance(cls.colour, str) and re.fullmatch(r"(#[0-9a-f]{6})?", cls.colour)
     _require(colour, f"its colour {cls.colour!r} is neither '' nor of the form '#rrggbb'.")
-    _require(
-        (cls.__doc__ or "").strip().splitlines()[:1], "it has no docstring, whose first line pages show."
-    )
+    _require((cls.__doc__ or "").strip(), "it has no docstring, which people read on the pages.")
     for flag, legal in flags.items():
         _require(hasattr(cls, flag), f"it does not say {flag}.")
         _require(legal(getattr(cls, flag)), f"its {flag} is {getattr(cls, flag)!r}.")
@@ -341,7 +339,8 @@ def _live_knobs(cls: Any) -> None:
         state, twin = sampler.init(model, 1), sampler.init(model, 1)
         sampler.step(state, 5)
         for knob in knobs_of(cls).values():
-            for value in (knob.choices or (knob.lo, knob.hi)) if knob.live and knob.kind is not bool else ():
+            values: tuple[Any, ...] = (False, True) if knob.kind is bool else (knob.lo, knob.hi)
+            for value in (knob.choices or values) if knob.live else ():
                 turned = dataclasses.replace(sampler, **{knob.name: knob.kind(value)})
                 made = turned.step(state, 3)
                 _require(
