@@ -19,8 +19,11 @@ from rbmviz.errors import unknown
 from rbmviz.metrics import ISL, log_z
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
+from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.trainers import make_trainer, parts
+from rbmviz.trainers import batches, make_trainer, training
+from rbmviz.trainers.batches import Batches
+from rbmviz.trainers.parameters import FixedParameters
 
 OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"
@@ -181,11 +184,11 @@ def chains_row(model: Model, n_chains: int, peers: bool, block: int = 20) -> Mat
 def batch_row(model: Model, n_chains: int, peers: bool) -> Match:
     """Return the row for many chains in one batch, as trainers run them: no copies of W are kept."""
     rbm, state = model.rbm, rng.kernel_state(0, "chain")
-    v = parts.random_chains(n_chains, rbm.n_visible, 0)
+    v = batches.random_chains(n_chains, rbm.n_visible, 0)
 
     def sweep() -> None:
         nonlocal v
-        v = parts.sweep(parts.Fixed(rbm.W, rbm.b, rbm.c), v, state)
+        v = batches.sweep(FixedParameters(rbm.W, rbm.b, rbm.c), v, state)
 
     for _ in range(BENCH_BURN_IN // 20):
         sweep()
@@ -246,7 +249,7 @@ def ucd_row(rbm: RBM, data: np.ndarray, n_chains: int, peers: bool) -> Match:
     batch = data[:1].astype(np.float32)
 
     def gradient() -> Any:
-        return trainer.negative(state, parts.Fixed(*state.theta), batch)
+        return trainer.negative(state, FixedParameters(*state.theta), batch)
 
     gradient()
     tau, v = float(state.source.tau.mean()), data.mean()
@@ -264,12 +267,12 @@ def update_row(
     model: Model, data: np.ndarray, trainer_name: str, peers: bool, size: int = 100, rate: float = 1e-6
 ) -> Match:
     """One update with a mini-batch; the rate is so small that the model stays what it is."""
-    persistent = {"n_chains": size} if trainer_name == "pcd" else {}
+    persistent = {"n_chains": size} if trainers[trainer_name].chains == "persistent" else {}
     trainer: Any = make_trainer(trainer_name, batch_size=size, learning_rate=rate, **persistent)
     state = trainer.init(model.rbm, data, 0)
     if persistent:
         state.source = data[:size].astype(np.float32)
-    batches = parts.Batches(data, rng.generator(0, "data"))
+    batches = Batches(data, rng.generator(0, "data"))
     table: Mapping[str, Callable[..., Any]] = others.PCD_PEERS if persistent else others.CD_PEERS
     start = {"chains": data[:size]} if persistent else {}
     against = {name: peer(model.rbm, rate, 0, **start) for name, peer in _available(table, peers).items()}
@@ -280,7 +283,7 @@ def update_row(
     # Products of v: the means of h given the mini-batch and given the samples (for PCD also given the old
     # chains), and two statistics. Products of h: one, the pre-activations of v.
     return Match(
-        Contestant(lambda: parts.advance(trainer, state, 10), 10),
+        Contestant(lambda: training.advance(trainer, state, 10), 10),
         *adding_rows(model.rbm, data[:size], 5 if persistent else 4, 1),
         {name: updating(update) for name, update in against.items()},
     )

@@ -24,9 +24,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         return {"datasets": describe()}
     if args.name is None:
         raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(SOURCES)}.")
-    name = "mnist" if args.name == "mnist55k" else args.name
+    name = args.name if args.name in SOURCES else datasets[args.name].file  # an unknown name is refused here
     if name not in SOURCES:
-        datasets[name]  # raises BadInput for an unknown name
         return {"name": name, "path": None, "note": "comes with rbmviz: nothing to download"}
     path = path_of(name)
     if path is None:

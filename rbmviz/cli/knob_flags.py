@@ -5,7 +5,7 @@ from typing import Any
 
 from rbmviz.cli import WholeNumber
 from rbmviz.errors import BadInput
-from rbmviz.knobs import Value, check_names, knobs_of
+from rbmviz.knobs import Value, check_names, current_names, knobs_of
 from rbmviz.registry import Table
 
 
@@ -28,8 +28,7 @@ def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
 
 def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
     """Read the arguments that the command itself does not know as knobs of an algorithm."""
-    given = pairs(rest, cls.name)
-    check_names(cls, given)
+    given = current_names(cls, pairs(rest, cls.name))
     known = knobs_of(cls)
     return {name: known[name].parse(value, cls.name) for name, value in given.items()}
 

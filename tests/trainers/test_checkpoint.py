@@ -135,6 +135,14 @@ def test_a_state_too_large_is_refused_before_it_is_made(monkeypatch):
     assert "needs 0.02 GB of memory" in refused(crafted.put_together(arrays, written))
 
 
+def test_a_checkpoint_with_an_earlier_name_of_a_knob_is_read():
+    arrays, written = crafted.take_apart(real("fpcd"))
+    written["knobs"]["eps_fast"] = written["knobs"].pop("eps")
+    assert load_checkpoint(crafted.put_together(arrays, written), crafted.DATA).trainer.eps == 0.05
+    written["knobs"]["eps"] = 0.05
+    assert "give it only once" in refused(crafted.put_together(arrays, written))
+
+
 def test_counts_that_do_not_fit_each_other():
     arrays, written = crafted.take_apart(real("cd"))
     written["state"]["averaged"] = 4
