@@ -1,5 +1,6 @@
 """Indirect sampling likelihood: how well samples, as centres of a kernel density, explain held-out data."""
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self
@@ -21,7 +22,12 @@ Kernel = Literal["binary", "mean"]
 CURVE_COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
 """Numbers of samples at which a curve has a point."""
 
-COUNTERS: tuple[tuple[int, DTypeLike], ...] = ((2**16, np.uint16), (2**32, np.uint32), (2**63, np.int64))
+COUNTERS: tuple[tuple[int, DTypeLike], ...] = (
+    (2**8, np.uint8),
+    (2**16, np.uint16),
+    (2**32, np.uint32),
+    (2**63, np.int64),
+)
 """Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
 
 COLUMNS_AT_A_TIME = 64
@@ -136,19 +142,33 @@ class ISL:
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)
-        self.n = self._largest = 0  # samples, and at most those in the fullest bin
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
-        self._points: list[IslPoint] = []
         points = np.concatenate([test, validation])
         if kernel == "binary":
             self._packed = hamming.pack(points)
-            self._histograms = np.zeros((len(points), 0), np.uint16)  # without the columns that are all 0
-            self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
-            self._n_pending = 0
         else:
             self._rows = points.astype(np.float32)
-            self._sums = np.full((len(points), len(self.betas)), -np.inf)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget all samples."""
+        self.n = self._largest = 0  # samples, and at most those in the fullest bin
+        self._points: list[IslPoint] = []
+        if self._kernel == "binary":
+            points = len(self._packed)
+            self._histograms = np.zeros((points, 0), COUNTERS[0][1])  # no columns that are all 0
+            self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
+            self._n_pending = 0
+            self._start = len(self.betas) // 2  # where the search for the best beta begins
+        else:
+            self._sums = np.full((len(self._rows), len(self.betas)), -np.inf)
+
+    def without_samples(self) -> Self:
+        """Return an ISL of the same points that has seen no sample yet; both share the points' memory."""
+        other = copy.copy(self)
+        other._clear()
+        return other
 
     def update(self, samples: np.ndarray) -> Self:
         """Take further samples: v uint8 (m, n_visible), for the mean kernel p float (m, n_visible)."""
@@ -259,13 +279,42 @@ class ISL:
     def _best(self) -> Score:
         """Return what the score of ``_point`` would be, bit for bit; test points pay for one beta alone."""
         self._count()
-        validation = self._log_mixtures(self._n_test, len(self._packed), self.betas).mean(axis=0)
-        b = int(validation.argmax())
-        # A column among others: numpy sums a single one in another order.
-        test = np.zeros((self._n_test, len(self.betas)))
-        test[:, b : b + 1] = self._log_mixtures(0, self._n_test, self.betas[b : b + 1])
-        isl, error = float(test.mean(axis=0)[b]), float(test.std(axis=0)[b]) / math.sqrt(self._n_test)
-        return Score(isl, float(self.betas[b]), self.n, error, float(validation[b]))
+        b, validation = self._search()
+        test = self._log_mixtures(0, self._n_test, self.betas[[b, b]])  # two columns, as in _search
+        isl, error = float(test.mean(axis=0)[0]), float(test.std(axis=0)[0]) / math.sqrt(self._n_test)
+        return Score(isl, float(self.betas[b]), self.n, error, validation)
+
+    def _search(self) -> tuple[int, float]:
+        """Return the first best beta on the validation part, by its place in the grid, and log P there.
+
+        Few betas have to be tried: with x = log(beta / (1 - beta)), log P is A(x) - width log(1 + exp(-x)) up
+        to a constant, and A, a log of a sum of exp(-d x), is convex. So between two betas that were tried A
+        lies below its chord, and whoever stays below the best one even so is never tried.
+        """
+        x = np.log(self.betas) - np.log1p(-self.betas)
+        concave = self._width * np.log(self.betas)
+        last, found = len(x) - 1, np.full(len(x), np.nan)
+        order = np.argsort(x, kind="stable")
+        start = int(np.flatnonzero(order == self._start)[0])
+        tried = order[np.unique(np.clip([0, start - 1, start, start + 1, last], 0, last))]
+        while len(tried):
+            if len(tried) == 1:
+                tried = np.repeat(tried, 2)  # numpy sums a single column in another order
+            logs = self._log_mixtures(self._n_test, len(self._packed), self.betas[tried])
+            found[tried] = logs.mean(axis=0)
+            best = np.nanmax(found)
+            known = order[~np.isnan(found[order])]
+            chord = np.interp(x, x[known], (found - concave)[known]) + concave
+            # Rounding must not hide one that is as good.
+            may = np.isnan(found) & (chord >= best - 1e-9 * max(abs(best), 1.0))
+            # Of those between two neighbours that were tried, the most promising.
+            gap = np.searchsorted(x[known], x)
+            tried = np.array(
+                [max(np.flatnonzero(may & (gap == g)), key=chord.__getitem__) for g in np.unique(gap[may])],
+                int,
+            )
+        self._start = int(np.nanargmax(found))
+        return self._start, float(found[self._start])
 
     def value(self, beta: float | None = None) -> Score:
         """Return the ISL of all samples so far, for the beta best on the validation part, or for yours.
