@@ -30,7 +30,7 @@ COUNTERS: tuple[tuple[int, DTypeLike], ...] = (
 )
 """Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
 
-COLUMNS_AT_A_TIME = 64
+COLUMNS_AT_A_TIME = 32
 """Distances are kept in so many columns at a time, up to the largest there has been: in trained models far
 below the number of units."""
 
@@ -41,7 +41,8 @@ PENDING = 4096
 """Samples that wait to be compared at once by the binary kernel: packed, they fit the second cache."""
 
 POINTS_AT_A_TIME = 128
-"""Points whose histograms are counted at once, in full width, before they are added to what is kept."""
+"""Points whose histograms are counted at once, in full width, before they are added to what is kept: an
+array with columns and a type of its own, small enough that no memory is left in pieces as it grows."""
 
 
 class Score(NamedTuple):
@@ -153,11 +154,12 @@ class ISL:
 
     def _clear(self) -> None:
         """Forget all samples."""
-        self.n = self._largest = 0  # samples, and at most those in the fullest bin
+        self.n = 0
         self._points: list[IslPoint] = []
         if self._kernel == "binary":
-            points = len(self._packed)
-            self._histograms = np.zeros((points, 0), COUNTERS[0][1])  # no columns that are all 0
+            blocks = [self._packed[at : at + POINTS_AT_A_TIME] for at in self._blocks()]
+            self._histograms = [np.zeros((len(points), 0), COUNTERS[0][1]) for points in blocks]
+            self._largest = [0] * len(blocks)  # no bin of the block has more
             self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
             self._n_pending = 0
             self._start = len(self.betas) // 2  # where the search for the best beta begins
@@ -219,34 +221,37 @@ class ISL:
         samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
         blocks, n = hamming.blocks(samples), self._n_pending
         self._n_pending = 0
-        limit = next(most for most, dtype in COUNTERS if dtype == self._histograms.dtype)
-        if self._largest + n >= limit:
-            self._largest = int(self._histograms.max(initial=0))  # until now bounded by the number of samples
-        self._largest += n
-        counter = next(dtype for most, dtype in COUNTERS if self._largest < most)
-        self._histograms = self._histograms.astype(counter, copy=False)
         found = np.empty((POINTS_AT_A_TIME, self._width + 1), np.uint32)
-        for at in range(0, len(self._packed), POINTS_AT_A_TIME):
+        for i, at in enumerate(self._blocks()):
             points = self._packed[at : at + POINTS_AT_A_TIME]
             here = found[: len(points)]
             here[:] = 0
             hamming.count_distances(points, blocks, n, here)
-            columns = self._histograms.shape[1]
-            if here[:, columns:].any():
-                largest = int(np.flatnonzero(here.any(axis=0))[-1])
-                more = (
-                    min(-(-(largest + 1) // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1) - columns
-                )
-                self._histograms = np.pad(self._histograms, ((0, 0), (0, more)))
-                columns += more
-            kept = self._histograms[at : at + POINTS_AT_A_TIME]
-            kept += here[:, :columns].astype(counter)
+            self._histograms[i] = kept = self._roomier(i, n, here)
+            kept += here[:, : kept.shape[1]].astype(kept.dtype)
+
+    def _blocks(self) -> range:
+        return range(0, len(self._packed), POINTS_AT_A_TIME)
+
+    def _roomier(self, i: int, n: int, found: np.ndarray) -> np.ndarray:
+        """Return the histograms of a block with columns for all distances found, and room for n samples."""
+        kept = self._histograms[i]
+        if found[:, kept.shape[1] :].any():
+            largest = int(np.flatnonzero(found.any(axis=0))[-1])
+            columns = min(-(-(largest + 1) // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1)
+            kept = np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
+        limit = next(most for most, dtype in COUNTERS if dtype == kept.dtype)
+        if self._largest[i] + n >= limit:
+            self._largest[i] = int(kept.max(initial=0))  # until now bounded by the number of samples
+        self._largest[i] += n
+        return kept.astype(next(dtype for most, dtype in COUNTERS if self._largest[i] < most), copy=False)
 
     def histograms(self) -> np.ndarray:
         """Return how many samples are at each distance of each point (binary kernel), (points, width + 1)."""
         self._count()
-        missing = self._width + 1 - self._histograms.shape[1]
-        return np.pad(self._histograms, ((0, 0), (0, missing)))
+        return np.concatenate(
+            [np.pad(kept, ((0, 0), (0, self._width + 1 - kept.shape[1]))) for kept in self._histograms]
+        )
 
     def _log_densities(self, betas: np.ndarray) -> np.ndarray:
         """Return log P of every test and validation point, float64 (points, betas); mean kernel: the grid."""
@@ -258,10 +263,12 @@ class ISL:
     def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:
         """Return log P of the points from begin to end for the samples counted, float64 (points, betas)."""
         out, log_odds = np.empty((end - begin, len(betas))), np.log(betas) - np.log1p(-betas)
-        for at in range(begin, end, POINTS_AT_A_TIME):
-            some = self._histograms[at : min(at + POINTS_AT_A_TIME, end)]
-            some = some.astype(np.uint32) if some.itemsize < 4 else some
-            hamming.log_mixtures(some, log_odds, out[at - begin : at - begin + len(some)])
+        for at, kept in zip(self._blocks(), self._histograms, strict=True):
+            first, last = max(at, begin), min(at + len(kept), end)
+            if first < last:
+                some = kept[first - at : last - at]
+                some = some.astype(np.uint32) if some.itemsize < 4 else some
+                hamming.log_mixtures(some, log_odds, out[first - begin : last - begin])
         return out + self._width * np.log(betas) - math.log(self.n)
 
     def _point(self, betas: np.ndarray) -> IslPoint:

@@ -114,11 +114,11 @@ def test_kept_histograms_are_those_of_all_samples_and_have_the_columns_that_are_
     test[:, 300:] = 0
     far = np.concatenate([near, 1 - near])
     metric = ISL(test, counts=())
-    for samples, columns in ((near, 192), (far[3000:], 640)):
+    for samples, columns in ((near, 192), (far[3000:], 608)):
         for part in np.array_split(samples, 7):
             metric.update(part)
         metric.value(0.9)
-        assert metric._histograms.shape == (200, columns)
+        assert max(kept.shape[1] for kept in metric._histograms) == columns
     want = np.zeros((200, 701), np.uint32)
     hamming.count_distances(hamming.pack(test), hamming.blocks(far), len(far), want)
     np.testing.assert_array_equal(metric.histograms(), want)
