@@ -21,6 +21,9 @@ UNWATCHED_SECONDS = 0.1
 LONGEST_SECONDS = 0.2
 """The longest beat of a server that is full; shorter than what a run may owe, or samples would be dropped."""
 
+LEAST_OFTEN_SECONDS = 0.5
+"""Two beats are at most so far apart, however rarely a step is due."""
+
 LONGER, SHORTER = 1.5, 0.95
 """How beats change: after one whose samples took longer than it lasts, and after any other."""
 
@@ -96,7 +99,8 @@ class Beat:
                     return []
                 watched = any(run.watched for run in self._runs)
                 at = tick + (self.seconds if watched else max(self.seconds, UNWATCHED_SECONDS))
-                at = max(at, min(run.next_step() for run in self._runs))
+                # Not for ever: a lease may end meanwhile.
+                at = min(max(at, min(run.next_step() for run in self._runs)), tick + LEAST_OFTEN_SECONDS)
                 now = time.monotonic()
                 if self._roused or now >= at:
                     self._roused = False

@@ -34,6 +34,9 @@ BACKLOG_SECONDS = 0.25
 WATCHED_SECONDS = 1.0
 """A run whose snapshot was asked for so lately is watched: it makes a new one after each chunk."""
 
+LEAVE_SECONDS = 0.01
+"""How long a beat waits for the thread of a run's own to end that has handed the run over."""
+
 LIGHT = 16
 """A run that takes less than this part of a core at its rate is driven by the beat of its comparison."""
 
@@ -56,7 +59,7 @@ class Pace(NamedTuple):
 
     def time_of(self, n: int) -> float:
         """Return when n steps are allowed."""
-        return self.at + (n - self.n) / self.rate
+        return self.at + (n - self.n) / self.rate if self.rate > 0 else math.inf
 
 
 @functools.cache
@@ -525,7 +528,11 @@ class Worker(Generic[R]):
 
     def on_beat(self) -> None:
         """Make the steps that are due; where there is more to do, a thread of its own takes over."""
-        with self._owner:
+        # The thread that has handed the run over may need a moment to leave. Another one that has come since
+        # may itself wait for a turn, and the beat has one: it must not wait for that thread.
+        if not self._beating or not self._owner.acquire(timeout=LEAVE_SECONDS):
+            return
+        try:
             run = self._run
             with self._errors_shown(run):
                 n = self._take_commands(run) if self._beating else None
@@ -535,6 +542,8 @@ class Worker(Generic[R]):
                 if self._beating and not self._light():
                     self._leave_beat()
                     self._rouse()
+        finally:
+            self._owner.release()
 
     # Snapshots.
 

@@ -12,6 +12,7 @@ from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup
 from rbmviz.session import worker as worker_module
 from rbmviz.session.scores import Scores
+from rbmviz.session.slots import Slots
 
 NAMES = ("gibbs", "rates_fpcd", "sample_penalization")
 
@@ -59,6 +60,31 @@ def test_a_panel_leaves_the_beat_for_full_speed_and_comes_back(comparison):
     wait(lambda: comparison.snapshots() and len(threads("rbmviz-run")) == len(NAMES), "threads of their own")
     comparison.set_rate(200.0)
     wait(lambda: driven(comparison), "the beat again")
+
+
+def test_a_beat_never_waits_for_a_thread_that_waits_for_its_turn(comparison, monkeypatch):
+    """With a single turn for all, runs that change hands all the time still get on."""
+    slots = Slots(1)
+    monkeypatch.setattr(worker_module, "SLOTS", slots)
+    monkeypatch.setattr("rbmviz.session.beat.SLOTS", slots)
+    for _ in range(15):
+        comparison.set_rate(np.inf)
+        comparison.close()
+        comparison.open()
+        comparison.set_rate(200.0)
+        time.sleep(0.01)
+        n = [shown.n for _, shown in comparison.snapshots()]
+        wait(
+            lambda n=n: all(s.n > was for (_, s), was in zip(comparison.snapshots(), n, strict=True)), "more"
+        )
+
+
+def test_a_rate_of_nothing_makes_nothing(comparison):
+    comparison.set_rate(0.0)
+    n = [shown.n for _, shown in comparison.snapshots()]
+    comparison.step(2)
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    assert [shown.n for _, shown in comparison.snapshots()] >= [count + 2 for count in n]
 
 
 def test_an_error_on_the_beat_fails_its_panel_alone(comparison, monkeypatch, caplog):
