@@ -12,7 +12,7 @@ from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup
 from rbmviz.session import worker as worker_module
 from rbmviz.session.scores import Scores
-from rbmviz.session.slots import Slots
+from rbmviz.session.slots import Kind, Slots
 
 NAMES = ("gibbs", "rates_fpcd", "sample_penalization")
 
@@ -63,20 +63,26 @@ def test_a_panel_leaves_the_beat_for_full_speed_and_comes_back(comparison):
 
 
 def test_a_beat_never_waits_for_a_thread_that_waits_for_its_turn(comparison, monkeypatch):
-    """With a single turn for all, runs that change hands all the time still get on."""
+    """The beat holds a turn: with a single one for all, neither would ever get on."""
     slots = Slots(1)
     monkeypatch.setattr(worker_module, "SLOTS", slots)
     monkeypatch.setattr("rbmviz.session.beat.SLOTS", slots)
-    for _ in range(15):
-        comparison.set_rate(np.inf)
-        comparison.close()
-        comparison.open()
-        comparison.set_rate(200.0)
-        time.sleep(0.01)
-        n = [shown.n for _, shown in comparison.snapshots()]
-        wait(
-            lambda n=n: all(s.n > was for (_, s), was in zip(comparison.snapshots(), n, strict=True)), "more"
-        )
+    worker, got = comparison.panels[0].worker, threading.Event()
+
+    def own_thread():
+        with worker._owner, slots.turn(comparison._beat.group, Kind.FULL):
+            got.set()
+
+    for _ in range(20):
+        got.clear()
+        threading.Thread(target=own_thread).start()
+        worker.on_beat()
+        assert got.wait(PATIENCE)
+    with worker._owner:
+        beat = threading.Thread(target=worker.on_beat)
+        beat.start()
+        beat.join(5)
+        assert not beat.is_alive()
 
 
 def test_a_rate_of_nothing_makes_nothing(comparison):
