@@ -37,7 +37,8 @@ class Comparison(Generic[S]):
 
     Parameters
     ----------
-    setting : SamplingSetup or TrainingSetup
+    setup : SamplingSetup, TrainingSetup ...
+        What all panels share.
     rate : float
         Steps a second of every panel; infinity is full speed.
     session : Session or None

@@ -103,9 +103,9 @@ class DisplayedState(NamedTuple):
     path : Hamming distances at t = 1, 1 + stride, ...
     met, truncated : bool
         Whether this is its last sweep; the next step begins another pair.
-    ended : Ended or None
+    ended : FinishedPair or None
         The last pair that has ended, maybe this one.
-    counted : Counted
+    counted : PairStatistics
         Of the pairs counted behind it, those that have ended.
     """
 
@@ -231,8 +231,8 @@ class Results(NamedTuple):
 
     Parameters
     ----------
-    pairs : tuple of Counted, one an algorithm, lag 1
-    lagged : tuple of Counted, with the lag asked for
+    pairs : tuple of PairStatistics, one an algorithm, lag 1
+    lagged : tuple of PairStatistics, with the lag asked for
     unit : (int, int)
         Visible and hidden unit that STATISTICS speak of: those of the largest weight.
     truth : tuple of float or None

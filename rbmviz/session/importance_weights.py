@@ -82,7 +82,7 @@ class ReferenceLogZ:
 
 @functools.lru_cache(maxsize=8)
 def reference_log_z(model: Model) -> ReferenceLogZ:
-    """Return the one Truth of a model, for all runs on it."""
+    """Return the one reference of a model, for all runs on it."""
     return ReferenceLogZ(model)
 
 

@@ -255,11 +255,11 @@ class Worker(Generic[R]):
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot; asking renews the lease."""
+        shown = self.peek()
         if self._asleep():
             with self._wake:
                 self._asked = time.monotonic()
                 self._set_pace(None)  # which wakes the thread, too
-        shown = self.peek()
         self._asked = time.monotonic()
         return shown
 

@@ -160,3 +160,17 @@ def test_what_waits_to_be_scored_is_bounded(model, toy):
     while time.monotonic() < end:
         scores.update(samples)
         assert sum(map(len, scores._waiting)) < 64 + len(samples.v)
+
+
+def test_who_wakes_a_run_sees_what_it_did_before_it_slept(model, toy, monkeypatch):
+    monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 0.0)
+    monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.3)
+    comparison = Comparison(SamplingSetup(model, toy), rate=200.0)
+    worker = comparison.add(make_sampler("gibbs")).worker
+    comparison.resume()
+    wait(lambda: comparison.snapshots()[0][1].n > 5, "samples")
+    wait(lambda: worker._asleep() and not threads("rbmviz-beat") and not threads("rbmviz-run"), "sleep")
+    n = worker.read(lambda run: run.n)
+    assert worker.snapshot.n == n > 5
+    comparison.close()
+    worker.join(PATIENCE)
