@@ -265,11 +265,13 @@ class Worker(Generic[R]):
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
-        # Nobody has looked for a while, so that none has been made; a chunk that is being made is waited for.
-        if self._stale and not self.watched and self._chunk.acquire(timeout=2 * CHUNK_SECONDS):
+        # Nobody has looked for a while, so that none has been made. A chunk that is being made is waited for,
+        # unless a snapshot follows it in any case.
+        patience = 0 if self.watched else 2 * CHUNK_SECONDS
+        if self._stale and self._chunk.acquire(timeout=patience):
             try:
                 with self._wake:
-                    if self._stale:
+                    if self._stale and self._run.prepared:
                         self._show(self._run)
             finally:
                 self._chunk.release()
@@ -434,9 +436,9 @@ class Worker(Generic[R]):
             made = run.advance(n)
             with self._wake:
                 run.record_steps(made)
-                self._stale = True
+                self._stale = run is self._run
             self._complete(run)
-        if run.watched or self._status() != self._snapshot.status:
+        if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
         self._busy_at = time.monotonic()
 
@@ -475,7 +477,8 @@ class Worker(Generic[R]):
         if awake and run.has_background_work:
             with SLOTS.turn(self._group, Kind.FULL), self._chunk:
                 worked = run is self._run and run.background_work(paused=not self._running)
-                self._stale |= worked
+                with self._wake:
+                    self._stale |= worked and run is self._run
             if worked:
                 if self.watched:
                     self._publish(run)

@@ -124,6 +124,27 @@ def test_snapshots_are_made_where_somebody_looks(comparison, monkeypatch):
     wait(lambda: worker.read(lambda run: run.n) == worker.peek().n == worker.snapshot.n, "the last one")
 
 
+def test_who_begins_to_look_amid_the_last_chunk_sees_its_steps(open_worker, model, monkeypatch):
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
+    wait(lambda: worker.snapshot.status == "paused", "a panel")
+    monkeypatch.setattr(worker_module, "WATCHED_SECONDS", -1.0)
+    advance, held, go = SamplingRun.advance, threading.Event(), threading.Event()
+
+    def slow(run, n):
+        held.set()
+        assert go.wait(PATIENCE)
+        return advance(run, n)
+
+    monkeypatch.setattr(SamplingRun, "advance", slow)
+    worker.step()
+    assert held.wait(PATIENCE)
+    worker.snapshot  # noqa: B018
+    go.set()
+    wait(lambda: worker.read(lambda run: run.n) == 1, "the sample")
+    monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 1e6)
+    wait(lambda: worker.snapshot.n == 1, "the sample in a snapshot")
+
+
 def test_scores_that_wait_are_complete_in_a_pause(open_worker, model, toy, monkeypatch):
     monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 1e6)
     worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
