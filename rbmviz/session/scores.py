@@ -29,6 +29,9 @@ SCORE_SHARE = 1 / 400
 """Share of the time that values of the newest ISL may take: with 20,000 test and validation points, one takes
 some 15 ms, in each of four panels."""
 
+MOST_SCORE_SECONDS = 10.0
+"""Somebody who looks waits no longer than this for the next value, however long it takes."""
+
 COMPARED_AT_ONCE = 64
 """Samples that are compared with the training examples at once: one alone takes as long as all of them."""
 
@@ -156,7 +159,7 @@ class Scores:
         """
         now = time.monotonic()
         at_count = self._isl.n in CURVE_COUNTS
-        rest = max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE)
+        rest = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MOST_SCORE_SECONDS)
         if at_count or (watched and now - self._valued > rest):
             self._value(seconds)
             if at_count:
