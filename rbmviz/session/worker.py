@@ -31,11 +31,17 @@ IDLE_SECONDS = 60.0
 BACKLOG_SECONDS = 0.25
 """A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
 
+BEAT_BACKLOG_SECONDS = 1.0
+"""The same for a run that takes little: on a full server it catches up with what a late beat has missed."""
+
 WATCHED_SECONDS = 1.0
 """A run whose snapshot was asked for so lately is watched: it makes a new one after each chunk."""
 
 LEAVE_SECONDS = 0.01
 """How long a beat waits for the thread of a run's own to end that has handed the run over."""
+
+CHUNKS_PER_BEAT = 4
+"""Most chunks of a run in one beat: after a chunk that had to wait for a core the next ones are small."""
 
 LIGHT = 16
 """A run that takes less than this part of a core at its rate is driven by the beat of its comparison."""
@@ -349,8 +355,9 @@ class Worker(Generic[R]):
 
     def _drop_backlog(self) -> None:
         now = time.monotonic()
-        if self._pace.allowed(now) - self._run.n > self._rate * BACKLOG_SECONDS + 1:
-            self._pace = Pace(self._run.n, now - BACKLOG_SECONDS, self._rate)
+        most = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
+        if self._pace.allowed(now) - self._run.n > self._rate * most + 1:
+            self._pace = Pace(self._run.n, now - most, self._rate)
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked > LEASE_SECONDS
@@ -538,8 +545,9 @@ class Worker(Generic[R]):
         try:
             run = self._run
             with self._errors_shown(run):
-                n = self._take_commands(run) if self._beating else None
-                if n:
+                for _ in range(CHUNKS_PER_BEAT):
+                    if not self._beating or not (n := self._take_commands(run)):
+                        break
                     self._make(run, n)
             with self._wake:
                 if self._beating and not self._light():
