@@ -10,6 +10,7 @@ from scipy.stats import chi2
 from rbmviz import RBM, BadInput, load_dataset, load_model, make_sampler, make_trainer, rng, sample
 from rbmviz.bench import peers, speed, timing
 from rbmviz.bench.quality import MEASURES, quality
+from rbmviz.bench.visitor import PHASES, visitor
 from rbmviz.cli import main
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
 
@@ -332,6 +333,16 @@ def test_quality_refuses():
         list(quality(["bas_pcd"], ["gibbs"], seeds=0))
 
 
+# What a visitor costs
+
+
+def test_the_phases_of_a_visitor():
+    rows = list(visitor("bas_pcd", ["gibbs", "rates_fpcd"], rate=200.0, seconds=0.2, settled=3))
+    assert [row["phase"] for row in rows] == list(PHASES)
+    assert all(row["samples"] > 0 and row["sample_seconds"] > 0 for row in rows[:3])
+    assert [(row["samples"], row["sample_seconds"]) for row in rows[3:]] == [(0, None)] * 2
+
+
 # The command
 
 
@@ -367,6 +378,7 @@ def test_the_command_gives_rows(capsys, monkeypatch):
         (["speed", "--rows", "gibs_784x500"], "did you mean 'gibbs_784x500'"),
         (["speed", "--seeds", "3"], "seeds belongs to 'bench quality'"),
         (["quality", "--peers"], "peers belongs to 'bench speed'"),
+        (["visitor", "--seeds", "3"], "seeds belongs to 'bench quality'"),
         (["quality", "--models", "bas_pcd", "--dataset", "digits"], "64 units"),
         (["quality", "--models", "bas_pcd", "-n", "3"], "n = 3 at least 8"),
     ],

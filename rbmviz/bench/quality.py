@@ -112,6 +112,14 @@ def _summary(values: Sequence[float]) -> dict[str, float | None]:
     return {"mean": float(x.mean()), "std_error": error}
 
 
+def dataset_of(name: str, model: Model, dataset: str | None) -> Dataset:
+    """Return the data that samples of a model are scored against: those asked for, or what it names."""
+    of_data = dataset or model.meta.get("scored_on") or model.meta.get("dataset")
+    if of_data is None:
+        raise BadInput(f"bench: {name} does not say what data to score against: give --dataset.")
+    return load_dataset(of_data) if dataset else load_registered(of_data)
+
+
 def quality(
     models: Sequence[str],
     samplers: Sequence[str | Sampler],
@@ -164,10 +172,7 @@ def quality(
         raise BadInput(f"bench: seeds = {seeds} must be at least 1 and n = {n} at least {least}.")
     for name in models:
         model = load_model(name)
-        of_data = dataset or model.meta.get("scored_on") or model.meta.get("dataset")
-        if of_data is None:
-            raise BadInput(f"bench: {name} does not say what data to score against: give --dataset.")
-        data = load_dataset(of_data) if dataset else load_registered(of_data)
+        data = dataset_of(name, model, dataset)
         if data.n_visible != model.rbm.n_visible or not len(data.validation):
             raise BadInput(
                 f"bench: {data.name} has {data.n_visible} units and {len(data.validation)} validation rows; "

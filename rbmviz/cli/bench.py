@@ -1,4 +1,4 @@
-"""``rbmviz bench``: speed compared with other libraries, and the quality of samplers per second."""
+"""``rbmviz bench``: kernels compared with other libraries, samplers per second, the cost of a visitor."""
 
 import argparse
 import re
@@ -13,19 +13,23 @@ from rbmviz.samplers import list_samplers
 
 QUALITY = {"models": "mnist_fpcd,usps_fpcd", "samplers": "gibbs,rates_fpcd,rates_herding"}
 SEEDS, DEFAULT_SAMPLES = 3, 10_000
-SPEED_FLAGS, QUALITY_FLAGS = ("rows", "peers", "quick"), ("models", "samplers", "seeds", "n", "dataset")
+FLAGS = {
+    "speed": ("rows", "peers", "quick"),
+    "quality": ("models", "samplers", "seeds", "n", "dataset"),
+    "visitor": (),
+}
+"""Flags of each benchmark."""
 
 
 def add(commands: Any) -> None:
     """Add the command."""
     about = (
-        "Time every kernel against other libraries, interleaved, on one thread (speed), or measure the ISL, "
-        "ESS and class switches of samplers per second (quality). Compare ratios within a row, not times."
+        "Time every kernel against other libraries, interleaved, on one thread (speed), measure the ISL, ESS "
+        "and class switches of samplers per second (quality), or the processor time of one visitor's panels "
+        "(visitor). Compare ratios within a row, not times."
     )
     command = add_command(commands, "bench", about, "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
-    command.add_argument(
-        "what", nargs="?", choices=("speed", "quality"), default="speed", help="default speed"
-    )
+    command.add_argument("what", nargs="?", choices=tuple(FLAGS), default="speed", help="default speed")
     command.add_argument(
         "--peers",
         action="store_true",
@@ -55,14 +59,14 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the measured rows and a description of the machine."""
-    for flag in QUALITY_FLAGS if args.what == "speed" else SPEED_FLAGS:
-        if getattr(args, flag) is not None:
-            other = "quality" if args.what == "speed" else "speed"
-            raise BadInput(f"bench {args.what}: {flag} belongs to 'bench {other}'.")
+    for other, flags in FLAGS.items():
+        for flag in flags:
+            if other != args.what and getattr(args, flag) is not None:
+                raise BadInput(f"bench {args.what}: {flag} belongs to 'bench {other}'.")
     from rbmviz.bench.machine import machine
 
     result: dict[str, Any] = {"what": args.what, "machine": machine(), "rows": []}
-    rows, total = _speed(args) if args.what == "speed" else _quality(args)
+    rows, total = {"speed": _speed, "quality": _quality, "visitor": _visitor}[args.what](args)
     try:
         for row in tqdm(rows, total=total, unit="row", file=sys.stderr, disable=None):
             result["rows"].append(row)
@@ -91,9 +95,16 @@ def _quality(args: argparse.Namespace) -> tuple[Any, int]:
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
 
 
+def _visitor(args: argparse.Namespace) -> tuple[Any, int]:
+    from rbmviz.bench.visitor import PHASES, visitor
+
+    return visitor(), len(PHASES)
+
+
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
-    return "\n".join(_speed_lines(result) if result["what"] == "speed" else _quality_lines(result))
+    lines = {"speed": _speed_lines, "quality": _quality_lines, "visitor": _visitor_lines}[result["what"]]
+    return "\n".join(lines(result))
 
 
 def _time(seconds: float) -> str:
@@ -181,4 +192,14 @@ def _quality_lines(result: dict[str, Any]) -> list[str]:
             f"after {one['n']:,} samples, {one['seeds']} seeds, mean and standard error; a sampler with one "
             "chain uses one thread, a sampler with several chains uses all cores"
         )
+    return lines
+
+
+def _visitor_lines(result: dict[str, Any]) -> list[str]:
+    from rbmviz.bench.visitor import PHASES
+
+    lines = []
+    for row in result["rows"]:
+        each = "" if row["sample_seconds"] is None else f", {_time(row['sample_seconds'])} a sample"
+        lines.append(f"{row['phase']:<18} {row['share']:>7.1%} of a core{each}: {PHASES[row['phase']]}")
     return lines

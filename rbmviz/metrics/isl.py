@@ -1,5 +1,6 @@
 """Indirect sampling likelihood (ISL): log-likelihood of held-out data under a kernel density on samples."""
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self
@@ -22,10 +23,15 @@ Kernel = Literal["binary", "mean"]
 CURVE_COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
 """Default numbers of samples at which a curve has a point."""
 
-COUNTERS: tuple[tuple[int, DTypeLike], ...] = ((2**16, np.uint16), (2**32, np.uint32), (2**63, np.int64))
+COUNTERS: tuple[tuple[int, DTypeLike], ...] = (
+    (2**8, np.uint8),
+    (2**16, np.uint16),
+    (2**32, np.uint32),
+    (2**63, np.int64),
+)
 """Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
 
-COLUMNS_AT_A_TIME = 64
+COLUMNS_AT_A_TIME = 32
 """Distances are kept in so many columns at a time, up to the largest there has been: in trained models far
 below the number of units."""
 
@@ -36,7 +42,8 @@ PENDING = 4096
 """Samples that the binary kernel collects before it counts distances: packed, they fit the level-2 cache."""
 
 POINTS_AT_A_TIME = 128
-"""Points whose histograms are counted at once, in full width, before they are added to what is kept."""
+"""Points whose histograms are counted at once, in full width, before they are added to what is kept: an
+array with columns and a type of its own, small enough that no memory is left in pieces as it grows."""
 
 
 class Score(NamedTuple):
@@ -145,19 +152,34 @@ class ISL:
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)
-        self.n = self._largest = 0  # samples, and at most those in the fullest bin
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
-        self._points: list[IslPoint] = []
         points = np.concatenate([test, validation])
         if kernel == "binary":
             self._packed = hamming.pack(points)
-            self._histograms = np.zeros((len(points), 0), np.uint16)  # without the columns that are all 0
-            self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
-            self._n_pending = 0
         else:
             self._rows = points.astype(np.float32)
-            self._sums = np.full((len(points), len(self.betas)), -np.inf)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget all samples."""
+        self.n = 0
+        self._points: list[IslPoint] = []
+        if self._kernel == "binary":
+            blocks = [self._packed[at : at + POINTS_AT_A_TIME] for at in self._blocks()]
+            self._histograms = [np.zeros((len(points), 0), COUNTERS[0][1]) for points in blocks]
+            self._largest = [0] * len(blocks)  # no bin of the block has more
+            self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
+            self._n_pending = 0
+            self._start = len(self.betas) // 2  # where the search for the best beta begins
+        else:
+            self._sums = np.full((len(self._rows), len(self.betas)), -np.inf)
+
+    def without_samples(self) -> Self:
+        """Return an ISL of the same points that has seen no sample yet; both share the points' memory."""
+        other = copy.copy(self)
+        other._clear()
+        return other
 
     def update(self, samples: np.ndarray) -> Self:
         """Add samples and return this metric.
@@ -219,34 +241,37 @@ class ISL:
         samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
         blocks, n = hamming.blocks(samples), self._n_pending
         self._n_pending = 0
-        limit = next(most for most, dtype in COUNTERS if dtype == self._histograms.dtype)
-        if self._largest + n >= limit:
-            self._largest = int(self._histograms.max(initial=0))  # until now bounded by the number of samples
-        self._largest += n
-        counter = next(dtype for most, dtype in COUNTERS if self._largest < most)
-        self._histograms = self._histograms.astype(counter, copy=False)
         found = np.empty((POINTS_AT_A_TIME, self._width + 1), np.uint32)
-        for at in range(0, len(self._packed), POINTS_AT_A_TIME):
+        for i, at in enumerate(self._blocks()):
             points = self._packed[at : at + POINTS_AT_A_TIME]
             here = found[: len(points)]
             here[:] = 0
             hamming.count_distances(points, blocks, n, here)
-            columns = self._histograms.shape[1]
-            if here[:, columns:].any():
-                largest = int(np.flatnonzero(here.any(axis=0))[-1])
-                more = (
-                    min(-(-(largest + 1) // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1) - columns
-                )
-                self._histograms = np.pad(self._histograms, ((0, 0), (0, more)))
-                columns += more
-            kept = self._histograms[at : at + POINTS_AT_A_TIME]
-            kept += here[:, :columns].astype(counter)
+            self._histograms[i] = kept = self._roomier(i, n, here)
+            kept += here[:, : kept.shape[1]].astype(kept.dtype)
+
+    def _blocks(self) -> range:
+        return range(0, len(self._packed), POINTS_AT_A_TIME)
+
+    def _roomier(self, i: int, n: int, found: np.ndarray) -> np.ndarray:
+        """Return the histograms of a block with columns for all distances found, and room for n samples."""
+        kept = self._histograms[i]
+        if found[:, kept.shape[1] :].any():
+            largest = int(np.flatnonzero(found.any(axis=0))[-1])
+            columns = min(-(-(largest + 1) // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1)
+            kept = np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
+        limit = next(most for most, dtype in COUNTERS if dtype == kept.dtype)
+        if self._largest[i] + n >= limit:
+            self._largest[i] = int(kept.max(initial=0))  # until now bounded by the number of samples
+        self._largest[i] += n
+        return kept.astype(next(dtype for most, dtype in COUNTERS if self._largest[i] < most), copy=False)
 
     def histograms(self) -> np.ndarray:
         """Return how many samples are at each distance of each point (binary kernel), (points, width + 1)."""
         self._count()
-        missing = self._width + 1 - self._histograms.shape[1]
-        return np.pad(self._histograms, ((0, 0), (0, missing)))
+        return np.concatenate(
+            [np.pad(kept, ((0, 0), (0, self._width + 1 - kept.shape[1]))) for kept in self._histograms]
+        )
 
     def _log_densities(self, betas: np.ndarray) -> np.ndarray:
         """Return log P of every test and validation point, float64 (points, betas); mean kernel: the grid."""
@@ -258,10 +283,12 @@ class ISL:
     def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:
         """Return log P of the points from begin to end for the samples counted, float64 (points, betas)."""
         out, log_odds = np.empty((end - begin, len(betas))), np.log(betas) - np.log1p(-betas)
-        for at in range(begin, end, POINTS_AT_A_TIME):
-            some = self._histograms[at : min(at + POINTS_AT_A_TIME, end)]
-            some = some.astype(np.uint32) if some.itemsize < 4 else some
-            hamming.log_mixtures(some, log_odds, out[at - begin : at - begin + len(some)])
+        for at, kept in zip(self._blocks(), self._histograms, strict=True):
+            first, last = max(at, begin), min(at + len(kept), end)
+            if first < last:
+                some = kept[first - at : last - at]
+                some = some.astype(np.uint32) if some.itemsize < 4 else some
+                hamming.log_mixtures(some, log_odds, out[first - begin : last - begin])
         return out + self._width * np.log(betas) - math.log(self.n)
 
     def _point(self, betas: np.ndarray) -> IslPoint:
@@ -279,13 +306,42 @@ class ISL:
     def _best(self) -> Score:
         """Return what the score of ``_point`` would be, bit for bit; test points pay for one beta alone."""
         self._count()
-        validation = self._log_mixtures(self._n_test, len(self._packed), self.betas).mean(axis=0)
-        b = int(validation.argmax())
-        # A column among others: numpy sums a single one in another order.
-        test = np.zeros((self._n_test, len(self.betas)))
-        test[:, b : b + 1] = self._log_mixtures(0, self._n_test, self.betas[b : b + 1])
-        isl, error = float(test.mean(axis=0)[b]), float(test.std(axis=0)[b]) / math.sqrt(self._n_test)
-        return Score(isl, float(self.betas[b]), self.n, error, float(validation[b]))
+        b, validation = self._search()
+        test = self._log_mixtures(0, self._n_test, self.betas[[b, b]])  # two columns, as in _search
+        isl, error = float(test.mean(axis=0)[0]), float(test.std(axis=0)[0]) / math.sqrt(self._n_test)
+        return Score(isl, float(self.betas[b]), self.n, error, validation)
+
+    def _search(self) -> tuple[int, float]:
+        """Return the first best beta on the validation part, by its place in the grid, and log P there.
+
+        Few betas have to be tried: with x = log(beta / (1 - beta)), log P is A(x) - width log(1 + exp(-x)) up
+        to a constant, and A, a log of a sum of exp(-d x), is convex. So between two betas that were tried A
+        lies below its chord, and whoever stays below the best one even so is never tried.
+        """
+        x = np.log(self.betas) - np.log1p(-self.betas)
+        concave = self._width * np.log(self.betas)
+        last, found = len(x) - 1, np.full(len(x), np.nan)
+        order = np.argsort(x, kind="stable")
+        start = int(np.flatnonzero(order == self._start)[0])
+        tried = order[np.unique(np.clip([0, start - 1, start, start + 1, last], 0, last))]
+        while len(tried):
+            if len(tried) == 1:
+                tried = np.repeat(tried, 2)  # numpy sums a single column in another order
+            logs = self._log_mixtures(self._n_test, len(self._packed), self.betas[tried])
+            found[tried] = logs.mean(axis=0)
+            best = np.nanmax(found)
+            known = order[~np.isnan(found[order])]
+            chord = np.interp(x, x[known], (found - concave)[known]) + concave
+            # Rounding must not hide one that is as good.
+            may = np.isnan(found) & (chord >= best - 1e-9 * max(abs(best), 1.0))
+            # Of those between two neighbours that were tried, the most promising.
+            gap = np.searchsorted(x[known], x)
+            tried = np.array(
+                [max(np.flatnonzero(may & (gap == g)), key=chord.__getitem__) for g in np.unique(gap[may])],
+                int,
+            )
+        self._start = int(np.nanargmax(found))
+        return self._start, float(found[self._start])
 
     def value(self, beta: float | None = None) -> Score:
         """Return the ISL of all samples so far.

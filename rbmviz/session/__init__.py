@@ -1,9 +1,10 @@
-"""Runs that live while somebody watches: one worker thread a run, immutable snapshots out, commands in.
+"""Runs that live while somebody watches: commands in, immutable snapshots out, as few threads as will do.
 
-Between the algorithms and any face (page, command line, notebook); knows no Streamlit. A plan says what a run
-is made of: ``Sampling`` of a model, a walk over the ``Landscape`` of a small one, ``Training`` on data,
-``Coupling`` of two chains, ``WeightSetup`` the samples of pop-CD, ``Growth`` of models to measure estimators
-on.
+Between the algorithms and any face (page, command line, notebook); knows no Streamlit. A setup says what the
+panels of a comparison share, and gives each run its plan: ``SamplingSetup`` of a model, ``LandscapeSetup`` of
+a small one, ``TrainingSetup`` on data, ``CouplingSetup`` of two chains, ``WeightSetup`` of the samples of
+pop-CD, ``StudySetup`` of models that estimators are measured on. What all runs have in common stands in
+``run``.
 """
 
 from rbmviz.session.comparison import Comparison, Panel

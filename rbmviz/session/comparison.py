@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
+from rbmviz.session.beat import Beat
 from rbmviz.session.limits import Session, Wanted
+from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.worker import Plan, Worker
+from rbmviz.session.worker import Worker
 
 
 class Setup(Protocol):
@@ -35,7 +37,8 @@ class Comparison(Generic[S]):
 
     Parameters
     ----------
-    setting : SamplingSetup or TrainingSetup
+    setup : SamplingSetup, TrainingSetup ...
+        What all panels share.
     rate : float
         Steps a second of every panel; infinity is full speed.
     session : Session or None
@@ -45,7 +48,7 @@ class Comparison(Generic[S]):
 
     def __init__(self, setup: S, rate: float = math.inf, session: Session | None = None) -> None:
         self.setup, self.rate, self._session = setup, rate, session
-        self._group = Group() if session is None else session.group
+        self._beat = Beat(Group() if session is None else session.group)
         self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
@@ -58,7 +61,7 @@ class Comparison(Generic[S]):
         """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
-        worker = Worker(plan, algorithm, rate=self.rate, group=self._group)
+        worker = Worker(plan, algorithm, rate=self.rate, group=self._beat.group, beat=self._beat)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
         self.panels += (panel,)

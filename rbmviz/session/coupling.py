@@ -21,9 +21,9 @@ from rbmviz.datasets import Dataset
 from rbmviz.knobs import check_all, knob
 from rbmviz.metrics import model_statistics, probabilities, start_law, sweep_law_steps, total_variation
 from rbmviz.rbm import RBM, Statistics
+from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
-from rbmviz.session.worker import CHUNK_SECONDS
 
 MAX_UNITS_EXACT_DISTANCE = 32
 """Models of at most so many units in all have their exact total variation computed: a second a sweep."""
@@ -103,9 +103,9 @@ class DisplayedState(NamedTuple):
     path : Hamming distances at t = 1, 1 + stride, ...
     met, truncated : bool
         Whether this is its last sweep; the next step begins another pair.
-    ended : Ended or None
+    ended : FinishedPair or None
         The last pair that has ended, maybe this one.
-    counted : Counted
+    counted : PairStatistics
         Of the pairs counted behind it, those that have ended.
     """
 
@@ -231,8 +231,8 @@ class Results(NamedTuple):
 
     Parameters
     ----------
-    pairs : tuple of Counted, one an algorithm, lag 1
-    lagged : tuple of Counted, with the lag asked for
+    pairs : tuple of PairStatistics, one an algorithm, lag 1
+    lagged : tuple of PairStatistics, with the lag asked for
     unit : (int, int)
         Visible and hidden unit that STATISTICS speak of: those of the largest weight.
     truth : tuple of float or None
@@ -352,21 +352,23 @@ class DisplayedPair:
 Key = tuple[Algorithm, int, int]
 
 
-class CouplingRun:
+class CouplingRun(Run):
     """A pair of each algorithm on show, in step, and streams of pairs that are counted behind them."""
 
+    plan: CouplingSetup
+    algorithm: Coupling
     has_background_work = True
-    turns_at_once = True
+    knobs_at_once = True
 
     def __init__(self, number: int, plan: CouplingSetup, coupling: Coupling) -> None:
-        self.number, self.plan = number, plan
-        self.n, self.seconds = 0, 0.0
+        super().__init__(number, plan, coupling)
         self._lag, self._k = 1, 1
         self.set_knobs(coupling)
 
     def set_knobs(self, algorithm: Coupling) -> None:
         """Forget the pairs, which other knobs have made; ``prepare`` makes new ones, from the first on."""
-        self.algorithm, self.began, self.chunk, self.prepared = algorithm, self.n, 1, False
+        super().set_knobs(algorithm)
+        self.began, self.chunk, self.prepared = self.n, 1, False
         self._owed: dict[Key, int] = {}
         self._shows: tuple[DisplayedPair, ...] = ()
         self._streams: dict[Key, PairStream] = {}
@@ -447,10 +449,6 @@ class CouplingRun:
             s.plain[:n], s.unbiased[:n], s.times, s.distances.copy(),
         )  # fmt: skip
 
-    def max_steps(self) -> int:
-        """Return the most sweeps of the next chunk: about half of CHUNK_SECONDS."""
-        return self.chunk
-
     def advance(self, n: int) -> int:
         """Do n sweeps of the pairs on show, and count others for as long."""
         begin = time.perf_counter()
@@ -459,7 +457,7 @@ class CouplingRun:
                 show.sweep()
         spent = time.perf_counter() - begin
         self.seconds += spent
-        self.chunk = min(max(int(n * CHUNK_SECONDS / 2 / spent), 1), 2 * self.chunk)
+        self.size_chunk(n, spent, CHUNK_SECONDS / 2)
         self._count(spent, MOST_PAIRS)
         return n
 
@@ -506,16 +504,12 @@ class CouplingRun:
             worked = True
         return worked
 
-    def snapshot(self, status: Status) -> CouplingSnapshot:
+    def view(self, status: Status) -> CouplingSnapshot:
         """Return what there is to see."""
         if self.prepared:
             self._want()
         return CouplingSnapshot(
-            status=status,
-            run=self.number,
-            n=self.n,
-            seconds=self.seconds,
-            algorithm=self.algorithm,
+            **self.common(status),
             n_visible=self.plan.rbm.n_visible,
             began=self.began,
             drawn=tuple(

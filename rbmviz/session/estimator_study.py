@@ -21,8 +21,8 @@ from rbmviz.knobs import knobs_of
 from rbmviz.metrics import log_z
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
+from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.worker import CHUNK_SECONDS
 from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
@@ -154,16 +154,14 @@ class EstimatorOnModel:
         self.quality = quality(self._exact, runs)
 
 
-class StudyRun:
+class StudyRun(Run):
     """Trains a model of each size and measures it, then all of them in turn; a step is a piece of work."""
 
-    has_background_work = False
-    turns_at_once = False
+    plan: StudySetup
+    algorithm: Trainer
 
     def __init__(self, number: int, plan: StudySetup, trainer: Trainer) -> None:
-        self.number, self.plan, self.algorithm = number, plan, trainer
-        self.n, self.seconds, self.chunk = 0, 0.0, 1
-        self.prepared = False
+        super().__init__(number, plan, trainer)
         self._estimates = 0
         self._stage = "Compiling the kernels"
         self._grown: dict[int, tuple[float, dict[int, float], dict[str, EstimatorOnModel]]] = {}
@@ -241,33 +239,21 @@ class StudyRun:
                 break
         spent = time.perf_counter() - begin
         self.seconds += spent
-        self.chunk = min(max(int(done * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        self.size_chunk(done, spent)
         return done
 
     def record_steps(self, made: int) -> None:
         """Count what advance has made."""
         self.n += made
 
-    def set_knobs(self, algorithm: Trainer) -> None:
-        """Train the next model with other knobs."""
-        self.algorithm = algorithm
-
-    def background_work(self, paused: bool) -> bool:
-        """Nothing is owed besides the work itself."""
-        return False
-
-    def snapshot(self, status: Status) -> StudySnapshot:
+    def view(self, status: Status) -> StudySnapshot:
         """Return what there is to see."""
         models = []
         for n_hidden, (likelihood, ess, cells) in self._grown.items():
             found = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}
             models.append(StudiedModel(n_hidden, likelihood, ess, found))
         return StudySnapshot(
-            status=status,
-            run=self.number,
-            n=self.n,
-            seconds=self.seconds,
-            algorithm=self.algorithm,
+            **self.common(status),
             stage=self._stage,
             models=tuple(models),
             estimates=self._estimates,

@@ -16,9 +16,9 @@ from rbmviz.metrics import log_z
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.metrics.importance_weights import BatchSize, LogMean, ess_by_size, heaviest_shares
 from rbmviz.rbm import Model
+from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.worker import CHUNK_SECONDS
 from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
@@ -82,7 +82,7 @@ class ReferenceLogZ:
 
 @functools.lru_cache(maxsize=8)
 def reference_log_z(model: Model) -> ReferenceLogZ:
-    """Return the one Truth of a model, for all runs on it."""
+    """Return the one reference of a model, for all runs on it."""
     return ReferenceLogZ(model)
 
 
@@ -239,17 +239,15 @@ class WeightSnapshot(Snapshot):
         return replace(self, batch=None)
 
 
-class WeightRun:
+class WeightRun(Run):
     """Batches of pop-CD at a fixed model, from the first on; a step is a batch."""
 
+    plan: WeightSetup
+    algorithm: PopCD
     has_background_work = True
-    turns_at_once = False
 
     def __init__(self, number: int, plan: WeightSetup, trainer: PopCD) -> None:
-        self.number, self.plan, self.algorithm = number, plan, trainer
-        self.n, self.seconds = 0, 0.0
-        self.chunk = 1
-        self.prepared = False
+        super().__init__(number, plan, trainer)
         self._truth, self._told = reference_log_z(plan.model), False
         self._forget()
 
@@ -276,10 +274,6 @@ class WeightRun:
         self.algorithm.negative(state, FixedParameters(*state.theta), data)
         return state.source
 
-    def max_steps(self) -> int:
-        """Return the most batches of the next chunk, about CHUNK_SECONDS."""
-        return self.chunk
-
     def advance(self, n: int) -> list[Population]:
         """Draw n batches, and find a little more of the truth."""
         if len(self._kept) and time.perf_counter() - self._summed_up > SUMMARY_SECONDS:
@@ -288,7 +282,7 @@ class WeightRun:
         found = [self._draw(self._state) for _ in range(n)]
         spent = time.perf_counter() - begin
         self.seconds += spent
-        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        self.size_chunk(n, spent)
         self._truth.work(spent)
         return found
 
@@ -314,7 +308,7 @@ class WeightRun:
 
     def set_knobs(self, algorithm: PopCD) -> None:
         """Take other values of knobs; weights of another proposal must not be mixed with those before."""
-        self.algorithm = algorithm
+        super().set_knobs(algorithm)
         self._forget()
 
     def background_work(self, paused: bool) -> bool:
@@ -335,15 +329,11 @@ class WeightRun:
         """Return the newest (at most MAX_WEIGHTS) log weights, float64 (n,)."""
         return self._kept
 
-    def snapshot(self, status: Status) -> WeightSnapshot:
+    def view(self, status: Status) -> WeightSnapshot:
         """Return what there is to see."""
         batches = max(self._total.batches, 1)
         return WeightSnapshot(
-            status=status,
-            run=self.number,
-            n=self.n,
-            seconds=self.seconds,
-            algorithm=self.algorithm,
+            **self.common(status),
             batch=self._batch,
             summary=self._summary,
             estimates=tuple(self._estimates),

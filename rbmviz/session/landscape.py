@@ -11,8 +11,7 @@ from rbmviz.metrics.gibbs_chain import total_variation
 from rbmviz.metrics.landscape import codes
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples
-from rbmviz.session.recorder import Record
-from rbmviz.session.sampling import SamplingPlan
+from rbmviz.session.sampling import SamplingPlan, SamplingRun
 from rbmviz.session.snapshot import Snapshot, Status
 
 TRAIL = 240
@@ -84,40 +83,22 @@ class LandscapePlan(NamedTuple):
         return SamplingPlan(self.model).bytes(sampler) + 64 * 2**self.model.rbm.n_visible
 
 
-class LandscapeRun:
-    """One chain from its first sample on; a step is a sample."""
-
-    has_background_work = False
-    turns_at_once = False
+class LandscapeRun(SamplingRun):
+    """One chain from its first sample on, over all states of the model; a step is a sample."""
 
     def __init__(self, number: int, plan: LandscapePlan, sampler: Sampler) -> None:
-        self.plan = plan
         rbm = plan.model.rbm
         self._land: Landscape = landscape(rbm)
         start = self._land.valleys[0].floor
         v0 = (start >> np.arange(rbm.n_visible - 1, -1, -1) & 1).astype(np.uint8)
-        self._walk = SamplingPlan(plan.model, plan.seed, v0).run(number, sampler)
+        super().__init__(number, SamplingPlan(plan.model, plan.seed, v0), sampler)
+        self.plan = plan
         self._target = rbm
         self._trail = np.array([start])
         self._visits = np.zeros(len(self._land.law), np.int64)
         self._sum = np.zeros(rbm.n_visible, np.int64)
         self._crossings = 0
         self._curve: list[Visited] = []
-
-    @property
-    def n(self) -> int:
-        """Samples so far."""
-        return self._walk.n
-
-    @property
-    def prepared(self) -> bool:
-        """Whether the chain is there."""
-        return self._walk.prepared
-
-    @property
-    def algorithm(self) -> Sampler:
-        """The sampler with the knobs that made the newest samples."""
-        return self._walk.algorithm
 
     def prepare(self) -> None:
         """Make the chain; compile the kernels outside the run's own clock."""
@@ -126,21 +107,13 @@ class LandscapeRun:
                 f"{self.algorithm.name}: n_chains = {self.algorithm.n_chains} chains each have a ground of "
                 f"their own and one is drawn here: give n_chains = 1, or look at them on the Sample page."
             )
-        self._walk.prepare()
-        self._target = self._walk.target()
-
-    def max_steps(self) -> int:
-        """Return the most samples of the next chunk."""
-        return self._walk.max_steps()
-
-    def advance(self, n: int) -> Samples:
-        """Make n samples."""
-        return self._walk.advance(n)
+        super().prepare()
+        self._target = self.target()
 
     def record_steps(self, made: Samples) -> None:
         """Count what advance has made, and compare it with the model at the counts of the curve."""
         states, before = codes(made.v), self.n
-        self._walk.record_steps(made)
+        super().record_steps(made)
         marks = VISIT_COUNTS[(VISIT_COUNTS > before) & (VISIT_COUNTS <= self.n)] - before
         for part in np.split(np.arange(len(states)), marks):
             self._visits += np.bincount(states[part], minlength=len(self._visits))
@@ -150,7 +123,7 @@ class LandscapeRun:
         valleys = self._land.valley[np.append(self._trail[-1:], states)]
         self._crossings += int((valleys[1:] != valleys[:-1]).sum())
         self._trail = np.append(self._trail, states)[-TRAIL:]
-        self._target = self._walk.target()
+        self._target = self.target()
 
     def _visited(self) -> Visited:
         n, rates = int(self._visits.sum()), self.plan.model.rates
@@ -159,45 +132,25 @@ class LandscapeRun:
 
     def set_knobs(self, algorithm: Sampler) -> None:
         """Take other values of live knobs from the next sample on."""
-        self._walk.set_knobs(algorithm)
-        self._target = self._walk.target()
+        super().set_knobs(algorithm)
+        self._target = self.target()
 
-    def background_work(self, paused: bool) -> bool:
-        """Nothing is owed."""
-        return False
-
-    def record(self) -> Record:
-        """Return the log of the run so far: with it, ``replay`` makes the same samples."""
-        return self._walk.record()
-
-    def packed(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample kept and the newest samples, bits packed along the rows."""
-        return self._walk.packed()
-
-    def kept(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample kept and the newest samples, uint8 (m, n_visible)."""
-        return self._walk.kept()
-
-    def snapshot(self, status: Status) -> LandscapeSnapshot:
+    def view(self, status: Status) -> LandscapeSnapshot:
         """Return what there is to see."""
-        walk, model_law, now = self._walk, self._land.law, probabilities(self._target)
+        model_law, now = self._land.law, probabilities(self._target)
         here = self._trail[-1]
         newest = (self._visited(),) if self.n and self._curve[-1].n < self.n else ()
         with np.errstate(divide="ignore"):
             raised = float(np.log(model_law[here]) - np.log(now[here]))
         return LandscapeSnapshot(
-            status=status,
-            run=walk.number,
-            n=walk.n,
-            seconds=walk.seconds,
-            algorithm=walk.algorithm,
+            **self.common(status),
             trail=self._trail,
             visits=self._visits.copy(),
             law=now,
             raised=raised,
             bent=total_variation(now, model_law),
             crossings=self._crossings,
-            fast_norm=walk.fast_norm,
+            fast_norm=self.fast_norm,
             curve=(*self._curve, *newest),
         )
 

@@ -79,7 +79,7 @@ class Session:
     """
 
     def __init__(self, server: "weakref.WeakSet[Session]") -> None:
-        self._races: dict[str, tuple[str, Comparison[Any]]] = {}
+        self._comparisons: dict[str, tuple[str, Comparison[Any]]] = {}
         self._kept: dict[str, int] = {}
         self._here = ""
         self._server = server
@@ -93,7 +93,7 @@ class Session:
         at once, which they would do half a minute later anyway; they go on when their page is opened again.
         """
         self._here = page
-        self._races[name] = page, comparison
+        self._comparisons[name] = page, comparison
         left = self._left_behind()
         if sum(comparison.awake for comparison in left) + self._panels_here() > limits().runs:
             for other in left:
@@ -101,11 +101,13 @@ class Session:
 
     def leave(self, name: str) -> None:
         """Forget a comparison."""
-        self._races.pop(name, None)
+        self._comparisons.pop(name, None)
 
     def bytes(self, but: "Comparison[Any] | None" = None) -> int:
         """Return the bytes that are taken at most, those of the comparison ``but`` alone left out."""
-        comparisons = (comparison for _, comparison in list(self._races.values()) if comparison is not but)
+        comparisons = (
+            comparison for _, comparison in list(self._comparisons.values()) if comparison is not but
+        )
         runs = sum(comparison.bytes() for comparison in comparisons)
         return sum(self._kept.values()) + runs + (KEEP_BYTES if runs or but is not None else 0)
 
@@ -154,10 +156,12 @@ class Session:
         )
 
     def _left_behind(self) -> "list[Comparison[Any]]":
-        return [comparison for page, comparison in self._races.values() if page != self._here]
+        return [comparison for page, comparison in self._comparisons.values() if page != self._here]
 
     def _panels_here(self) -> int:
-        return sum(len(comparison.panels) for page, comparison in self._races.values() if page == self._here)
+        return sum(
+            len(comparison.panels) for page, comparison in self._comparisons.values() if page == self._here
+        )
 
     def _check(self, others: int, needed: int, comparison: "Comparison[Any] | None" = None) -> None:
         most = limits()
@@ -187,7 +191,9 @@ class Session:
 
     def _closed(self) -> "list[Comparison[Any]]":
         return [
-            comparison for _, comparison in list(self._races.values()) if comparison.closed_at is not None
+            comparison
+            for _, comparison in list(self._comparisons.values())
+            if comparison.closed_at is not None
         ]
 
 

@@ -124,6 +124,6 @@ class Rebuild:
         """Nothing is owed."""
         return False
 
-    def snapshot(self, status: Status) -> Snapshot:
+    def view(self, status: Status) -> Snapshot:
         """Return what was there to see when the run was put to rest."""
         return dataclasses.replace(self._shown, status=status, rebuilt=self.share, error=None)

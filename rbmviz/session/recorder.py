@@ -29,6 +29,10 @@ KEEP_LEAST = 1000
 """Newest samples that are kept in any case: what a page shows is among them."""
 
 
+MOST_LOGGED = 10_000
+"""Changes of knobs that the record of a run may have, some 3 MB: minutes of dragging without a stop."""
+
+
 class Allowance:
     """Bytes for kept samples, in equal parts for all runs that live.
 
@@ -126,7 +130,9 @@ class Recorder:
         self._n_visible, self._allowance = n_visible, allowance
         allowance.join(self)
         self._sampler_name, self._seed, self._start = sampler.name, seed, start
-        self._changes: list[tuple[int, dict[str, Value]]] = []
+        self._changes: list[tuple[int, dict[str, Value]]] = []  # after the first, only what has changed
+        self._knobs: dict[str, Value] = {}
+        self._complete = True
         # Zeros cost no memory before they are written.
         self._ring = np.zeros((allowance.samples(n_visible), -(-n_visible // 8)), np.uint8)
         self.log_knobs(sampler)
@@ -140,10 +146,14 @@ class Recorder:
     def log_knobs(self, sampler: Sampler) -> None:
         """Log the knobs that hold from the next sample on."""
         knobs = values_of(sampler)
+        changed = {name: value for name, value in knobs.items() if self._knobs.get(name) != value}
+        self._knobs = knobs
         if self._changes and self._changes[-1][0] == self.n:
-            self._changes.pop()
-        if not self._changes or self._changes[-1][1] != knobs:
-            self._changes.append((self.n, knobs))
+            self._changes[-1][1].update(changed)
+        elif changed and len(self._changes) < MOST_LOGGED:
+            self._changes.append((self.n, changed))
+        elif changed:
+            self._complete = False
 
     def append(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (m, n_visible)."""
@@ -159,8 +169,24 @@ class Recorder:
         self._ring[np.arange(self.n - len(newest), self.n) % len(self._ring)] = newest
 
     def record(self) -> Record:
-        """Return the log so far."""
-        return Record(self._sampler_name, self._seed, self._start, tuple(self._changes))
+        """Return the log so far.
+
+        Raises
+        ------
+        BadInput
+            Where knobs have changed too often for a log.
+        """
+        if not self._complete:
+            raise BadInput(
+                f"Knobs of {self._sampler_name} have changed more than {MOST_LOGGED:,} times in this run: it "
+                "has no complete record. Reset it to begin another one."
+            )
+        changes: list[tuple[int, dict[str, Value]]] = []
+        for n, changed in self._changes:
+            knobs = (changes[-1][1] if changes else {}) | changed
+            if not changes or knobs != changes[-1][1]:
+                changes.append((n, knobs))
+        return Record(self._sampler_name, self._seed, self._start, tuple(changes))
 
     def packed(self, m: int) -> np.ndarray:
         """Return the newest m samples (fewer where fewer are kept), bits packed along the rows."""

@@ -15,9 +15,9 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session.recorder import Allowance, Record, Recorder
+from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
-from rbmviz.session.worker import CHUNK_SECONDS
 
 FRAMES = 144
 """Newest samples in a snapshot, enough for a 12 x 12 grid."""
@@ -108,29 +108,27 @@ class SamplingPlan(NamedTuple):
         return state + shown + scores + kept
 
 
-class SamplingRun:
+class SamplingRun(Run):
     """A sampler's chains from their first sample on; a step is a sample."""
 
-    has_background_work = False
-    turns_at_once = False
+    algorithm: Sampler
 
     def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
-        self.number, self.plan, self.algorithm = number, plan, sampler
+        super().__init__(number, plan, sampler)
+        self._sampling = plan
         n_visible = plan.model.rbm.n_visible
         start = plan.start
         if start is not None and start.ndim == 2:
             start = start[: sampler.n_chains] if sampler.n_chains > 1 else start[0]
         self._start = start
         self.recorder = Recorder(sampler, plan.seed, start, n_visible, plan.allowance or Allowance())
-        self.n, self.sweeps, self.seconds = 0, 0, 0.0
-        self.chunk = 1
-        self.prepared = False
+        self.sweeps = 0
         self._means = np.zeros((0, n_visible), np.uint8)
         self.fast_norm: float | None = None
 
     def prepare(self) -> None:
         """Make the chains and what scores them; compile the kernels outside the run's own clock."""
-        model, seed, _, dataset, kernel, _ = self.plan
+        model, seed, _, dataset, kernel, _ = self._sampling
         self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
         self._state = self.algorithm.init(model, seed, self._start)
         n_chains = self.algorithm.n_chains
@@ -149,12 +147,13 @@ class SamplingRun:
         samples = self.algorithm.step(self._state, n)
         self.seconds += time.perf_counter() - begin
         if self._scores is not None:
-            self._scores.update(samples, self.seconds)
+            self._scores.update(samples)
         self._means = np.concatenate([self._means, np.rint(samples.p[-FRAMES:] * 255).astype(np.uint8)])
         self._means = self._means[-FRAMES:]
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
-        spent = time.perf_counter() - begin
-        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        self.size_chunk(n, time.perf_counter() - begin)
+        if self._scores is not None:  # not what a chunk is sized by: it comes now and then
+            self._scores.evaluate(self.seconds, self.watched)
         return samples
 
     def record_steps(self, made: Samples) -> None:
@@ -172,9 +171,10 @@ class SamplingRun:
         """Return the model that the next sweep samples from, once its chain is there."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
-    def background_work(self, paused: bool) -> bool:
-        """Nothing is owed: every sample is scored when it is made."""
-        return False
+    def complete(self) -> None:
+        """Score the samples that wait for it."""
+        if self.prepared and self._scores is not None:
+            self._scores.complete(self.seconds)
 
     def record(self) -> Record:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
@@ -189,16 +189,12 @@ class SamplingRun:
         first, packed = self.packed()
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
-    def snapshot(self, status: Status) -> SamplingSnapshot:
+    def view(self, status: Status) -> Snapshot:
         """Return what there is to see."""
         v = self.recorder.packed(FRAMES)
         scores = self._scores if self.prepared else None
         return SamplingSnapshot(
-            status=status,
-            run=self.number,
-            n=self.n,
-            seconds=self.seconds,
-            algorithm=self.algorithm,
+            **self.common(status),
             sweeps=self.sweeps,
             frames=Frames(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),

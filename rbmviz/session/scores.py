@@ -1,7 +1,9 @@
 """What the samples of one run are judged by, kept up to date as they come."""
 
 import functools
+import threading
 import time
+import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -20,8 +22,18 @@ OCCUPANCY_BINS = 120
 """Most stretches in the history of class occupancy; when they are full, neighbours are merged."""
 
 SCORE_SECONDS = 0.5
-"""Seconds between two values of the newest ISL while the curve waits for its next count."""
+"""At least so many seconds lie between two values of the newest ISL while the curve waits for its next count,
+and between two comparisons of samples with training examples."""
 
+SCORE_SHARE = 1 / 400
+"""Share of the time that values of the newest ISL may take: with 20,000 test and validation points, one takes
+some 15 ms, in each of four panels."""
+
+MOST_SCORE_SECONDS = 10.0
+"""Somebody who looks waits no longer than this for the next value, however long it takes."""
+
+COMPARED_AT_ONCE = 64
+"""Samples that are compared with the training examples at once: one alone takes as long as all of them."""
 
 COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
 """Most newest rounds that chains are compared over, and most draws of them all together."""
@@ -33,6 +45,19 @@ COMPARISON_SECONDS = 3.0
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-agreement")
+
+
+_UNUSED: weakref.WeakKeyDictionary[Dataset, dict[Kernel, ISL]] = weakref.WeakKeyDictionary()
+_PACKING = threading.Lock()
+
+
+def _unused_isl(dataset: Dataset, kernel: Kernel) -> ISL:
+    """Return the ISL without samples that all runs on a data set share the points of."""
+    with _PACKING:
+        known = _UNUSED.setdefault(dataset, {})
+        if kernel not in known:
+            known[kernel] = ISL(dataset.test, dataset.validation, kernel=kernel, counts=())
+        return known[kernel]
 
 
 class Agreement:
@@ -88,11 +113,13 @@ class Scores:
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
-        self._isl = ISL(dataset.test, dataset.validation, kernel=kernel, counts=())
+        self._isl = _unused_isl(dataset, kernel).without_samples()
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._agreement = Agreement(n_chains) if n_chains > 1 else None
         self._of_means = kernel == "mean"
-        self._looked = 0.0
+        self._valued = self._value_seconds = 0.0  # when the newest value was computed, and how long it took
+        self._waiting: list[np.ndarray] = []  # samples that coverage has yet to take
+        self._n_covered, self._covered = 0, 0.0
         self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy)), np.int64)
         self.bin_width = 1
         self.curve: tuple[Point, ...] = ()
@@ -115,19 +142,49 @@ class Scores:
         later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self._isl.n, side="right") :]
         return int(later[0]) - self._isl.n if len(later) else 2**62
 
-    def update(self, samples: Samples, seconds: float) -> None:
-        """Take the next samples, and the seconds that the sampler has used so far."""
+    def update(self, samples: Samples) -> None:
+        """Take the next samples."""
         self._isl.update(samples.p if self._of_means else samples.v)
-        self._spread(self._coverage.update(samples.v))
         if self._agreement is not None:
             self._agreement.update(samples.v)
+        self._waiting.append(samples.v)
+        now = time.monotonic()
+        if self._isl.n - self._n_covered >= COMPARED_AT_ONCE or now - self._covered > SCORE_SECONDS:
+            self._cover()
+
+    def evaluate(self, seconds: float, watched: bool) -> None:
+        """Compute the newest value where the curve has a point; between, now and then, where somebody looks.
+
+        seconds: those that the sampler has used so far.
+        """
+        now = time.monotonic()
         at_count = self._isl.n in CURVE_COUNTS
-        if at_count or time.monotonic() - self._looked > SCORE_SECONDS:
-            self._looked = time.monotonic()
-            score = self._isl.value()
-            self.newest = Point(score.n, seconds, score.isl, score.std_error, score.beta)
+        rest = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MOST_SCORE_SECONDS)
+        if at_count or (watched and now - self._valued > rest):
+            self._value(seconds)
             if at_count:
+                assert self.newest is not None
                 self.curve += (self.newest,)
+
+    def complete(self, seconds: float) -> None:
+        """Score what waits: the run stops here."""
+        self._cover()
+        stale = self.newest is not None and self.newest.n < self._isl.n
+        if stale and time.monotonic() - self._valued > SCORE_SECONDS:
+            self._value(seconds)
+
+    def _value(self, seconds: float) -> None:
+        begin = time.perf_counter()
+        score = self._isl.value()
+        self._value_seconds, self._valued = time.perf_counter() - begin, time.monotonic()
+        self.newest = Point(score.n, seconds, score.isl, score.std_error, score.beta)
+
+    def _cover(self) -> None:
+        """Compare the samples that wait with the training examples."""
+        if self._waiting:
+            self._spread(self._coverage.update(np.concatenate(self._waiting)))
+            self._n_covered, self._covered = self._isl.n, time.monotonic()
+            self._waiting.clear()
 
     def _spread(self, classes: np.ndarray) -> None:
         if not self._bins.shape[1]:
@@ -142,7 +199,7 @@ class Scores:
     @property
     def occupancy(self) -> np.ndarray:
         """Samples per class in each stretch of ``bin_width`` samples, int64 (stretches so far, classes)."""
-        return self._bins[: -(-self._isl.n // self.bin_width)].copy()
+        return self._bins[: -(-self._n_covered // self.bin_width)].copy()
 
     @property
     def agreement(self) -> Diagnostics | None:

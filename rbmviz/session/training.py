@@ -15,8 +15,8 @@ from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.rbm import RBM, Model
+from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Frames, Snapshot, Status
-from rbmviz.session.worker import CHUNK_SECONDS
 from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
@@ -276,24 +276,22 @@ class Kept(NamedTuple):
     stride: int = 1
 
 
-class TrainingRun:
+class TrainingRun(Run):
     """Replicates of one training, in step; a step is one update of each."""
 
+    plan: TrainingPlan
+    algorithm: Trainer
     has_background_work = True
-    turns_at_once = False
 
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
-        self.number, self.plan, self.algorithm = number, plan, trainer
         origin = plan.origin
-        self.n, self.seconds = (origin.update, origin.seconds) if origin else (0, 0.0)
+        super().__init__(number, plan, trainer, *((origin.update, origin.seconds) if origin else ()))
         self._begun = self.n, self.seconds
         self._resumed = None
         if plan.checkpoint:
             found = load_checkpoint(plan.checkpoint, plan.dataset.train)
             self._resumed, self._resumed_trainer = found.state, found.trainer
             self.n, self.seconds = self._resumed.update, self._resumed.seconds
-        self.chunk = 1
-        self.prepared = False
         self.progress: tuple[Progress, ...] = ()
         self._models: tuple[RBM, ...] = ()
         self._fantasy: Frames | None = None
@@ -392,8 +390,7 @@ class TrainingRun:
             self._fantasy = self._chains.frames(self.n + n)
         if (self.n + n) % self._stride == 0:
             self._judge.judge(self.n + n, self._clock(made), tuple(progress.rbm for progress in made))
-        spent = time.perf_counter() - begin
-        self.chunk = min(max(int(n * CHUNK_SECONDS / spent), 1), 2 * self.chunk)
+        self.size_chunk(n, time.perf_counter() - begin)
         return made
 
     def _clock(self, made: tuple[Progress, ...]) -> float:
@@ -412,10 +409,6 @@ class TrainingRun:
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
         if len(self._judge.found) > MOST_POINTS:
             self._judge.found = self._judge.found[::2]
-
-    def set_knobs(self, algorithm: Trainer) -> None:
-        """Take other values of live knobs from the next update on."""
-        self.algorithm = algorithm
 
     def background_work(self, paused: bool) -> bool:
         """Go on with an estimate that is under way; score what a pause shows."""
@@ -458,15 +451,11 @@ class TrainingRun:
             )
         return newest.warning
 
-    def snapshot(self, status: Status) -> TrainingSnapshot:
+    def view(self, status: Status) -> TrainingSnapshot:
         """Return what there is to see."""
         newest = self.progress[0] if self.progress else None
         return TrainingSnapshot(
-            status=status,
-            run=self.number,
-            n=self.n,
-            seconds=self.seconds,
-            algorithm=self.algorithm,
+            **self.common(status),
             models=self._models,
             fantasy=self._fantasy,
             method=self._judge.method,

@@ -9,19 +9,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
+from rbmviz.session.beat import Beat
 from rbmviz.session.rebuild import Log, Rebuild
+from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.snapshot import Snapshot, Status
-
-CHUNK_SECONDS = 0.03
-"""A chunk of steps fills about this long: the delay of a command, and the beat of snapshots."""
 
 LEASE_SECONDS = 30.0
 """Without anybody asking for a snapshot for this long, the run sleeps; the next question wakes it."""
@@ -31,6 +30,21 @@ IDLE_SECONDS = 60.0
 
 BACKLOG_SECONDS = 0.25
 """A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
+
+BEAT_BACKLOG_SECONDS = 1.0
+"""The same for a run that takes little: on a full server it catches up with what a late beat has missed."""
+
+WATCHED_SECONDS = 1.0
+"""A run whose snapshot was asked for so lately is watched: it makes a new one after each chunk."""
+
+LEAVE_SECONDS = 0.01
+"""How long a beat waits for the thread of a run's own to end that has handed the run over."""
+
+CHUNKS_PER_BEAT = 4
+"""Most chunks of a run in one beat: after a chunk that had to wait for a core the next ones are small."""
+
+LIGHT = 16
+"""A run that takes less than this part of a core at its rate is driven by the beat of its comparison."""
 
 NICE = 10
 """How far the threads of runs stand back behind those that draw pages, where each has a priority (Linux)."""
@@ -49,6 +63,10 @@ class Pace(NamedTuple):
         """Return the number allowed by now."""
         return math.inf if math.isinf(self.rate) else self.n + math.floor(self.rate * (now - self.at))
 
+    def time_of(self, n: int) -> float:
+        """Return when n steps are allowed."""
+        return self.at + (n - self.n) / self.rate if self.rate > 0 else math.inf
+
 
 @functools.cache
 def _one_blas_thread() -> None:
@@ -63,55 +81,8 @@ def _stand_back() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
-class Run(Protocol):
-    """One run from its first step on; only the worker's thread prepares and advances it.
-
-    A step is what the run counts: a sample of a sampler, an update of a trainer.
-    """
-
-    plan: Any
-    n: int
-    prepared: bool
-    algorithm: Any
-    has_background_work: bool  # whether idle may ever do anything: where not, nobody waits for a turn for it
-    turns_at_once: bool
-    """Whether other knobs are taken while no step is due, too: there is something to show of them."""
-
-    def prepare(self) -> None:
-        """Make the state and what judges it; compile the kernels outside the run's own clock."""
-
-    def max_steps(self) -> int:
-        """Return the most steps that the next chunk may have, about CHUNK_SECONDS."""
-
-    def advance(self, n: int) -> Any:
-        """Do n steps; nothing that another thread reads is touched."""
-
-    def record_steps(self, made: Any) -> None:
-        """Count and record what advance has made."""
-
-    def set_knobs(self, algorithm: Any) -> None:
-        """Take other values of live knobs from the next step on; may leave the run to be prepared again."""
-
-    def background_work(self, paused: bool) -> bool:
-        """Do a little of what is owed besides steps, while pace or pause allows none; False: nothing is."""
-
-    def snapshot(self, status: Status) -> Snapshot:
-        """Return what there is to see."""
-
-
-R_co = TypeVar("R_co", bound=Run, covariant=True)
 R = TypeVar("R", bound=Run)
 T = TypeVar("T")
-
-
-class Plan(Protocol[R_co]):
-    """What a run is made of; the algorithm's knobs may change while it goes on, nothing here may."""
-
-    def run(self, number: int, algorithm: Any) -> R_co:
-        """Return the ``number``-th run of a worker."""
-
-    def bytes(self, algorithm: Any) -> int:
-        """Return the bytes that a run takes at most, beyond the model and the data, before any are taken."""
 
 
 class Worker(Generic[R]):
@@ -128,6 +99,8 @@ class Worker(Generic[R]):
         The run is finished at this many steps; None: endless.
     group : Group or None
         Whose turns at the cores the run takes; None: a group of its own.
+    beat : Beat or None
+        What drives the run while it goes at a rate and takes little; None: a beat of its own.
 
     Commands return at once and take effect between two chunks, within about 30 ms. Runs that shall go
     in step get the same ``at`` (a time.monotonic() reading) with a command.
@@ -141,9 +114,12 @@ class Worker(Generic[R]):
         rate: float = math.inf,
         n_max: int | None = None,
         group: Group | None = None,
+        beat: Beat | None = None,
     ) -> None:
         _one_blas_thread()
         self._group = group or Group()
+        self._beat = beat or Beat(self._group)
+        self._beating = False  # driven by the beat, not by a thread of its own
         # Guards what commands write; held for moments only, never while a chunk is made.
         self._wake = threading.Condition()
         # Held while a chunk is made: who wants the state itself waits for its end.
@@ -155,6 +131,7 @@ class Worker(Generic[R]):
         self._run: Any  # a Run, or the Rebuild that stands in for it
         self._log: Log
         self._snapshot: Snapshot
+        self._stale = False  # steps have been made since the snapshot
         self._opened = False  # may have a thread, and has one while there is something to do
         self._busy_at = time.monotonic()
         self._algorithm, self._rate = algorithm, rate
@@ -246,6 +223,7 @@ class Worker(Generic[R]):
         with self._wake:
             self._opened = False
             self._leave.set()
+            self._leave_beat()
             self._wake.notify()
 
     def sleep(self) -> None:
@@ -265,30 +243,50 @@ class Worker(Generic[R]):
             if isinstance(self._run, Rebuild):
                 self._run.forget()
             elif self._log.complete:
+                if self._stale:
+                    self._show(self._run)
                 self._run = Rebuild(self._run, self._log, self._snapshot)
-                self._snapshot = self._run.snapshot("rebuilding")
+                self._show(self._run, "rebuilding")
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until the thread has ended (after ``close``)."""
+        """Wait until no thread is at the run any more (after ``close``)."""
         thread = self._thread
         if thread is not None:
             thread.join(timeout)
+        if self._owner.acquire(timeout=-1 if timeout is None else timeout):
+            self._owner.release()
 
     # Answers, to any thread.
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot; asking renews the lease."""
+        shown = self.peek()
         if self._asleep():
             with self._wake:
                 self._asked = time.monotonic()
                 self._set_pace(None)  # which wakes the thread, too
         self._asked = time.monotonic()
-        return self._snapshot
+        return shown
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
+        # Nobody has looked for a while, so that none has been made. A chunk that is being made is waited for,
+        # unless a snapshot follows it in any case.
+        patience = 0 if self.watched else 2 * CHUNK_SECONDS
+        if self._stale and self._chunk.acquire(timeout=patience):
+            try:
+                with self._wake:
+                    if self._stale and self._run.prepared:
+                        self._show(self._run)
+            finally:
+                self._chunk.release()
         return self._snapshot
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks at this moment."""
+        return time.monotonic() - self._asked <= WATCHED_SECONDS
 
     @property
     def algorithm(self) -> Any:
@@ -335,7 +333,7 @@ class Worker(Generic[R]):
         self._run = self.plan.run(self._runs, self._algorithm)
         self._log = Log(self._run.n, self._algorithm)
         self._stop_at = 0
-        self._snapshot = self._run.snapshot("starting")
+        self._show(self._run, "starting")
         self._set_pace(None)
 
     def _set_pace(self, at: float | None, n: float | None = None) -> None:
@@ -345,7 +343,9 @@ class Worker(Generic[R]):
 
     def _rouse(self) -> None:
         """Wake the thread for a command, or start one where the last has ended."""
-        if self._opened and (self._thread is None or self._leave.is_set()):
+        if self._beating:
+            self._beat.rouse()
+        elif self._opened and (self._thread is None or self._leave.is_set()):
             self._leave = threading.Event()
             self._thread = threading.Thread(
                 target=self._work, args=(self._leave,), name="rbmviz-run", daemon=True
@@ -355,8 +355,9 @@ class Worker(Generic[R]):
 
     def _drop_backlog(self) -> None:
         now = time.monotonic()
-        if self._pace.allowed(now) - self._run.n > self._rate * BACKLOG_SECONDS + 1:
-            self._pace = Pace(self._run.n, now - BACKLOG_SECONDS, self._rate)
+        most = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
+        if self._pace.allowed(now) - self._run.n > self._rate * most + 1:
+            self._pace = Pace(self._run.n, now - most, self._rate)
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked > LEASE_SECONDS
@@ -382,13 +383,18 @@ class Worker(Generic[R]):
             self._busy_at = time.monotonic()
             while not leave.is_set():
                 run = self._run
-                try:
+                with self._errors_shown(run):
                     self._once(run)
-                except Exception as error:  # the thread must tell, whatever it was
-                    if not isinstance(error, BadInput):
-                        log.exception("a run failed")
-                    text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
-                    self._publish(run, "failed", text)
+
+    @contextlib.contextmanager
+    def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # the thread must tell, whatever it was
+            if not isinstance(error, BadInput):
+                log.exception("a run failed")
+            text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
+            self._publish(run, "failed", text)
 
     def _once(self, run: Run | Rebuild) -> None:
         """Do one chunk of what is due, or wait for something to do."""
@@ -399,31 +405,54 @@ class Worker(Generic[R]):
             with SLOTS.turn(self._group, Kind.START):
                 run.prepare()
             self._publish(run)
-        with self._wake:
-            if run is not self._run:  # a command has begun another one meanwhile
-                return
-            n = self._due()
-            if self._snapshot.status != "failed" and self._status() != self._snapshot.status:
-                self._snapshot = run.snapshot(self._status())
-            if (n or run.turns_at_once) and run.algorithm is not self._algorithm:
-                run.set_knobs(self._algorithm)
-                self._log.note(run.n, self._algorithm)
-                if not run.prepared:  # knobs that its state is made of
-                    return
+        n = self._take_commands(run)
+        if n is None:
+            return
         if n == 0:
             self._rest(run)
             return
         # Single steps are somebody's click: they do not wait behind full speed either.
         kind = Kind.FULL if self._running and math.isinf(self._rate) else Kind.PACED
-        with SLOTS.turn(self._group, kind), self._chunk:
+        with SLOTS.turn(self._group, kind):
+            self._make(run, n)
+        time.sleep(0.001)  # lets the other threads of the process have the interpreter
+
+    def _take_commands(self, run: Run) -> int | None:
+        """Return how many steps to make now; None: begin again, with another run or state."""
+        with self._wake:
+            if run is not self._run:  # a command has begun another one meanwhile
+                return None
+            n = self._due()
+            if (n or run.knobs_at_once) and run.algorithm is not self._algorithm:
+                run.set_knobs(self._algorithm)
+                self._log.note(run.n, self._algorithm)
+                if not run.prepared:  # knobs that its state is made of
+                    return None
+        if not n and self._snapshot.status not in ("failed", self._status()):
+            with self._chunk:
+                self._complete(run)
+            self._publish(run)
+        return n
+
+    def _make(self, run: Run, n: int) -> None:
+        """Make n steps, with a turn at a core."""
+        with self._chunk:
             if run is not self._run:  # put to rest meanwhile
                 return
+            run.watched = self.watched
             made = run.advance(n)
             with self._wake:
                 run.record_steps(made)
-        self._publish(run)
+                self._stale = run is self._run
+            self._complete(run)
+        if self.watched or self._status() != self._snapshot.status:
+            self._publish(run)
         self._busy_at = time.monotonic()
-        time.sleep(0.001)  # lets the other threads of the process have the interpreter
+
+    def _complete(self, run: Run) -> None:
+        """Let a run that stops here compute what it has put off; the chunk is held."""
+        if run is self._run and run.prepared and self._status() != "running":
+            run.complete()
 
     def _rebuild(self, rest: Rebuild) -> None:
         """Make a little more of a run that was put to rest; the last piece puts it back into its place."""
@@ -438,6 +467,8 @@ class Worker(Generic[R]):
                 if rest is self._run and again is not None:
                     self._run = again
                     self._set_pace(None)
+            if again is not None and rest.failure is None:
+                self._complete(again)
         if again is None:
             self._publish(rest, "rebuilding")
         elif rest.failure is None:
@@ -448,13 +479,16 @@ class Worker(Generic[R]):
         time.sleep(0.001)
 
     def _rest(self, run: Run) -> None:
-        """Do what the run owes besides steps, or wait for a command."""
+        """Do background work, or wait for a command."""
         awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
         if awake and run.has_background_work:
             with SLOTS.turn(self._group, Kind.FULL), self._chunk:
                 worked = run is self._run and run.background_work(paused=not self._running)
+                with self._wake:
+                    self._stale |= worked and run is self._run
             if worked:
-                self._publish(run)
+                if self.watched:
+                    self._publish(run)
                 self._busy_at = time.monotonic()
                 return
         self._wait(run)
@@ -464,15 +498,72 @@ class Worker(Generic[R]):
         with self._wake:
             if run is not self._run or self._due():
                 return
-            pacing = self._running and not self._asleep() and self._snapshot.status != "failed"
+            pacing = self._pacing()
             if self._asleep() or (not pacing and time.monotonic() - self._busy_at > IDLE_SECONDS):
                 if self._thread is threading.current_thread():  # else ``close`` has told this one to leave
                     self._leave.set()
+            elif self._light() and self._thread is threading.current_thread():
+                self._leave.set()
+                self._beating = True
+                self._beat.join(self)
             else:
                 self._wake.wait(CHUNK_SECONDS if pacing else 0.5)
+
+    def _pacing(self) -> bool:
+        return self._running and not self._asleep() and self._snapshot.status != "failed"
+
+    # Driven by the beat.
+
+    def _light(self) -> bool:
+        """Whether the run has nothing to do but a few steps now and then, and takes little for them."""
+        run = self._run
+        return (
+            self._opened
+            and self._pacing()
+            and not self.at_rest
+            and run.prepared
+            and not run.has_background_work
+            and run.n < self._end
+            and self._rate * CHUNK_SECONDS * LIGHT < run.chunk
+        )
+
+    def _leave_beat(self) -> None:
+        if self._beating:
+            self._beating = False
+            self._beat.leave(self)
+
+    def next_step(self) -> float:
+        """Return the time.monotonic() at which the next step is due."""
+        return self._pace.time_of(self._run.n + 1)
+
+    def on_beat(self) -> None:
+        """Make the steps that are due; where there is more to do, a thread of its own takes over."""
+        # The thread that has handed the run over may need a moment to leave. Another one that has come since
+        # may itself wait for a turn, and the beat has one: it must not wait for that thread.
+        if not self._beating or not self._owner.acquire(timeout=LEAVE_SECONDS):
+            return
+        try:
+            run = self._run
+            with self._errors_shown(run):
+                for _ in range(CHUNKS_PER_BEAT):
+                    if not self._beating or not (n := self._take_commands(run)):
+                        break
+                    self._make(run, n)
+            with self._wake:
+                if self._beating and not self._light():
+                    self._leave_beat()
+                    self._rouse()
+        finally:
+            self._owner.release()
+
+    # Snapshots.
+
+    def _show(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
+        """Make the newest snapshot; _wake is held, and no chunk is being made by another thread."""
+        self._stale = False
+        self._snapshot = dataclasses.replace(run.view(status or self._status()), error=error)
 
     def _publish(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
         with self._wake:
             if run is self._run:  # else a command has begun another run meanwhile
-                shown = run.snapshot(status or self._status())
-                self._snapshot = dataclasses.replace(shown, error=error)
+                self._show(run, status, error)

@@ -105,7 +105,7 @@ def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
     enumerated = run._enumerated
     monkeypatch.setattr(run, "_enumerated", lambda: [run.results(7, 2), enumerated()][1])
     run.prepare()
-    assert [drawn.counted.k for drawn in run.snapshot("paused").drawn] == [2, 2]
+    assert [drawn.counted.k for drawn in run.view("paused").drawn] == [2, 2]
     assert run.background_work(paused=True)
     assert [counted.lag for counted in run.results(7, 2).lagged] == [7, 7]
 

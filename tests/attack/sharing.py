@@ -5,6 +5,7 @@ From the root of the repository, with warm kernels::
     python -m tests.attack.sharing memory               # megabytes per visitor and threads, for each page
     python -m tests.attack.sharing fairness             # first picture alone, and beside twelve panels
     python -m tests.attack.sharing growth --seconds 300 # slope of memory under one visitor at full speed
+    python -m tests.attack.sharing crowd --crowd 1 8 30 # processor, frames and samples of so many visitors
 
 ``--root`` serves another checkout, to compare with.
 """
@@ -22,6 +23,12 @@ from tests.attack.visitor import PAGES, Visitor
 
 FULL = "speed=full"
 TWELVE = "&".join([FULL, *["p=gibbs&p=rates_fpcd&p=rates_herding&p=sample_penalization"] * 3])
+
+
+CROWD = (
+    "| visitors | of a core, each | frames/s | samples/s a panel | paused, of a core, each | MB each "
+    "| MB 40 s after they left |\n|---|---|---|---|---|---|---|"
+)
 
 
 async def warm(server: Server) -> None:
@@ -88,13 +95,53 @@ async def growth(server: Server, seconds: float) -> str:
         return f"samples {visitor.n}: {sizes[-1]:.0f} MB, {slope:+.2f} MB a minute"
 
 
+async def crowd(server: Server, n: int, query: str, seconds: float, settle: float) -> str:
+    """Return a row of the table: what so many visitors cost and get, and what they leave behind."""
+    before = server.rss
+    visitors = [Visitor(server.address, query=query) for _ in range(n)]
+    try:
+        for visitor in visitors:
+            await visitor.open()
+        await asyncio.gather(*(visitor.first_picture() for visitor in visitors))
+        await asyncio.sleep(settle)
+        share, frames, samples = await _measured(server, visitors, seconds)
+        memory = (server.rss - before) / n
+        await asyncio.gather(*(visitor.press("Pause") for visitor in visitors))
+        await asyncio.sleep(5)
+        paused, *_ = await _measured(server, visitors, seconds)
+    finally:
+        await asyncio.gather(*(visitor.close() for visitor in visitors))
+    await asyncio.sleep(40)
+    return (
+        f"| {n} | {share:.1%} | {frames:.1f} | {samples:.1f} | {paused:.2%} | {memory:.0f} "
+        f"| {server.rss - before:.0f} |"
+    )
+
+
+async def _measured(server: Server, visitors: list[Visitor], seconds: float) -> tuple[float, float, float]:
+    """Return the share of a core, frames a second, samples a second of a panel: of each visitor."""
+    cpu, frames = server.cpu_seconds, sum(visitor.frames for visitor in visitors)
+    steps, begin = sum(sum(visitor.n.values()) for visitor in visitors), asyncio.get_running_loop().time()
+    panels = sum(len(visitor.n) for visitor in visitors)
+    await asyncio.sleep(seconds)
+    passed = asyncio.get_running_loop().time() - begin
+    each = passed * len(visitors)
+    made = sum(sum(visitor.n.values()) for visitor in visitors) - steps
+    return (
+        (server.cpu_seconds - cpu) / each,
+        (sum(visitor.frames for visitor in visitors) - frames) / each,
+        made / (passed * panels),
+    )
+
+
 async def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["memory", "fairness", "growth"])
+    parser.add_argument("what", choices=["memory", "fairness", "growth", "crowd"])
     parser.add_argument("--root", type=Path, default=ROOT)
     parser.add_argument("--page", action="append", help=f"one of {PAGES}; default: all")
     parser.add_argument("--query", default="", help="query string of the link")
     parser.add_argument("--visitors", type=int, default=4)
+    parser.add_argument("--crowd", type=int, nargs="+", default=[1, 8, 16, 30], metavar="N")
     parser.add_argument("--times", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--settle", type=float, default=6.0, help="seconds that each visitor stays alone")
@@ -107,6 +154,12 @@ async def _main() -> None:
                 if options.what == "memory":
                     given = server, page, options.query, options.visitors, options.settle
                     text = await memory(*given)
+                elif options.what == "crowd":
+                    rows = [
+                        await crowd(server, n, options.query, options.seconds, options.settle)
+                        for n in options.crowd
+                    ]
+                    text = "\n".join([CROWD, *rows])
                 elif options.what == "fairness":
                     text = await fairness(server, options.times)
                 else:

@@ -167,7 +167,7 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
         assert point.moments == pytest.approx(distance)
     assert [point.n for point in shown.curve][:4] == [1, 2, 3, 4]
     assert shown.curve[-1].n == 500
-    law = probabilities(worker.read(lambda run: run._walk.target()))
+    law = probabilities(worker.read(lambda run: run.target()))
     np.testing.assert_array_equal(shown.law, law)
     here = visited[-1]
     assert shown.raised == pytest.approx(np.log(land.law[here] / law[here]))

@@ -90,17 +90,35 @@ def test_long_runs_get_wider_counters(monkeypatch):
         assert metric.value(0.9) == want
 
 
+@pytest.mark.parametrize("near", [0.0, 0.02, 0.5, 1.0])
+def test_few_betas_are_tried_and_none_that_is_better_is_missed(near):
+    """Validation points of two kinds, near the samples and far from them, may have a best beta each."""
+    samples, far = bits(1, 600, 60), bits(2, 200, 60)
+    validation = np.where(np.arange(200)[:, None] < 200 * near, samples[:200], far)
+    for betas in (None, (0.999, 0.6, 0.9, 0.7, 0.99)):
+        metric = ISL(bits(4, 50, 60), validation, counts=(), betas=betas)
+        for part in np.array_split(samples, 5):
+            metric.update(part)
+            assert metric.value() == metric._point(metric.betas).score(None)
+        other = metric.without_samples()
+        assert (
+            other.update(samples[:9]).value()
+            == ISL(bits(4, 50, 60), validation, counts=(), betas=betas).update(samples[:9]).value()
+        )
+        assert metric.n == 600
+
+
 def test_kept_histograms_are_those_of_all_samples_and_have_the_columns_that_are_used():
     near, test = bits(1, 3000, 700), bits(2, 200, 700)
     near[:, 300:] = 0
     test[:, 300:] = 0
     far = np.concatenate([near, 1 - near])
     metric = ISL(test, counts=())
-    for samples, columns in ((near, 192), (far[3000:], 640)):
+    for samples, columns in ((near, 192), (far[3000:], 608)):
         for part in np.array_split(samples, 7):
             metric.update(part)
         metric.value(0.9)
-        assert metric._histograms.shape == (200, columns)
+        assert max(kept.shape[1] for kept in metric._histograms) == columns
     want = np.zeros((200, 701), np.uint32)
     hamming.count_distances(hamming.pack(test), hamming.blocks(far), len(far), want)
     np.testing.assert_array_equal(metric.histograms(), want)

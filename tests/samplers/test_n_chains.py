@@ -301,7 +301,7 @@ def test_a_run_of_several_chains_says_whether_they_agree(model, toy):
         run.record_steps(run.advance(60))
         if n_chains > 1:
             run._scores._agreement._asked.result(60)
-        agreement = run.snapshot("paused").agreement
+        agreement = run.view("paused").agreement
         assert (agreement is None) == (n_chains == 1)
     assert 0.9 < agreement.rhat < 2
     assert agreement.ess > 5
@@ -337,7 +337,7 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
     again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
     np.testing.assert_array_equal(again, run.kept()[1])
     assert np.array(record.as_json()["start"]).shape == (4, 5)
-    assert run.snapshot("paused").switches == run._scores.switches
+    assert run.view("paused").switches == run._scores.switches
 
 
 def test_the_landscape_is_that_of_one_chain():

@@ -35,7 +35,7 @@ def weigh(run, batches):
     run.background_work(paused=True)
     while run.background_work(paused=True):
         pass
-    return run.snapshot("paused")
+    return run.view("paused")
 
 
 # Metrics
@@ -141,7 +141,7 @@ def test_a_turned_knob_forgets_the_weights_of_before(model, toy):
     run = begun(WeightSetup(model, toy), trainer)
     weigh(run, 4)
     run.set_knobs(dataclasses.replace(trainer, k=5, n_chains=7))
-    shown = run.snapshot("paused")
+    shown = run.view("paused")
     assert (shown.n, shown.pooled, shown.batch, shown.summary, shown.newest) == (4, 0, None, None, None)
     shown = weigh(run, 3)
     assert (shown.n, shown.pooled) == (7, 21)
@@ -177,11 +177,11 @@ def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
 
 def test_a_log_z_that_another_panel_has_found_is_shown(model, toy):
     first, second = (begun(WeightSetup(model, toy), make_trainer("pop_cd")) for _ in range(2))
-    assert first.snapshot("paused").truth is None
+    assert first.view("paused").truth is None
     while first.background_work(paused=True):
         pass
     assert second.background_work(paused=True)
-    assert second.snapshot("paused").truth == first.snapshot("paused").truth
+    assert second.view("paused").truth == first.view("paused").truth
     assert not second.background_work(paused=True)
 
 
@@ -201,7 +201,7 @@ def finish(run):
     with threadpool_limits(1):  # as in a worker
         while made := run.advance(1000):
             run.record_steps(made)
-    return run.snapshot("running")
+    return run.view("running")
 
 
 def test_growth_measures_what_the_library_measures(monkeypatch):

@@ -97,6 +97,25 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
     assert (other != again).any()
 
 
+def test_a_log_of_knobs_is_bounded(model, monkeypatch):
+    monkeypatch.setattr("rbmviz.session.recorder.MOST_LOGGED", 4)
+    run = SamplingPlan(model, seed=2).run(1, make_sampler("rates_fpcd", eps=0.0))
+    run.prepare()
+    for eps in (0.25, 0.5, 0.5, 0.125, 0.25):  # twice the same: no change
+        run.set_knobs(make_sampler("rates_fpcd", eps=eps + 0.5))
+        run.set_knobs(make_sampler("rates_fpcd", eps=eps))
+        if eps == 0.125:
+            break
+        run.record_steps(run.advance(2))
+    changes = run.record().changes
+    assert [(n, knobs["eps"]) for n, knobs in changes] == [(0, 0.25), (2, 0.5), (6, 0.125)]
+    assert all(set(knobs) == set(changes[0][1]) for _, knobs in changes)
+    run.record_steps(run.advance(1))
+    run.set_knobs(make_sampler("rates_fpcd", eps=0.75))
+    with pytest.raises(BadInput, match="more than 4 times"):
+        run.record()
+
+
 def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     allowance = Allowance(4000)  # a byte a sample
     plan = SamplingPlan(model, seed=2, allowance=allowance)

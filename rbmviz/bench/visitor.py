@@ -1,0 +1,134 @@
+"""What one visitor costs: the processor time of four panels at the speed of the page, without any page.
+
+The time is that of the whole process, so that nothing else may run in it. What a page adds (frames over a
+socket, charts) is measured over a real server by ``tests/attack/sharing.py``.
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rbmviz.bench.quality import dataset_of
+from rbmviz.errors import BadInput
+from rbmviz.models import load_model
+from rbmviz.samplers import make_sampler
+from rbmviz.session import Allowance, Comparison, SamplingSetup
+
+PANELS = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
+"""Those of the first page as it opens."""
+
+RATE, FRAMES_PER_SECOND = 60.0, 20.0
+"""Samples a second of a panel, and frames a second of a page, by default."""
+
+PHASES = {
+    "kernels": "samples alone, one by one, on one thread",
+    "samples": "the panels, while nobody looks",
+    "snapshots": f"the panels, with all snapshots taken {FRAMES_PER_SECOND:g} times a second",
+    "paused, snapshots": "a pause, with snapshots taken as often",
+    "paused": "a pause, while nobody looks",
+}
+"""What is measured, one after another."""
+
+PATIENCE = 600.0
+
+SETTLED = 4 * RATE
+"""Samples of each panel before the clock starts: at first the ISL curve has a point every few samples."""
+
+
+def visitor(
+    model: str = "mnist_fpcd",
+    samplers: Sequence[str] = PANELS,
+    dataset: str | None = None,
+    rate: float = RATE,
+    seconds: float = 20.0,
+    settled: float = SETTLED,
+) -> Iterator[dict[str, Any]]:
+    """Measure what the panels of a page cost, one phase after another.
+
+    Parameters
+    ----------
+    model : name or file of a model
+    samplers : names
+        A panel each.
+    dataset : str, optional
+        What samples are scored against; default: what the model names.
+    rate : float
+        Samples a second of each panel.
+    seconds : float
+        Length of each phase, shorter than a run goes on unwatched.
+    settled : float
+        Samples of each panel before the first phase.
+
+    Yields
+    ------
+    dict
+        phase: one of PHASES; share: processor time of the process by the time of the clock; samples: of all
+        panels; sample_seconds: processor time a sample, None where there was none.
+    """
+    loaded = load_model(model)
+    data = dataset_of(model, loaded, dataset)
+    made = [make_sampler(name) for name in samplers]
+
+    states = [sampler.init(loaded, 0) for sampler in made]
+    for sampler, state in zip(made, states, strict=True):
+        sampler.step(state, 1)
+    n, begin, clock = 0, time.process_time(), time.monotonic()
+    while time.monotonic() - clock < seconds / 4:
+        for sampler, state in zip(made, states, strict=True):
+            sampler.step(state, 1)
+            n += 1
+    each = (time.process_time() - begin) / n
+    del states
+    yield _row("kernels", each * rate * len(made), n, each)
+
+    comparison = Comparison(SamplingSetup(loaded, data, allowance=Allowance()), rate)
+    try:
+        for sampler in made:
+            comparison.add(sampler)
+        comparison.resume()
+        _until(comparison, lambda shown: shown.n >= settled)
+        yield _phase(comparison, "samples", seconds, looking=False)
+        yield _phase(comparison, "snapshots", seconds, looking=True)
+        comparison.pause()
+        _until(comparison, lambda shown: shown.status == "paused")
+        yield _phase(comparison, "paused, snapshots", seconds, looking=True)
+        yield _phase(comparison, "paused", seconds, looking=False)
+    finally:
+        comparison.close()
+        for panel in comparison.panels:
+            panel.worker.join()
+
+
+def _until(comparison: Comparison[Any], holds: Any) -> None:
+    end = time.monotonic() + PATIENCE
+    while not all(holds(shown) for _, shown in comparison.snapshots()):
+        failed = [shown.error for _, shown in comparison.snapshots() if shown.status == "failed"]
+        if failed or time.monotonic() > end:
+            raise BadInput(f"bench visitor: {(failed or ['the panels do not get on'])[0]}")
+        time.sleep(0.05)
+
+
+def _phase(comparison: Comparison[Any], name: str, seconds: float, looking: bool) -> dict[str, Any]:
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.wait(1 / FRAMES_PER_SECOND):
+            comparison.snapshots()
+
+    viewer = threading.Thread(target=look)
+    if looking:
+        viewer.start()
+    before = sum(shown.n for _, shown in comparison.snapshots())
+    begin, clock = time.process_time(), time.monotonic()
+    time.sleep(seconds)
+    used, passed = time.process_time() - begin, time.monotonic() - clock
+    n = sum(shown.n for _, shown in comparison.snapshots()) - before
+    stop.set()
+    if looking:
+        viewer.join()
+    return _row(name, used / passed, n, used / n if n else None)
+
+
+def _row(phase: str, share: float, samples: int, each: float | None) -> dict[str, Any]:
+    return {"phase": phase, "share": share, "samples": samples, "sample_seconds": each}

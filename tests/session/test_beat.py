@@ -1,0 +1,197 @@
+"""Panels that go at a rate: one thread for all of a page, snapshots where somebody looks, batched scores."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from waiting import PATIENCE, wait
+
+from rbmviz.metrics import ISL
+from rbmviz.samplers import make_sampler, sample
+from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup
+from rbmviz.session import worker as worker_module
+from rbmviz.session.scores import Scores
+from rbmviz.session.slots import Kind, Slots
+
+NAMES = ("gibbs", "rates_fpcd", "sample_penalization")
+
+
+def threads(name):
+    return [thread for thread in threading.enumerate() if thread.name == name]
+
+
+@pytest.fixture
+def comparison(model, toy):
+    """Panels that a beat drives."""
+    made = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
+    for name in NAMES:
+        made.add(make_sampler(name))
+    made.resume()
+    wait(lambda: driven(made), "the beat")
+    yield made
+    made.close()
+    for panel in made.panels:
+        panel.worker.join(PATIENCE)
+    wait(lambda: not threads("rbmviz-beat") and not threads("rbmviz-run"), "the end of all threads")
+
+
+def driven(comparison):
+    comparison.snapshots()
+    return threads("rbmviz-beat") and not threads("rbmviz-run")
+
+
+def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model):
+    n = [shown.n for _, shown in comparison.snapshots()]
+    wait(lambda: all(s.n > was + 30 for (_, s), was in zip(comparison.snapshots(), n, strict=True)), "more")
+    assert (len(threads("rbmviz-beat")), threads("rbmviz-run")) == (1, [])
+    comparison.pause()
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    for panel, name in zip(comparison.panels, NAMES, strict=True):
+        first, v = panel.worker.read(SamplingRun.kept)
+        start = comparison.setup.first_state()
+        want = sample(model, make_sampler(name), len(v), seed=4, v0=start).v
+        assert first == 0
+        np.testing.assert_array_equal(v, want)
+
+
+def test_a_panel_leaves_the_beat_for_full_speed_and_comes_back(comparison):
+    comparison.set_rate(np.inf)
+    wait(lambda: comparison.snapshots() and len(threads("rbmviz-run")) == len(NAMES), "threads of their own")
+    comparison.set_rate(200.0)
+    wait(lambda: driven(comparison), "the beat again")
+
+
+def test_a_beat_never_waits_for_a_thread_that_waits_for_its_turn(comparison, monkeypatch):
+    """The beat holds a turn: with a single one for all, neither would ever get on."""
+    slots = Slots(1)
+    monkeypatch.setattr(worker_module, "SLOTS", slots)
+    monkeypatch.setattr("rbmviz.session.beat.SLOTS", slots)
+    worker, got = comparison.panels[0].worker, threading.Event()
+
+    def own_thread():
+        with worker._owner, slots.turn(comparison._beat.group, Kind.FULL):
+            got.set()
+
+    for _ in range(20):
+        got.clear()
+        threading.Thread(target=own_thread).start()
+        worker.on_beat()
+        assert got.wait(PATIENCE)
+    with worker._owner:
+        beat = threading.Thread(target=worker.on_beat)
+        beat.start()
+        beat.join(5)
+        assert not beat.is_alive()
+
+
+def test_a_rate_of_nothing_makes_nothing(comparison):
+    comparison.set_rate(0.0)
+    n = [shown.n for _, shown in comparison.snapshots()]
+    comparison.step(2)
+    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    assert [shown.n for _, shown in comparison.snapshots()] >= [count + 2 for count in n]
+
+
+def test_an_error_on_the_beat_fails_its_panel_alone(comparison, monkeypatch, caplog):
+    advance = SamplingRun.advance
+
+    def broken(run, n):
+        if run.algorithm.name == "gibbs":
+            raise ZeroDivisionError("deep inside")
+        return advance(run, n)
+
+    monkeypatch.setattr(SamplingRun, "advance", broken)
+    wait(lambda: comparison.snapshots()[0][1].status == "failed", "a failure")
+    n = comparison.snapshots()[1][1].n
+    wait(lambda: comparison.snapshots()[1][1].n > n, "samples of the others")
+    assert "deep inside" in comparison.snapshots()[0][1].error
+
+
+def test_snapshots_are_made_where_somebody_looks(comparison, monkeypatch):
+    monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 0.0)
+    made, view = [], SamplingRun.view
+    monkeypatch.setattr(SamplingRun, "view", lambda run, status: made.append(run) or view(run, status))
+    worker = comparison.panels[0].worker
+    n = worker.read(lambda run: run.n)
+    made.clear()
+    wait(lambda: worker.read(lambda run: run.n) > n + 20, "samples that nobody looks at")
+    assert not made
+    # Who looks now sees what there is now.
+    assert worker.peek().n > n + 20
+    assert len(made) == 1
+    comparison.pause()
+    wait(lambda: worker.read(lambda run: run.n) == worker.peek().n == worker.snapshot.n, "the last one")
+
+
+def test_who_begins_to_look_amid_the_last_chunk_sees_its_steps(open_worker, model, monkeypatch):
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
+    wait(lambda: worker.snapshot.status == "paused", "a panel")
+    monkeypatch.setattr(worker_module, "WATCHED_SECONDS", -1.0)
+    advance, held, go = SamplingRun.advance, threading.Event(), threading.Event()
+
+    def slow(run, n):
+        held.set()
+        assert go.wait(PATIENCE)
+        return advance(run, n)
+
+    monkeypatch.setattr(SamplingRun, "advance", slow)
+    worker.step()
+    assert held.wait(PATIENCE)
+    worker.snapshot  # noqa: B018
+    go.set()
+    wait(lambda: worker.read(lambda run: run.n) == 1, "the sample")
+    monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 1e6)
+    wait(lambda: worker.snapshot.n == 1, "the sample in a snapshot")
+
+
+def test_scores_that_wait_are_complete_in_a_pause(open_worker, model, toy, monkeypatch):
+    monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 1e6)
+    worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
+    worker.step(37)
+    wait(lambda: worker.snapshot.n == 37 and worker.snapshot.status == "paused", "a pause")
+    assert worker.snapshot.occupancy.sum() == 37
+
+
+def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
+    monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 0.0)
+    monkeypatch.setattr("rbmviz.session.scores.SCORE_SHARE", 1e9)
+    run = SamplingPlan(model, seed=5, dataset=toy).run(1, make_sampler("gibbs"))
+    run.prepare()
+    run.watched = False
+    while run.n < 60:
+        run.record_steps(run.advance(min(run.max_steps(), 60 - run.n)))
+    shown = run.view("running")
+    assert shown.newest == shown.curve[-1]
+    assert shown.newest.n < 60
+    run.complete()
+    v = sample(model, make_sampler("gibbs"), 60, seed=5).v
+    shown = run.view("paused")
+    assert (shown.newest.n, shown.newest.isl) == (60, ISL(toy.test, toy.validation).update(v).value().isl)
+    assert shown.occupancy.sum() == 60
+    run.watched = True
+    run.record_steps(run.advance(1))
+    assert run.view("running").newest.n == 61
+
+
+def test_what_waits_to_be_scored_is_bounded(model, toy):
+    scores = Scores(toy, "binary")
+    samples = sample(model, make_sampler("gibbs"), 7, seed=1)
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        scores.update(samples)
+        assert sum(map(len, scores._waiting)) < 64 + len(samples.v)
+
+
+def test_who_wakes_a_run_sees_what_it_did_before_it_slept(model, toy, monkeypatch):
+    monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 0.0)
+    monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.3)
+    comparison = Comparison(SamplingSetup(model, toy), rate=200.0)
+    worker = comparison.add(make_sampler("gibbs")).worker
+    comparison.resume()
+    wait(lambda: comparison.snapshots()[0][1].n > 5, "samples")
+    wait(lambda: worker._asleep() and not threads("rbmviz-beat") and not threads("rbmviz-run"), "sleep")
+    n = worker.read(lambda run: run.n)
+    assert worker.snapshot.n == n > 5
+    comparison.close()
+    worker.join(PATIENCE)
