@@ -40,7 +40,7 @@ def test_sums_of_active_rows(rows, n_in, n_out, share, always):
     assert (batch.correlate(x, y, 3) == np.float32(1 / 3) * want).all()
 
 
-def test_products_of_a_batch_are_the_dense_ones(always):
+def test_products_of_a_batch_are_the_dense_ones(always, compiled):
     """Against float64, also where the first and the last unit are always on, and for memory not in order."""
     x = random_bits(120, 90, 0.15)
     x[:, [0, -1]] = 1
@@ -55,8 +55,8 @@ def test_products_of_a_batch_are_the_dense_ones(always):
     frozen = matrix.copy()
     frozen.flags.writeable = False
     assert (batch.times(x, frozen) == batch.times(x, matrix)).all()
-    for kernel in (batch.as_bits, batch.list_rows, batch.turn_lists, batch.sum_rows):
-        assert len(kernel.signatures) == 1, kernel
+    for kernel in (batch.as_bits, batch.list_rows, batch.transpose_lists, batch.sum_rows):
+        assert not compiled or len(kernel.signatures) == 1, kernel
 
 
 def test_only_bits_have_lists(monkeypatch):
