@@ -66,7 +66,7 @@ def in_llvm(signature: str, *, means: Callable[..., Any]) -> Callable[[Callable[
 def _check_array(function: str, name: str, kind: Any, want: Any) -> None:
     """Raise TypingError unless an argument of this type is the array that an intrinsic wants."""
     fits = isinstance(kind, types.Array) and (kind.dtype, kind.ndim) == (want.dtype, want.ndim)
-    if not (fits and kind.layout == "C" and kind.aligned):
+    if not (fits and kind.layout == "C"):
         raise TypingError(f"{function}: '{name}' is {kind}, and must be {want}")
 
 
