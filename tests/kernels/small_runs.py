@@ -27,7 +27,7 @@ def _rows(n, width, share=0.5):
 
 
 SMALL, WIDE = _model(5, 3), _model(70, 37, 0.3)
-"""WIDE is wider than a word, than a block of draws, and than the widest sum; and no multiple of the padding."""
+"""WIDE is wider than a word, a block of draws, and the widest sum; it is no multiple of the padding."""
 
 
 def _samples(samples):
