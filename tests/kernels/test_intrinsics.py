@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numba import config, njit
+from numba import njit
 from numba.core.errors import NumbaError
 
 from rbmviz.kernels import batch, bits, hamming, history, random, vectors
@@ -214,7 +214,7 @@ ARITHMETIC = [
 ]
 
 
-@pytest.mark.skipif(config.DISABLE_JIT, reason="compares with compiled kernels")
+@pytest.mark.compiled
 @pytest.mark.parametrize(("function", "arguments"), [(f, args) for f, *args in ARITHMETIC])
 def test_python_kernels_compute_as_compiled_ones(function, arguments):
     """The value and, for numbers that go on into other computations, the type."""
