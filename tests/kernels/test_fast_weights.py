@@ -67,7 +67,7 @@ def test_gibbs_is_the_numpy_form(rbm, start):
     assert clock[0] == 400
 
 
-def test_pre_activations_are_the_numpy_form():
+def test_preactivations_are_those_of_the_whole_matrix():
     """Whether few units flip or many, and where few are active."""
     g = np.random.default_rng(5)
     rows, bias = g.normal(size=(M, N)).astype(np.float32), g.normal(size=N).astype(np.float32)
