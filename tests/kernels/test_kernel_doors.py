@@ -162,5 +162,5 @@ def test_products(rows):
 def test_views_with_gaps_are_refused_when_they_are_typed(rates_model):
     state = np.stack([kernel_state(0, "x")] * 2, axis=-1)[..., 0]
     x = np.zeros((3, 5), f32)
-    with pytest.raises(TypingError, match="not contiguous"):
+    with pytest.raises(TypingError, match=r"'state' is array\(uint32, 2d, A\), and must be"):
         random.bernoulli_rows(state, x, np.zeros(5, f32), x, x)

@@ -1,0 +1,224 @@
+"""Every intrinsic against its meaning in Python, at edge values, bit for bit."""
+
+import numpy as np
+import pytest
+from numba import config, njit
+from numba.core.errors import NumbaError
+
+from rbmviz.kernels import batch, bits, hamming, random, vectors
+from rbmviz.kernels.fast_weights import intrinsics
+from rbmviz.kernels._jit import FLAGS, kernel
+from rbmviz.kernels._llvm import INTRINSICS
+from rbmviz.kernels._without_jit import PythonKernel
+
+f32, f64, i64, u32, u64 = np.float32, np.float64, np.int64, np.uint32, np.uint64
+G = np.random.default_rng(3)
+
+WORDS = [0, 1, 2**63, 2**64 - 1, 0xF0F0, 0x8000000000000001, 12345678901234567890]
+EDGES = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1e-45, -1e-45, 1e-38, 3e38, -3e38, 1, 0.5], f32)
+"""Zeros of both signs, no number, infinities, denormals, and what overflows when added."""
+
+
+def states(lanes):
+    """States of the generator: random ones, all zeros, all ones."""
+    drawn = G.integers(0, 2**32, (4, lanes), dtype=u32)
+    return [drawn, np.zeros_like(drawn), np.full_like(drawn, 2**32 - 1)]
+
+
+def floats(*shape, dtype=f32):
+    """Random numbers, and then numbers of which every third is an edge value."""
+    drawn = G.normal(size=shape).astype(dtype)
+    edges = drawn.copy()
+    edges.flat[::3] = np.resize(EDGES.astype(dtype), edges.flat[::3].shape)
+    return [drawn, edges]
+
+
+def sums_of_rows(n_out, start):
+    none, some, all_ = (np.array(x, np.int32) for x in ([], [4, 0, 4], range(7)))
+    for rows in floats(7, n_out):
+        for base in floats(n_out):
+            for on, off in ((none, none), (some, none), (none, some), (all_, some)):
+                yield base, np.ones(n_out, f32), rows, start, on, len(on), off, len(off)
+
+
+def cases():
+    """Yield the name of an intrinsic and arguments, several times for each intrinsic."""
+    for word in WORDS:
+        yield "popcount", u64(word)
+        yield "first_one", u64(word)
+        yield "write_word", u64(word), np.full(70, 7, np.uint8), 5
+    for units in (np.zeros(70, np.uint8), np.full(70, 255, np.uint8), G.integers(0, 3, 70, dtype=np.uint8)):
+        for start in (0, 6):
+            yield "whole_word", units, start
+    for state in states(random.STREAM_LANES):
+        yield "_random_bits", state, np.zeros(64, u32)
+        for mean in (np.zeros(70, f32), np.ones(70, f32), *floats(70)):
+            yield "draw_block", state, mean, 6
+            for n in (1, 37, 63):
+                yield "draw_part", state, mean[:n].copy(), 0, n
+    for state in states(random.FEW):
+        for n in (0, 1, 16, 40):
+            yield "_uniforms", state, np.ones(48, f32), n
+    for n in (0, 16, 64):
+        for numbers in floats(n, dtype=f64):
+            yield "total", numbers
+            yield "product", numbers
+    yield "total", np.full(32, -0.0)
+    yield "product", np.full(800, 0.5)  # just above the smallest normal number
+    yield "product", np.full(1072, 0.5)  # a denormal
+    for z in floats(40):
+        for p in floats(40):
+            yield "ones_below", z, p, 8
+    yield from (("_sum_wide", *case) for case in sums_of_rows(80, 16))
+    yield from (("_sum_narrow", *case) for case in sums_of_rows(80, 64))
+    for panel in floats(9, batch.TILE_WIDTH):
+        panel[8] = 0
+        for index in (np.zeros(0), [3, 3, 8, 8], [0, 1, 2, 3, 4, 5, 6, 7]):
+            out = np.ones(40, f32)
+            yield "write_sum", panel, np.array(index, np.int32), 0, len(index), f32(1 / 3), out, 8
+    block = G.integers(0, 2**64, (3, hamming.TEST_BLOCK), dtype=u64)
+    for point in (np.zeros(3, u64), np.full(3, 2**64 - 1, u64), block[:, 70].copy()):
+        for at in (0, 64):
+            yield "compare_lanes", point, block, at, np.full(hamming.TEST_BLOCK, 9, u32)
+    for factor in floats(8):
+        for packed in (np.zeros(32, np.uint8), np.full(32, 255, np.uint8), np.arange(32, dtype=np.uint8) * 8):
+            yield "add_packed", factor, packed, floats(32)[1]
+
+
+CASES: dict[str, list] = {}
+for _name, *_arguments in cases():
+    CASES.setdefault(_name, []).append(_arguments)
+
+
+def copies(arguments):
+    return [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
+
+
+def same_bits(x, y):
+    """Compare bit for bit; but which no-number a computation returns is the processor's choice."""
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype.kind != "f":
+        return np.array_equal(x, y)
+    return np.array_equal(x, y, equal_nan=True) and np.array_equal(
+        np.signbit(x[~np.isnan(x)]), np.signbit(y[~np.isnan(y)])
+    )
+
+
+def test_every_intrinsic_has_cases():
+    assert set(CASES) == set(INTRINSICS)
+    assert intrinsics.add_packed is INTRINSICS["add_packed"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_intrinsics_do_what_they_mean(name):
+    """The result, and what is written to every array."""
+    intrinsic = INTRINSICS[name]
+
+    @njit(**FLAGS)
+    def call(*arguments):
+        return intrinsic(*arguments)
+
+    for arguments in CASES[name]:
+        ours, meant = copies(arguments), copies(arguments)
+        found = call(*ours)
+        with np.errstate(all="ignore"):
+            want = intrinsic.means(*meant)
+        if want is not None:
+            assert same_bits(found, want), arguments
+        for x, y in zip(ours, meant, strict=True):
+            assert same_bits(x, y), arguments
+
+
+@kernel
+def popcount_of(x):
+    return bits.popcount(x)
+
+
+@kernel
+def total_of(x):
+    return vectors.total(x)
+
+
+@kernel
+def write_ones(x):
+    bits.write_word(u64(3), x, 0)
+
+
+WRONG_ARRAYS = [
+    (total_of, np.zeros(16, f32)),
+    (total_of, np.zeros((4, 16))),
+    (total_of, np.zeros(32)[::2]),
+    (total_of, np.zeros(16)[::-1]),
+    (total_of, 3.0),
+]
+
+
+@pytest.mark.parametrize(("call", "wrong"), WRONG_ARRAYS)
+def test_other_dtypes_axes_and_layouts_are_refused(call, wrong):
+    """When the call is typed: before anything is compiled that would read beside the array."""
+    with pytest.raises(NumbaError, match=r"'x' is .*, and must be array\(float64, 1d, C\)"):
+        call(wrong)
+
+
+def test_numbers_are_converted():
+    assert popcount_of(7) == popcount_of(7.0) == popcount_of(np.int32(7)) == 3
+
+
+def test_read_only_arrays_are_not_written_to():
+    frozen = np.zeros(64, np.uint8)
+    frozen.flags.writeable = False
+    with pytest.raises((NumbaError, ValueError), match="read-only"):
+        write_ones(frozen)
+    assert not frozen.any()
+
+
+# Where numba computes differently from Python, see ``_without_jit``.
+
+
+def multiplied(x, factor):
+    return x * factor
+
+
+def decremented(x):
+    return x - u64(1)
+
+
+def divided(x, y):
+    return x / y
+
+
+def floored(x, y):
+    return x // y
+
+
+def exponential(x):
+    return np.exp(x)
+
+
+def added(x, y):
+    return x + y
+
+
+ARITHMETIC = [
+    (multiplied, f32(3), 0.1),
+    (multiplied, f32(3), 7),
+    (decremented, u64(0)),
+    (divided, 1.0, 0.0),
+    (divided, 0.0, 0.0),
+    (divided, 7, 2),
+    (floored, -7, 2),
+    (floored, 7, -2),
+    (floored, i64(-7), 2),
+    (exponential, 1e6),
+    (added, True, True),
+    (added, 2**62, 2**62),
+]
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="compares with compiled kernels")
+@pytest.mark.parametrize(("function", "arguments"), [(f, args) for f, *args in ARITHMETIC])
+def test_python_kernels_compute_as_compiled_ones(function, arguments):
+    """The value and, for numbers that go on into other computations, the type."""
+    want, found = njit(**FLAGS)(function)(*arguments), PythonKernel(function)(*arguments)
+    assert same_bits(np.array(want), np.array(found))
+    assert isinstance(found, bool | int) or found.dtype == np.array(want).dtype
