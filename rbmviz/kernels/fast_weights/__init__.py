@@ -1,6 +1,6 @@
 """One chain whose parameters move: theta + theta_F, updated after every emitted sample.
 
-In numpy, one sample of rates-FPCD (of sample penalization where R = 0). W, b, c are lists of one step::
+In numpy, one sample of rates-FPCD (of sample penalization where R = 0); theta, theta_F and R are (W, b, c)::
 
     def sample(v, theta, theta_F, R, eps, alpha, k, bernoulli):
         W, b, c = (part + fast for part, fast in zip(theta, theta_F))
@@ -12,9 +12,10 @@ In numpy, one sample of rates-FPCD (of sample penalization where R = 0). W, b, c
             fast[...] = alpha * fast + eps * (rate - now)
         return v, h
 
-rates-herding puts 1 where a pre-activation is above 0 instead of drawing, and repeats (1) and (2) until v
-stays. Adding a whole matrix for each sample would cost more than the sweep. theta_F is therefore kept in
-parts,
+rates-herding sets a unit to 1 where its pre-activation is above 0 instead of drawing it, and repeats (1) and
+(2) until v stays.
+
+Adding a whole matrix for each sample would cost more than the sweep. theta_F is therefore kept in parts,
 
     theta + theta_F = theta_coef theta + rates_coef R + fast_coef M - P,
 
