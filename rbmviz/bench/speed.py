@@ -142,8 +142,7 @@ def _row_bytes(sampler: Any, state: Any, v_flips: Any, h_flips: Any, rbm: RBM, s
     for _ in range(samples):
         sampler.step(state, 1)
         for i, flips in enumerate((v_flips, h_flips)):
-            on, off, active = flips.counts[:3]
-            rows[i] += min(on + off, active)
+            rows[i] += min(flips.n.on + flips.n.off, flips.n.active)
     return float(4 * (rows @ (rbm.n_hidden, rbm.n_visible))) / samples
 
 

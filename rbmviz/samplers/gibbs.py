@@ -7,6 +7,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.kernels import gibbs as kernels
+from rbmviz.kernels import layers
 from rbmviz.kernels.vectors import aligned_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
@@ -31,10 +32,10 @@ class GibbsChain:
 
     v: np.ndarray
     h: np.ndarray
-    up: kernels.PreActivation
-    down: kernels.PreActivation
-    v_flips: kernels.Flips
-    h_flips: kernels.Flips
+    up: layers.PreActivation
+    down: layers.PreActivation
+    v_flips: layers.Flips
+    h_flips: layers.Flips
     rng: np.ndarray
     clock: np.ndarray
 
@@ -77,21 +78,21 @@ class Gibbs:
             chain = GibbsChain(
                 v=v,
                 h=np.zeros(rbm.n_hidden, np.uint8),
-                up=kernels.share_map(up),
-                down=kernels.share_map(down),
-                v_flips=kernels.make_flips(rbm.n_visible),
-                h_flips=kernels.make_flips(rbm.n_hidden),
+                up=layers.share_map(up),
+                down=layers.share_map(down),
+                v_flips=layers.make_flips(rbm.n_visible),
+                h_flips=layers.make_flips(rbm.n_hidden),
                 rng=stream,
                 clock=np.zeros(1, np.int64),
             )
-            kernels.place(chain.v_flips, v, chain.up)
+            layers.place(chain.v_flips, v, chain.up)
             return chain
 
         return one_or_many([start(*of) for of in starts(self.n_chains, model, seed, v0)])
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Sampler."""
-        flips = kernels.flips_bytes(n_visible) + kernels.flips_bytes(n_hidden)
+        flips = layers.flips_bytes(n_visible) + layers.flips_bytes(n_hidden)
         values = aligned_bytes(n_visible) + aligned_bytes(n_hidden)
         chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * OBJECT
         return maps_bytes(n_visible, n_hidden) + self.n_chains * chain

@@ -17,7 +17,7 @@ import numpy as np
 
 from rbmviz import checks, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.gibbs import PreActivation, make_preactivation, preactivation_bytes
+from rbmviz.kernels.layers import PreActivation, make_preactivation, preactivation_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples

@@ -5,7 +5,6 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.kernels.fast_weights import herding
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -13,7 +12,7 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     DrivenChain,
     State,
-    pieces,
+    driven_herding,
     rates_of,
     share,
     start,
@@ -88,24 +87,7 @@ class RatesHerding:
         return interleave(state, n, self._step)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        v = np.empty((n, len(chain.v)), np.uint8)
-        sweeps, fast_norm = np.empty(n, np.int64), np.empty(n)
-        for piece in pieces(chain, n, self.eps, self.alpha, False):
-            herding(
-                chain.up,
-                chain.down,
-                chain.history,
-                chain.v,
-                chain.h,
-                chain.scalars,
-                self.eps,
-                self.alpha,
-                self.max_sweeps,
-                v[piece],
-                sweeps[piece],
-                fast_norm[piece],
-            )
-        return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
+        return driven_herding(chain, n, self.eps, self.alpha, self.max_sweeps)
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""

@@ -1,11 +1,14 @@
-"""Many chains under one theta_F, which moves once a round by the mean of their statistics.
+"""Many chains under one theta_F, which is updated once a round by the mean of their statistics.
 
-    theta_F <- alpha theta_F + eps (R - <s>),   <s> the mean over the chains, a round one sample of each
+(1) sample every h ~ p(h | v; theta + theta_F)
+(2) sample every v ~ p(v | h; theta + theta_F)
+(3) emit one v of each chain, which is a round
+(4) theta_F <- alpha theta_F + eps (R - <s>),   <s> the mean of s = (v h', v, h) over the chains
 
-All chains of a round see the same parameters, so a round is a few products of whole matrices, on one
-thread; each chain draws from its own stream. One chain in a crowd is what it is alone, in float32
-sums of another order. A round is made whole when its first sample is asked for: knobs turned in the
-middle of it act from the next one on.
+All chains of a round see the same parameters, so that a round is a few products of whole matrices, on one
+thread; each chain draws from its own stream. A single chain makes the samples that it would make under fast
+weights of its own, but for float32 sums in another order. A whole round is computed when its first sample is
+asked for: a knob that is turned in the middle of a round acts from the next round on.
 """
 
 import functools
@@ -29,7 +32,7 @@ Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 class SharedFastWeights:
     """The chains: theta, R and theta_F as (W, b, c); v (chains, n_visible) and h, 0 and 1; all float32.
 
-    rng uint32 (chains, 4, lanes); made: the newest round; left: how many of its samples are not handed out.
+    rng uint32 (chains, 4, lanes). made: the newest round; left: how many of its samples are not returned yet.
     """
 
     theta: Parameters
@@ -45,7 +48,7 @@ class SharedFastWeights:
 def start_shared(
     model: Model, rates: Parameters, n_chains: int, seed: rng.Seed, v0: np.ndarray | None
 ) -> SharedFastWeights:
-    """Return a crowd at its starts (see ``interleave.starts``) with theta_F = 0."""
+    """Return chains at their starts (see ``interleave.starts``) with theta_F = 0."""
     rbm = model.rbm
     bits, streams = zip(*starts(n_chains, model, seed, v0), strict=True)
     nothing = Samples(
@@ -65,14 +68,14 @@ def start_shared(
 
 
 def shared_bytes(n_chains: int, n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of a crowd beyond theta and R."""
+    """Return the bytes of the chains beyond theta and R."""
     fast = 4 * (n_visible * n_hidden + n_visible + n_hidden)
     return fast + n_chains * (4 * (n_visible + n_hidden) + rng.STATE_BYTES) + 32 * OBJECT
 
 
 def target(shared: SharedFastWeights) -> RBM:
     """Return the model of the next round: theta + theta_F."""
-    return RBM(*_moved(shared))
+    return RBM(*_current_parameters(shared))
 
 
 @functools.cache
@@ -83,7 +86,7 @@ def _blas() -> ThreadpoolController:
 def step_all_chains(
     shared: SharedFastWeights, n: int, make_round: Callable[[SharedFastWeights], Samples]
 ) -> Samples:
-    """Make n samples, round after round, the chains in turns."""
+    """Return n samples, round after round; within a round they are in the order of the chains."""
     out, done, size = empty_samples(shared.made, n), 0, len(shared.v)
     # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
     with _blas().limit(limits=1, user_api="blas"):
@@ -98,24 +101,26 @@ def step_all_chains(
 
 
 def gibbs_round(shared: SharedFastWeights, eps: float, alpha: float, k: int, mean_field: bool) -> Samples:
-    """Make k Gibbs sweeps of every chain, then the step of theta_F: with h as drawn, or E[h|v]."""
-    W, b, c = _moved(shared)
+    """Make k Gibbs sweeps of every chain, then update theta_F with the h of (1), or with E[h|v]."""
+    W, b, c = _current_parameters(shared)
     p = np.empty_like(shared.v)
     for _ in range(k):
+        # (1) sample every h ~ p(h | v; theta + theta_F)
         x = times(shared.v, W)
         bernoulli_chains(shared.rng, x, c, x, shared.h)
+        # (2) sample every v ~ p(v | h; theta + theta_F)
         y = times_transposed(shared.h, W)
         bernoulli_chains(shared.rng, y, b, p, shared.v)
     h = shared.h
     if mean_field:
         h = times(shared.v, W)
         mean_rows(h, c, h)
-    return _emit(shared, p, np.full(len(p), k), _push(shared, h, eps, alpha))
+    return _emit(shared, p, np.full(len(p), k), _update_fast_weights(shared, h, eps, alpha))
 
 
 def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweeps: int) -> Samples:
-    """Let every chain climb until its v stays, or max_sweeps, then the step of theta_F."""
-    W, b, c = _moved(shared)
+    """Maximise h and v of every chain in turn until its v stays, or max_sweeps, then update theta_F."""
+    W, b, c = _current_parameters(shared)
     sweeps = np.zeros(len(shared.v), np.int64)
     moving = np.arange(len(shared.v))
     while len(moving) and sweeps[moving[0]] < max_sweeps:
@@ -125,16 +130,17 @@ def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweep
         shared.h[moving], shared.v[moving] = h, v
         sweeps[moving] += 1
         moving = moving[(v != before).any(axis=1)]
-    return _emit(shared, shared.v.copy(), sweeps, _push(shared, shared.h, eps, alpha))
+    return _emit(shared, shared.v.copy(), sweeps, _update_fast_weights(shared, shared.h, eps, alpha))
 
 
-def _moved(shared: SharedFastWeights) -> Parameters:
+def _current_parameters(shared: SharedFastWeights) -> Parameters:
+    """Return theta + theta_F as (W, b, c)."""
     W, b, c = (theta + fast for theta, fast in zip(shared.theta, shared.fast, strict=True))
     return W, b, c
 
 
-def _push(shared: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) -> float:
-    """Do theta_F <- alpha theta_F + eps (R - <s>), and return its norm."""
+def _update_fast_weights(shared: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) -> float:
+    """(4) theta_F <- alpha theta_F + eps (R - <s>); return the norm of theta_F."""
     mean = (correlate(shared.v, h, len(h)), shared.v.mean(axis=0), h.mean(axis=0))
     for fast, rate, s in zip(shared.fast, shared.rates, mean, strict=True):
         fast *= np.float32(alpha)
@@ -143,5 +149,6 @@ def _push(shared: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) ->
 
 
 def _emit(shared: SharedFastWeights, p: np.ndarray, sweeps: np.ndarray, fast_norm: float) -> Samples:
+    """(3) Return the round: one v of each chain, with the norm of theta_F after the update."""
     traces = {"sweeps": sweeps, "fast_norm": np.full(len(p), fast_norm)}
     return Samples(shared.v.astype(np.uint8), p, traces)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbmviz.kernels import history as kernels
+from rbmviz.kernels.fast_weights import history as kernels
 
 HISTORY_LENGTH = 24
 

@@ -5,10 +5,11 @@ import pytest
 from numba import njit
 from numba.core.errors import NumbaError
 
-from rbmviz.kernels import batch, bits, hamming, history, random, vectors
+from rbmviz.kernels import batch, bits, hamming, random, vectors
 from rbmviz.kernels._jit import FLAGS, kernel
 from rbmviz.kernels._llvm import INTRINSICS
 from rbmviz.kernels._without_jit import PythonKernel
+from rbmviz.kernels.fast_weights import intrinsics
 
 f32, f64, i64, u32, u64 = np.float32, np.float64, np.int64, np.uint32, np.uint64
 G = np.random.default_rng(3)
@@ -105,7 +106,7 @@ def same_bits(x, y):
 
 def test_every_intrinsic_has_cases():
     assert set(CASES) == set(INTRINSICS)
-    assert history.add_packed is INTRINSICS["add_packed"]
+    assert intrinsics.add_packed is INTRINSICS["add_packed"]
 
 
 @pytest.mark.parametrize("name", CASES)

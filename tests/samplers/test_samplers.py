@@ -159,7 +159,7 @@ def test_a_history_begins_stands_still_and_ends(wide, name):
             fast_norm = sampler.step(state, 1).info["fast_norm"][0]
             oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
             assert fast_norm == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
-        assert state.scalars.counts[2] == history_length
+        assert state.scalars.history_length == history_length
         target = sampler.target(state)
         for moved, still, want in zip((target.W, target.b, target.c), theta, oracle.F, strict=True):
             np.testing.assert_allclose(moved - still, want, atol=1e-5)
@@ -170,7 +170,7 @@ def test_both_regimes_give_the_same_samples(wide, name, monkeypatch):
     """A history and the rows of M keep the same theta_F, up to rounding: 300 samples do not part."""
     sampler = make_sampler(name, eps=0.05, alpha=0.9)
     history = sample(wide, sampler, 300, seed=2)
-    monkeypatch.setattr("rbmviz.samplers.fast_weights.history_length_of", lambda alpha: 0)
+    monkeypatch.setattr("rbmviz.kernels.fast_weights.regime.history_length_of", lambda alpha: 0)
     rows = sample(wide, sampler, 300, seed=2)
     np.testing.assert_array_equal(history.v, rows.v)
     np.testing.assert_allclose(history.p, rows.p, atol=1e-4)
@@ -364,7 +364,8 @@ def test_each_kernel_compiles_once(tmp_path):
 import dataclasses
 import numpy as np
 from rbmviz import RBM, Model
-from rbmviz.kernels import fast_weights, gibbs, history, random
+from rbmviz.kernels import gibbs, layers, random
+from rbmviz.kernels.fast_weights import history, norm, regime, rows, sample as chains, state as states
 from rbmviz.knobs import knobs_of
 from rbmviz.samplers import list_samplers, make_sampler, sample
 for m, n in ((20, 9), (33, 17)):
@@ -379,7 +380,7 @@ for m, n in ((20, 9), (33, 17)):
         for more in ({}, {"share": True}) if "share" in knobs_of(sampler) else ({},):
             sample(model, make_sampler(name, n_chains=3, **more), 7)
     sample(model, make_sampler("rates_fpcd", n_chains=3, share=True, statistics="mean"), 7)
-for module in (random, gibbs, history, fast_weights):
+for module in (random, gibbs, layers, states, history, rows, norm, regime, chains):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
             others = kernel.__name__ in ("bernoulli_rows", "random_bits", "uniforms")  # trainers', couplings'

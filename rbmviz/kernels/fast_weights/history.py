@@ -3,14 +3,15 @@
     P = sum_s w_s (v_s h_s', v_s, h_s),   w_s = eps_s alpha^age
 
 Under a decay, the weights fall below float32's precision after ``history_length_of(alpha)`` samples, so a
-ring of that many samples holds all of P. The pre-activations that P contributes at v are
+ring buffer of that many samples holds all of P. At v, P contributes to the pre-activations
 
-    sum_s w_s (v.v_s + 1) h_s.
+    sum_s w_s (v.v_s + 1) h_s,
 
-The overlaps v.v_s are population counts of packed words. The sum over h_s takes eight samples, one byte a
-unit, at once: four samples have sixteen possible sums, a table that fits into one vector register, and four
-bits of each unit select its entry. All of it stays in the first two cache levels; the rows of a matrix of the
-same size would not.
+in numpy ``(weight * (V @ v + 1)) @ H`` for the samples as the rows of V and H. The overlaps v.v_s are
+population counts of packed words. The sum over h_s takes eight samples, one byte a unit, at once: four
+samples have sixteen possible sums, a table that fits into one vector register, and four bits of each unit
+select its entry. All of it stays in the first two cache levels; the rows of a matrix of the same size would
+not.
 """
 
 import math
@@ -19,29 +20,27 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, reduction
-from rbmviz.kernels._llvm import FLOAT, INT, constant, in_llvm, loop, spread, undefined, vector
 from rbmviz.kernels.bits import popcount, word
+from rbmviz.kernels.fast_weights.intrinsics import PATTERNS, add_packed
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
 CAPACITY = 1024
-"""Most samples that the ring can hold."""
+"""Most samples that the ring buffer can hold."""
 NEGLIGIBLE = 2.0**-24
 """A sample is dropped when its weight has fallen to this: half a unit in the last place of float32."""
 LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
 """The decay, 0.984, from which on a history would need more than CAPACITY samples."""
-PATTERNS = 16
-"""Patterns of four bits; also the number of units that look their sums up at once."""
 
 
 class LayerHistory(NamedTuple):
     """The samples of one layer, visible or hidden.
 
     packed_samples uint8 (CAPACITY / 8, padded n): bit s % 8 of packed_samples[s // 8, i] is unit i in sample
-    s; words uint64 (ceil(n / 64), CAPACITY): the units of sample s in the bits of words[:, s]; now uint64
-    (ceil(n / 64),): those of the chain; overlap uint64 (CAPACITY,): units that are on both there and in
-    sample s.
+    s. words uint64 (ceil(n / 64), CAPACITY): the same bits by samples, sample s in words[:, s]. now uint64
+    (ceil(n / 64),): the state of the chain. overlap uint64 (CAPACITY,): how many units are on both in the
+    state of the chain and in sample s.
     """
 
     packed_samples: np.ndarray
@@ -60,7 +59,7 @@ class History(NamedTuple):
 
 
 def make_history(n_visible: int, n_hidden: int) -> History:
-    """Return an empty history; the system gives it memory only as samples are written."""
+    """Return an empty history; the operating system gives it memory only as samples are written."""
 
     def layer(n: int) -> LayerHistory:
         padded, words = aligned_zeros(n).shape[0], -(-n // 64)
@@ -72,7 +71,7 @@ def make_history(n_visible: int, n_hidden: int) -> History:
 
 
 def history_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of a history, as if the system had given all of them."""
+    """Return the bytes of a history once all of its memory is in use."""
 
     def layer(n: int) -> int:
         words = -(-n // 64)
@@ -153,54 +152,6 @@ def overlaps(layer, x, history_length):
         for s in range(overlap.shape[0]):
             overlap[s] += popcount(a[s] & p)
         w += 1
-
-
-def _table(build, factor, first):
-    """Return the sums of four factors, from the first on, for all sixteen patterns of four bits."""
-    a, b, c, d = (
-        build.fmul(
-            constant(vector(FLOAT, PATTERNS), [float(pattern >> k & 1) for pattern in range(PATTERNS)]),
-            spread(build, factor.value(first + k), PATTERNS),
-        )
-        for k in range(4)
-    )
-    return build.fadd(build.fadd(a, b), build.fadd(c, d))
-
-
-def _look_up(build, table, pattern):
-    """Return table[pattern], lane by lane.
-
-    Portable: where no instruction permutes PATTERNS floats, the compiler makes PATTERNS loads of it.
-    """
-    found = undefined(table.type)
-    for lane in range(PATTERNS):
-        place = constant(INT, lane)
-        value = build.extract_element(table, build.extract_element(pattern, place))
-        found = build.insert_element(found, value, place)
-    return found
-
-
-def _add_packed_in_python(factor, packed, out):
-    bits = np.unpackbits(packed, bitorder="little").reshape(-1, 8).astype(f32)
-    a, b, c, d, e, f, g, h = (bits * factor).T
-    out[:] = (out + ((a + b) + (c + d))) + ((e + f) + (g + h))
-
-
-@in_llvm("void(float32[::1], uint8[::1], float32[::1])", means=_add_packed_in_python)
-def add_packed(build, factor, packed, out):
-    """out[i] += sum_k factor[k] bit_k(packed[i]), k < 8; PATTERNS divides the length of packed and out.
-
-    Gain: 17 times as fast as a sum of eight choices; with AVX-512 a look-up of 16 floats is one VPERMD,
-    without it 16 loads.
-    """
-    low, high = _table(build, factor, 0), _table(build, factor, 4)
-    whole = vector(INT, PATTERNS)
-    with loop(build, 0, out.shape[0], PATTERNS) as place:
-        pattern = build.zext(packed.load(place, PATTERNS), whole)
-        found = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
-        value = build.fadd(out.load(place, PATTERNS), found)
-        found = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
-        out.store(place, build.fadd(value, found))
 
 
 @inner

@@ -1,0 +1,77 @@
+"""|theta_F|, the curve that every driven chain shows, from one sample to the next without a pass over M.
+
+With F = theta_F and s = (v h', v, h), the step F <- F + eps (R - s) changes
+
+    |F|^2  by  2 eps (<F, R> - <F, s>) + eps^2 |R - s|^2,
+    <F, R> by  eps (|R|^2 - <R, s>),
+
+and <F, s>, <R, s> are inner products of s with pre-activations at v, which are at hand. In numpy, for the
+pre-activations a = c + v @ W of parameters (W, b, c), <(W, b, c), s> is ``a @ h + b @ v``. Sums are taken in
+any order (``reduction``): no sample depends on them.
+"""
+
+import numpy as np
+
+from rbmviz.kernels._jit import inner, kernel, reduction
+from rbmviz.kernels.fast_weights.history import product_with_state
+from rbmviz.kernels.fast_weights.rows import add_scaled
+from rbmviz.kernels.fast_weights.state import combine, fit_half_step
+
+f32 = np.float32
+
+
+@reduction
+def dot(x, y):
+    """Return <x, y> over the length of y, summed in float32."""
+    total = f32(0.0)
+    for i in range(y.shape[0]):
+        total += x[i] * y[i]
+    return np.float64(total)
+
+
+@inner
+def advance_norm(up, down, history, h_h, scalars, eps):
+    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics."""
+    history_length, fast_coef, not_F = (
+        scalars.history_length,
+        f32(scalars.fast_coef),
+        f32(scalars.theta_coef - 1.0),
+    )
+    rates_coef = f32(scalars.rates_coef_limit + scalars.rates_coef)
+    if history_length > 0 and scalars.theta_coef == 0.0:  # M is theta and the limit's share of R, no more
+        fast_coef, not_F = f32(0.0), f32(0.0)
+    up_F, down_F = up.total, down.total
+    combine(fast_coef, up.fast.value, rates_coef, up.rates.value, not_F, up.theta.value, up_F)
+    combine(fast_coef, down.fast.bias, rates_coef, down.rates.bias, not_F, down.theta.bias, down_F)
+    add_scaled(down_F, fast_coef, down.pending)
+    F_s = dot(up_F, up.units) + dot(down_F, down.units) - product_with_state(history, history_length)
+    R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
+    n_active = up.flips.n.active
+    s_s = n_active * h_h + n_active + h_h
+    R_R = scalars.R_R
+    scalars.F_F += 2.0 * eps * (scalars.F_R - F_s) + eps * eps * (R_R - 2.0 * R_s + s_s)
+    scalars.F_R += eps * (R_R - R_s)
+
+
+@inner
+def add_norm(fast, rates, theta, theta_coef, piece, scalars):
+    """Add a piece of <F, F> and <F, R>, F = M - (1 - theta_coef) theta; ``piece`` is as long, work space."""
+    combine(f32(1.0), fast, f32(0.0), rates, f32(theta_coef - 1.0), theta, piece)
+    scalars.F_F += dot(piece, piece)
+    scalars.F_R += dot(piece, rates)
+
+
+@kernel
+def recompute_norm(up, down, scalars):
+    """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and fast_coef = 1."""
+    m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]
+    if not (fit_half_step(up, m, n) and fit_half_step(down, n, m)):
+        raise ValueError("recompute_norm: the arrays do not fit each other")
+    theta_coef = scalars.theta_coef
+    scalars.F_F = 0.0
+    scalars.F_R = 0.0
+    theta, rates, fast = up.theta.rows, up.rates.rows, up.fast.rows
+    for r in range(fast.shape[0]):
+        add_norm(fast[r], rates[r], theta[r], theta_coef, up.total, scalars)
+    add_norm(up.fast.bias, up.rates.bias, up.theta.bias, theta_coef, up.total, scalars)
+    add_norm(down.fast.bias, down.rates.bias, down.theta.bias, theta_coef, down.total, scalars)

@@ -1,0 +1,195 @@
+"""Which parts hold theta_F: the newest samples as bits (a history), or the rows of M; see the package.
+
+A kernel stops where a knob has changed, or where as many samples have been made as the last preparation
+allows (``samples_allowed``). Its caller then calls ``prepare``, which chooses the regime for the knobs and
+passes from one regime to the other. Nothing here changes theta_F, but for rounding.
+"""
+
+import math
+
+import numpy as np
+
+from rbmviz.kernels._jit import inline, inner, kernel
+from rbmviz.kernels.fast_weights.history import (
+    CAPACITY,
+    fit_layer,
+    history_length_of,
+    subtract_bias,
+    subtract_product,
+    subtract_rows,
+)
+from rbmviz.kernels.fast_weights.norm import recompute_norm
+from rbmviz.kernels.fast_weights.rows import apply_pending
+from rbmviz.kernels.fast_weights.state import DrivenChain, combine, fit_half_step
+from rbmviz.kernels.layers import rebuild
+
+f32 = np.float32
+
+SMALLEST_FAST_COEF = 1e-6
+"""Below this coefficient of M, theta_F is written out, because updates of M are divided by it."""
+WRITE_OUT_SAMPLES = 256
+"""Samples after which theta_F is written out, in the regime of rows."""
+TRANSPOSE_SAMPLES = 16 * WRITE_OUT_SAMPLES
+"""Samples after which M from h to v is copied from M from v to h: each has roundings of its own."""
+UNLIMITED = 2**62
+"""More samples than anybody asks for."""
+
+
+@inline
+def samples_allowed(scalars, eps, alpha, mean_field, n):
+    """Return how many of the next n samples may be made with these knobs until the next ``prepare``."""
+    as_prepared = scalars.eps == eps and scalars.alpha == alpha and scalars.mean_field == mean_field
+    return min(n, scalars.prepared_until - scalars.samples) if as_prepared else 0
+
+
+def prepare(chain: DrivenChain, eps: float, alpha: float, mean_field: bool) -> None:
+    """Choose the regime and bring it up to date.
+
+    Samples go into the history where it can hold all that count, else into the rows of M. A history has one
+    decay: when the decay changes, the history so far is written into M, and a new one begins.
+    """
+    scalars = chain.scalars
+    history_length = 0 if mean_field else history_length_of(alpha)
+    theta_coef = 0.0 if alpha == 1.0 else 1.0  # in rows without decay, M absorbs theta
+    if (
+        history_length != scalars.history_length
+        or (history_length and alpha != scalars.alpha)
+        or (not history_length and theta_coef != scalars.theta_coef)
+    ):
+        _change_regime(chain, history_length, theta_coef)
+    elif history_length:
+        _update_history(chain, eps)
+    elif scalars.samples % WRITE_OUT_SAMPLES == 0 or scalars.fast_coef * alpha < SMALLEST_FAST_COEF:
+        _update_rows(chain, theta_coef)
+    scalars.eps, scalars.alpha, scalars.mean_field = eps, alpha, mean_field
+    _choose_tracked_maps(chain)
+    allowed = _samples_until_rest(chain) if history_length else _samples_until_write_out(chain)
+    scalars.prepared_until = scalars.samples + allowed
+
+
+def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -> None:
+    """Write all of theta_F into M (and theta, if theta_coef is 0); begin an empty history, or none."""
+    up, down, history, scalars = chain.up, chain.down, chain.history, chain.scalars
+    _rebuild_untracked(chain)
+    _write_out(chain, theta_coef)
+    if scalars.history_length:
+        fold_into(up, history, history.visible, history.hidden, scalars.history_length)
+        fold_into(down, history, history.hidden, history.visible, scalars.history_length)
+        history.weight[:] = 0.0
+        scalars.rates_coef_limit = 0.0
+    recompute_norm(up, down, scalars)
+    scalars.history_length, scalars.samples_since_change = history_length, 0
+    if history_length and scalars.F_F == 0.0:
+        scalars.fast_coef = 0.0  # M is empty
+
+
+def _update_history(chain: DrivenChain, eps: float) -> None:
+    """Let rates_coef move where eps has changed; where it has come to rest, M absorbs theta + limit R."""
+    scalars = chain.scalars
+    if eps != scalars.eps:
+        _rebuild_untracked(chain)
+        scalars.samples_since_change = 0
+    elif scalars.samples_since_change == scalars.history_length:
+        scalars.rates_coef_limit += scalars.rates_coef
+        _write_out(chain, 0.0)
+
+
+def _update_rows(chain: DrivenChain, theta_coef: float) -> None:
+    """Write theta_F out into M, so that its parts do not grow against each other."""
+    up, down = chain.up, chain.down
+    _write_out(chain, theta_coef)
+    recompute_norm(up, down, chain.scalars)
+    if chain.scalars.samples % TRANSPOSE_SAMPLES == 0:
+        down.fast.rows[:, : len(chain.v)] = up.fast.rows[:, : len(chain.h)].T
+        rebuild(down.fast, down.flips)
+
+
+def _write_out(chain: DrivenChain, theta_coef: float) -> None:
+    """Write theta_F out into M, and theta where theta_coef is 0: rates_coef = 0 and fast_coef = 1."""
+    scalars = chain.scalars
+    write_out(chain.up, scalars, theta_coef)
+    write_out(chain.down, scalars, theta_coef)
+    scalars.rates_coef, scalars.fast_coef, scalars.theta_coef = 0.0, 1.0, theta_coef
+
+
+def _rebuild_untracked(chain: DrivenChain) -> None:
+    """Rebuild the maps of theta and of the rates that were not updated from sample to sample."""
+    for half_step in (chain.up, chain.down):
+        if not half_step.tracked.theta:
+            rebuild(half_step.theta, half_step.flips)
+        if not half_step.tracked.rates:
+            rebuild(half_step.rates, half_step.flips)
+
+
+def _choose_tracked_maps(chain: DrivenChain) -> None:
+    """Select which of theta, R and M are updated each sweep.
+
+    Those with a coefficient are; the upward direction also needs R and, in rows, theta, for |theta_F|.
+    """
+    scalars, up, down = chain.scalars, chain.up.tracked, chain.down.tracked
+    in_rows, has_rates = not scalars.history_length, scalars.R_R > 0.0
+    rates_coef_moves = in_rows or scalars.samples_since_change < scalars.history_length
+    up.theta, down.theta = scalars.theta_coef > 0.0 or in_rows, scalars.theta_coef > 0.0
+    up.rates, down.rates = has_rates, has_rates and rates_coef_moves
+    up.fast = down.fast = scalars.fast_coef > 0.0
+
+
+def _samples_until_rest(chain: DrivenChain) -> int:
+    """Return the samples until rates_coef has come to rest: what is older than the history is gone."""
+    left = int(chain.scalars.history_length - chain.scalars.samples_since_change)
+    return left if left > 0 else UNLIMITED
+
+
+def _samples_until_write_out(chain: DrivenChain) -> int:
+    """Return the samples until the next multiple of WRITE_OUT_SAMPLES, or until fast_coef is too small."""
+    scalars = chain.scalars
+    allowed = WRITE_OUT_SAMPLES - int(scalars.samples) % WRITE_OUT_SAMPLES
+    if scalars.alpha < 1.0:
+        decays = math.log(SMALLEST_FAST_COEF / scalars.fast_coef) / math.log(
+            max(scalars.alpha, SMALLEST_FAST_COEF)
+        )
+        allowed = min(allowed, max(1, int(decays - 1e-9)))
+    return allowed
+
+
+# Passing from one regime to the other, in one half-step
+
+
+@inner
+def write_piece(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece):
+    """M <- fast_coef M + rates_coef R + theta_coef theta for a piece of them; ``piece``: work space."""
+    combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece)
+    for j in range(piece.shape[0]):
+        fast[j] = piece[j]
+
+
+@kernel
+def write_out(half_step, scalars, theta_coef):
+    """M <- fast_coef M + rates_coef R + (theta_coef before - now) theta; the caller sets the scalars."""
+    n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
+    if not fit_half_step(half_step, n_in, n_out):
+        raise ValueError("write_out: the arrays do not fit each other")
+    rates_coef, fast_coef, gain = (
+        f32(scalars.rates_coef),
+        f32(scalars.fast_coef),
+        f32(scalars.theta_coef - theta_coef),
+    )
+    theta, rates, fast, piece = half_step.theta, half_step.rates, half_step.fast, half_step.total
+    apply_pending(half_step)
+    for r in range(fast.rows.shape[0]):
+        write_piece(fast_coef, fast.rows[r], rates_coef, rates.rows[r], gain, theta.rows[r], piece)
+    write_piece(fast_coef, fast.bias, rates_coef, rates.bias, gain, theta.bias, piece)
+    write_piece(fast_coef, fast.value, rates_coef, rates.value, gain, theta.value, piece)
+
+
+@kernel
+def fold_into(half_step, history, input_history, output_history, history_length):
+    """M <- M - P; input_history, output_history: the layers of the history at its input and output."""
+    n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
+    layers = fit_layer(input_history, n_in) and fit_layer(output_history, n_out)
+    if not (layers and 0 <= history_length <= CAPACITY and fit_half_step(half_step, n_in, n_out)):
+        raise ValueError("fold_into: the arrays do not fit each other")
+    fast = half_step.fast
+    subtract_rows(history, input_history, output_history, history_length, fast.rows)
+    subtract_bias(history, output_history, history_length, fast.bias)
+    subtract_product(history, input_history, output_history, history_length, fast.value)

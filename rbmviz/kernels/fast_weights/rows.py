@@ -1,0 +1,95 @@
+"""Rank-1 updates of M that reach a row only when its unit flips (a lazy rank-1 update).
+
+A row of M is read only where its unit flips, and each sample adds the same vector y to the rows of all active
+units. One vector ``pending`` holds the sum that every active row has yet to receive. A unit that turns on
+subtracts ``pending`` from its row, a unit that turns off adds it. The update thus becomes a write to rows
+that are being read anyway. In numpy, M is at any moment ::
+
+    rows + np.outer(previous, pending), bias + pending
+"""
+
+import numpy as np
+
+from rbmviz.kernels._jit import inner
+from rbmviz.kernels.layers import list_active, rebuild
+from rbmviz.kernels.vectors import sum_rows
+
+f32 = np.float32
+
+
+@inner
+def add_scaled(out, factor, y):
+    """Add factor times y to out, over the length of y, float32."""
+    for j in range(y.shape[0]):
+        out[j] += factor * y[j]
+
+
+@inner
+def add_to_rows(rows, index, n, sign, y):
+    """Add sign times y to each of the rows[index[:n]]."""
+    for q in range(n):
+        row = rows[index[q]]
+        for j in range(y.shape[0]):
+            row[j] += sign * y[j]
+
+
+@inner
+def update_with_pending(half_step, force_rebuild):
+    """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
+    fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
+    n = flips.n
+    add_to_rows(fast.rows, flips.off, n.off, f32(1.0), pending)
+    if force_rebuild or n.active <= n.on + n.off:
+        rebuild(fast, flips)
+        n_pending = f32(n.active - n.on + 1)  # active rows that lack it, and the bias
+        for j in range(pending.shape[0]):
+            fast.value[j] += n_pending * pending[j]
+    else:
+        sum_rows(fast.value, fast.value, fast.rows, flips.on, n.on, flips.off, n.off)
+    add_to_rows(fast.rows, flips.on, n.on, f32(-1.0), pending)
+
+
+@inner
+def defer_update(half_step, y, step):
+    """Defer the rank-1 update: add ``step * y`` to the pending sum of the bias and of every active row."""
+    pending, pending64 = half_step.pending, half_step.pending64
+    for j in range(y.shape[0]):
+        pending64[j] += np.float64(step) * np.float64(y[j])
+        pending[j] = f32(pending64[j])
+
+
+@inner
+def apply_pending(half_step):
+    """Add the pending sum to the bias and to the rows of the active units, and empty it."""
+    fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
+    list_active(flips)
+    add_to_rows(fast.rows, flips.active, flips.n.active, f32(1.0), pending)
+    for j in range(pending.shape[0]):
+        fast.bias[j] += pending[j]
+        pending[j] = f32(0.0)
+        half_step.pending64[j] = 0.0
+
+
+@inner
+def add_outer(half_step, x, y, step):
+    """Add ``step * y`` to the bias and ``step * x[r] * y`` to row r: for means x, each row has a factor."""
+    apply_pending(half_step)
+    add_scaled(half_step.fast.bias, step, y)
+    for r in range(x.shape[0]):
+        add_scaled(half_step.fast.rows[r], step * x[r], y)
+
+
+@inner
+def update_rows(up, down, overlap, step, mean_field):
+    """M <- M + step s, s of ``up.units`` and ``down.units``.
+
+    overlap: <h of the statistics, h at the input of ``down``>, by which the value of ``down`` moves.
+    """
+    hidden, visible = up.units, down.units
+    add_scaled(up.fast.value, step * f32(up.flips.n.active + 1), hidden)
+    add_scaled(down.fast.value, step * (f32(overlap) + f32(1.0)), visible)
+    defer_update(up, hidden, step)
+    if mean_field:
+        add_outer(down, hidden, visible, step)
+    else:
+        defer_update(down, visible, step)

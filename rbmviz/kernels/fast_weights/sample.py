@@ -1,0 +1,235 @@
+"""The chains themselves: rates-FPCD and sample penalization (``driven_gibbs``), rates-herding (``herding``).
+
+The kernels run within one regime, and stop where the chain has to be prepared for another (see ``regime``);
+``sample_chain`` and ``climb_chain`` have it prepared and go on.
+"""
+
+import numpy as np
+
+from rbmviz.kernels._jit import inner
+from rbmviz.kernels.fast_weights.history import append, decay_weights, overlaps, subtract_product
+from rbmviz.kernels.fast_weights.norm import advance_norm, dot
+from rbmviz.kernels.fast_weights.regime import SMALLEST_FAST_COEF, prepare, samples_allowed
+from rbmviz.kernels.fast_weights.rows import update_rows, update_with_pending
+from rbmviz.kernels.fast_weights.state import DrivenChain, combine, fit_chain
+from rbmviz.kernels.layers import REBUILD_SWEEPS, copy_bits, find_flips, update_preactivations
+from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
+
+f32 = np.float32
+
+
+def sample_chain(
+    chain: DrivenChain, n: int, eps: float, alpha: float, mean_field: bool, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw n samples of k sweeps each, theta_F <- alpha theta_F + eps (R - s) after every one.
+
+    Returns v uint8 and p float32 (n, n_visible), the samples and the means that they were drawn from, and
+    |theta_F| after each, float64 (n,). With ``mean_field`` the h in s are means.
+    """
+    v = np.empty((n, len(chain.v)), np.uint8)
+    p = np.empty((n, len(chain.v)), np.float32)
+    fast_norm = np.empty(n)
+    made = 0
+    while made < n:
+        made += driven_gibbs(chain, eps, alpha, mean_field, k, v[made:], p[made:], fast_norm[made:])
+        if made < n:
+            prepare(chain, eps, alpha, mean_field)
+    return v, p, fast_norm
+
+
+def climb_chain(
+    chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Climb to n modes in turn, theta_F <- alpha theta_F + eps (R - s) after every one.
+
+    Returns v uint8 (n, n_visible), the sweeps that each took, int64 (n,), and |theta_F| after each, float64.
+    """
+    v = np.empty((n, len(chain.v)), np.uint8)
+    sweeps, fast_norm = np.empty(n, np.int64), np.empty(n)
+    made = 0
+    while made < n:
+        made += herding(chain, eps, alpha, max_sweeps, v[made:], sweeps[made:], fast_norm[made:])
+        if made < n:
+            prepare(chain, eps, alpha, False)
+    return v, sweeps, fast_norm
+
+
+@inner
+def driven_gibbs(chain, eps, alpha, mean_field, k, out_v, out_p, out_fast_norm):
+    """Emit samples of rates-FPCD, or of sample penalization where the rates are 0; return how many.
+
+    They are as many as out_v has rows, or as the regime allows. Per sample: k Gibbs sweeps under
+    theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) where
+    ``mean_field``.
+    """
+    v, h, up, down, history, scalars, rng = chain
+    fit = fit_chain(chain, out_v, out_fast_norm)
+    if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
+        raise ValueError("driven_gibbs: the arrays do not fit each other")
+    hidden, visible = up.units, down.units
+    n = samples_allowed(scalars, eps, alpha, mean_field, out_v.shape[0])
+    for t in range(n):
+        mean_v = out_p[t]
+        for _ in range(k):
+            # (1) sample h ~ p(h | v; theta + theta_F)
+            preactivate(up, history, history.visible, history.hidden, scalars)
+            sigmoids(up.total, hidden)
+            bernoulli(rng, hidden, h)
+            update_half_step(down, history.hidden, h, scalars)
+            # (2) sample v ~ p(v | h; theta + theta_F)
+            preactivate(down, history, history.hidden, history.visible, scalars)
+            sigmoids(down.total, mean_v)
+            bernoulli(rng, mean_v, v)
+            update_half_step(up, history.visible, v, scalars)
+            scalars.sweeps += 1
+        # (3) emit v
+        copy_bits(v, out_v[t])
+        as_float(v, visible)
+        if mean_field:
+            preactivate(up, history, history.visible, history.hidden, scalars)
+            sigmoids(up.total, hidden)
+        else:
+            as_float(h, hidden)
+        # (4) theta_F <- alpha theta_F + eps (R - s)
+        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_field)
+    return n
+
+
+@inner
+def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
+    """Emit samples of rates-herding; return how many. Nothing is drawn.
+
+    They are as many as out_v has rows, or as the regime allows. Per sample: h and v are maximised in turn
+    under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h).
+    """
+    v, h, up, down, history, scalars, _ = chain
+    fit = fit_chain(chain, out_v, out_fast_norm)
+    if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
+        raise ValueError("herding: the arrays do not fit each other")
+    mean_field = eps < 0.0  # false, and not a literal: a literal would compile every callee once more
+    n = samples_allowed(scalars, eps, alpha, mean_field, out_v.shape[0])
+    for t in range(n):
+        sweeps, changed = 0, True
+        while changed and sweeps < max_sweeps:
+            # (1) h <- argmax p(h | v; theta + theta_F)
+            preactivate(up, history, history.visible, history.hidden, scalars)
+            maximise(up.total, h)
+            update_half_step(down, history.hidden, h, scalars)
+            # (2) v <- argmax p(v | h; theta + theta_F)
+            preactivate(down, history, history.hidden, history.visible, scalars)
+            changed = maximise(down.total, v)
+            update_half_step(up, history.visible, v, scalars)
+            scalars.sweeps += 1
+            sweeps += 1
+        # (3) emit v
+        copy_bits(v, out_v[t])
+        out_sweeps[t] = sweeps
+        as_float(v, down.units)
+        as_float(h, up.units)
+        # (4) theta_F <- alpha theta_F + eps (R - s)
+        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_field)
+    return n
+
+
+# Lines (1) and (2): the pre-activations under theta + theta_F
+
+
+@inner
+def update_half_step(half_step, input_history, x, scalars):
+    """Update the tracked maps of a half-step, and its input's part of the history, for the input x."""
+    force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked
+    find_flips(half_step.flips, x)
+    if scalars.history_length == 0:
+        update_with_pending(half_step, force_rebuild)
+    elif tracked.fast:
+        update_preactivations(half_step.fast, half_step.flips, force_rebuild)
+    if tracked.rates:
+        update_preactivations(half_step.rates, half_step.flips, force_rebuild)
+    if tracked.theta:
+        update_preactivations(half_step.theta, half_step.flips, force_rebuild)
+    if scalars.history_length > 0:
+        overlaps(input_history, x, scalars.history_length)
+
+
+@inner
+def preactivate(half_step, history, input_history, output_history, scalars):
+    """Write the pre-activations under theta + theta_F into ``total``.
+
+    input_history, output_history: the layers of the history that belong to the input and to the output.
+    """
+    rates_coef, fast_coef, theta_coef = (
+        f32(scalars.rates_coef),
+        f32(scalars.fast_coef),
+        f32(scalars.theta_coef),
+    )
+    theta, rates, fast = half_step.theta.value, half_step.rates.value, half_step.fast.value
+    combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, half_step.total)
+    subtract_product(history, input_history, output_history, scalars.history_length, half_step.total)
+
+
+@inner
+def sigmoids(total, out):
+    """Write the means of units that have these pre-activations."""
+    for i in range(out.shape[0]):
+        out[i] = sigmoid(total[i])
+
+
+@inner
+def maximise(total, out):
+    """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed."""
+    changed = False
+    for i in range(out.shape[0]):
+        bit = np.uint8(total[i] > f32(0.0))
+        changed |= bit != out[i]
+        out[i] = bit
+    return changed
+
+
+# Line (4): theta_F <- alpha theta_F + eps (R - s)
+
+
+@inner
+def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_field):
+    """Advance theta_F by one emitted sample, and return its norm.
+
+    The v and h of the statistics are the units of ``down`` and ``up``, with ``mean_field`` means of h. ``up``
+    holds its values at v and ``down`` at the sampled h, before and after.
+    """
+    decay(history, scalars, alpha)
+    overlap = h_h = np.float64(down.flips.n.active)
+    if mean_field:
+        as_float(h, up.total)
+        overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
+    if eps > 0.0:
+        advance_norm(up, down, history, h_h, scalars, eps)
+        scalars.rates_coef += eps
+        if scalars.history_length == 0:
+            update_rows(up, down, overlap, f32(-eps / scalars.fast_coef), mean_field)
+    if scalars.history_length > 0:
+        append(history, v, h, eps, scalars.samples, scalars.history_length)
+        scalars.samples_since_change += 1
+        if scalars.samples_since_change > scalars.history_length:
+            scalars.rates_coef = 0.0  # it is at its limit, but for rounding
+    scalars.samples += 1
+    return np.sqrt(max(scalars.F_F, 0.0))
+
+
+@inner
+def decay(history, scalars, alpha):
+    """theta_F <- alpha theta_F; in the regime of rows fast_coef stays positive: updates divide by it."""
+    limit = scalars.rates_coef_limit
+    scalars.rates_coef = alpha * (limit + scalars.rates_coef) - limit
+    if scalars.history_length == 0:
+        scalars.fast_coef *= max(alpha, SMALLEST_FAST_COEF)
+    elif scalars.theta_coef > 0.0:
+        scalars.fast_coef *= alpha
+    decay_weights(history, alpha, scalars.history_length)
+    scalars.F_F *= alpha * alpha
+    scalars.F_R *= alpha
+
+
+@inner
+def as_float(bits, out):
+    """Write the bits as 0.0 and 1.0."""
+    for i in range(bits.shape[0]):
+        out[i] = f32(bits[i])

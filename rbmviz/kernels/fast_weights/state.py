@@ -1,0 +1,196 @@
+"""What a chain with fast weights keeps: its maps in both directions, its history and its scalars."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz.kernels._jit import inline, inner
+from rbmviz.kernels.fast_weights.history import (
+    CAPACITY,
+    History,
+    fit_history,
+    history_bytes,
+    make_history,
+    sum_of_history,
+)
+from rbmviz.kernels.layers import (
+    Flips,
+    PreActivation,
+    fit_flips,
+    fit_map,
+    flips_bytes,
+    make_flips,
+    place,
+    preactivation_bytes,
+    share_map,
+    zero_map,
+)
+from rbmviz.kernels.records import new_record, record, record_bytes
+from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros
+
+
+@record
+class TrackedMaps:
+    """For each map of a half-step, whether its value is updated at every input, or nothing needs it."""
+
+    theta: bool
+    rates: bool
+    fast: bool
+
+
+@record
+class ChainScalars:
+    """The scalars of a chain, and how far it is.
+
+    sweeps, samples: how many it has made. history_length: samples that the history holds, 0 in the regime of
+    rows. samples_since_change: since the history began, or since eps changed. theta_coef, rates_coef,
+    fast_coef: the coefficients of theta, R and M; in a history rates_coef is the excess over
+    rates_coef_limit, whose share of R is in M. F_F, F_R, R_R: |theta_F|^2, <theta_F, R>, |R|^2. eps, alpha,
+    mean_field: the knobs that the chain is prepared for, and prepared_until the number of samples up to which
+    it is, see ``regime``.
+    """
+
+    sweeps: int
+    samples: int
+    history_length: int
+    samples_since_change: int
+    theta_coef: float
+    rates_coef: float
+    rates_coef_limit: float
+    fast_coef: float
+    F_F: float
+    F_R: float
+    R_R: float
+    eps: float
+    alpha: float
+    mean_field: bool
+    prepared_until: int
+
+
+class HalfStep(NamedTuple):
+    """One half of a sweep (up: v to h, or down: h to v): the maps of theta, of the rates R and of M.
+
+    The bias of M and its rows for active inputs have yet to receive ``pending``, float32 (padded n_out,),
+    which is the rounded ``pending64``, float64. Work space, float32: ``total``, the pre-activations;
+    ``units``, the output or its means.
+    """
+
+    theta: PreActivation
+    rates: PreActivation
+    fast: PreActivation
+    pending: np.ndarray
+    pending64: np.ndarray
+    total: np.ndarray
+    units: np.ndarray
+    flips: Flips
+    tracked: TrackedMaps
+
+
+class DrivenChain(NamedTuple):
+    """A chain with fast weights; everything advances in place.
+
+    v, h: uint8, the newest sample and the hidden state that it was drawn from. up, down: the half-steps from
+    v to h and from h to v. history: the newest samples. rng uint32
+    (4, lanes): the random stream.
+    """
+
+    v: np.ndarray
+    h: np.ndarray
+    up: HalfStep
+    down: HalfStep
+    history: History
+    scalars: ChainScalars
+    rng: np.ndarray
+
+
+def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
+    """Return a half-step of a new chain to n_units, with M = 0; the rows of theta and R are shared."""
+    n_in, n_out = theta.rows.shape
+    return HalfStep(
+        theta=share_map(theta),
+        rates=share_map(rates),
+        fast=zero_map(n_in, n_out),
+        pending=aligned_zeros(n_out),
+        pending64=np.zeros(n_out),
+        total=aligned_zeros(n_out),
+        units=np.zeros(n_units, np.float32),
+        flips=make_flips(n_in),
+        tracked=new_record(TrackedMaps, theta=True, rates=True, fast=True),
+    )
+
+
+def make_chain(
+    v: np.ndarray,
+    rng: np.ndarray,
+    theta: tuple[PreActivation, PreActivation],
+    rates: tuple[PreActivation, PreActivation],
+    R_R: float,
+) -> DrivenChain:
+    """Return a chain at v with theta_F = 0. theta, rates: their maps up and down; R_R = |R|^2."""
+    (n_visible,), n_hidden = v.shape, theta[1].rows.shape[0]
+    up = make_half_step(theta[0], rates[0], n_hidden)
+    down = make_half_step(theta[1], rates[1], n_visible)
+    for preactivation in (up.theta, up.rates, up.fast):
+        place(up.flips, v, preactivation)
+    h, history = np.zeros(n_hidden, np.uint8), make_history(n_visible, n_hidden)
+    scalars = new_record(ChainScalars, theta_coef=1.0, fast_coef=1.0, alpha=1.0, R_R=R_R)
+    return DrivenChain(v, h, up, down, history, scalars, rng)
+
+
+def half_step_bytes(n_in: int, n_out: int) -> int:
+    """Return the bytes of a half-step beyond the rows and biases of theta and R, which chains share."""
+    own = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)  # M; both values, pending, total
+    return own + 12 * n_out + flips_bytes(n_in) + record_bytes(TrackedMaps)  # pending64, units
+
+
+def chain_bytes(n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of a chain, beyond those of theta and R and of its random stream."""
+    half_steps = half_step_bytes(n_visible, n_hidden) + half_step_bytes(n_hidden, n_visible)
+    units = n_visible + n_hidden
+    return half_steps + history_bytes(n_visible, n_hidden) + units + record_bytes(ChainScalars)
+
+
+def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return theta + theta_F as (W, b, c), float64: the parameters that the next sample is drawn from."""
+    up, down, scalars = chain.up, chain.down, chain.scalars
+    m, n = len(chain.v), len(chain.h)
+    P_W, P_b, P_c = sum_of_history(chain.history)
+
+    def moved(fast: np.ndarray, rates: np.ndarray, theta: np.ndarray, P: np.ndarray) -> np.ndarray:
+        from_M = scalars.fast_coef * fast.astype(float)
+        return (from_M + scalars.rates_coef * rates) + scalars.theta_coef * theta - P
+
+    M_W = up.fast.rows + np.outer(up.flips.previous, up.pending)
+    M_b, M_c = down.fast.bias + down.pending, up.fast.bias + up.pending
+    W = moved(M_W, up.rates.rows, up.theta.rows, P_W[:m])[:, :n]
+    b = moved(M_b, down.rates.bias, down.theta.bias, P_b)[:m]
+    return W, b, moved(M_c, up.rates.bias, up.theta.bias, P_c)[:n]
+
+
+@inline
+def fit_half_step(half_step, n_in, n_out):
+    """Say whether the arrays of a half-step have the sizes of n_in inputs and n_out outputs."""
+    width = half_step.total.shape[0]
+    maps = fit_map(half_step.theta, n_in, n_out) and fit_map(half_step.rates, n_in, n_out)
+    alike = half_step.theta.value.shape[0] == width and half_step.rates.value.shape[0] == width
+    fast = fit_map(half_step.fast, n_in, n_out) and half_step.fast.value.shape[0] == width
+    pending = half_step.pending.shape[0] == width and half_step.pending64.shape[0] == width
+    units = half_step.units.shape[0] == n_out
+    return maps and alike and fast and pending and units and fit_flips(half_step.flips, n_in)
+
+
+@inline
+def fit_chain(chain, out_v, out_fast_norm):
+    """Say whether the arrays of a chain fit each other, and those that its samples are written to."""
+    m, n, history_length = chain.v.shape[0], chain.h.shape[0], chain.scalars.history_length
+    half_steps = fit_half_step(chain.up, m, n) and fit_half_step(chain.down, n, m)
+    length = 0 <= history_length <= CAPACITY and history_length % 8 == 0
+    out = out_v.shape[1] == m and out_fast_norm.shape[0] == out_v.shape[0]
+    return half_steps and fit_history(chain.history, m, n) and length and out
+
+
+@inner
+def combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, out):
+    """Write fast_coef M + rates_coef R + theta_coef theta of float32 pieces; out must not overlap them."""
+    for j in range(out.shape[0]):
+        out[j] = (fast_coef * fast[j] + rates_coef * rates[j]) + theta_coef * theta[j]
