@@ -1,0 +1,187 @@
+"""What the live canvases of all pages share: their component, and the spec of a panel and its knobs.
+
+A page's own ``panel.py`` says what its panels show, and makes a ``Canvas`` of the ``panel.js`` beside it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.panel.readouts import Readout
+from app.views import about, colour, titles
+from rbmviz.datasets import Dataset
+from rbmviz.knobs import Knob, knobs_of, values_of
+from rbmviz.session import Comparison
+
+PANEL_FOLDER = Path(__file__).parent
+
+FPS = 20
+"""Frames a second that a page asks for."""
+
+OnTrigger = Callable[[], None]
+"""Callback of a component; what happened stands in ``st.session_state[key]``."""
+
+
+def _component(name: str, folder: Path, *scripts: str) -> Any:
+    """Return the component of one script: the shared ones, then those of a page (no network, no bundler)."""
+    js = "\n".join((PANEL_FOLDER / script).read_text() for script in ("frame.js", "base.js"))
+    js += "\n".join((folder / script).read_text() for script in scripts)
+    own = folder / "panel.css"
+    css = (PANEL_FOLDER / "panel.css").read_text()
+    if folder != PANEL_FOLDER and own.exists():
+        css += own.read_text()
+    return st.components.v2.component(f"rbmviz_{name}", js=js, css=css)
+
+
+class Canvas:
+    """The live canvas of one page: draws all panels of a comparison, and their knobs.
+
+    Parameters
+    ----------
+    folder : Path
+        The page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the shared
+        style.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._mount = _component(folder.name, folder, "panel.js")
+
+    def mount(
+        self,
+        url: str,
+        panels: Sequence[dict[str, Any]],
+        *,
+        view: str,
+        n_visible: int,
+        shape: tuple[int, int],
+        present: bool,
+        key: str,
+        on_edit: OnTrigger,
+        on_remove: OnTrigger | None = None,
+        pixels: str = "binary",
+        cells: int = 1,
+        **data: Any,
+    ) -> None:
+        """Draw the canvas; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what was done.
+
+        Parameters
+        ----------
+        url : str
+            Path of the live WebSocket.
+        panels : sequence of dict
+            See ``panel_specs``.
+        view, pixels, cells, n_visible
+            What to ask for (see ``FrameRequest``); cells: rows and columns of a square of pictures.
+        shape : (rows, columns)
+            Of one picture.
+        present : bool
+            Whether knobs are hidden.
+        key : str
+            Of the component in the session.
+        data
+            What this page's own JavaScript reads besides, as JSON values.
+        """
+        triggers = {"on_edit_change": on_edit}
+        if on_remove is not None:
+            triggers["on_remove_change"] = on_remove
+        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells, "present": present}
+        common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
+        self._mount(key=key, data=common | data, **triggers)
+
+
+def knob_spec(knob: Knob) -> dict[str, Any]:
+    """Return what the page needs to draw a knob's control, as JSON values."""
+    return {
+        "name": knob.name,
+        "kind": knob.kind.__name__,
+        "label": knob.label + (f" ({knob.unit})" if knob.unit else ""),
+        "help": knob.help,
+        "range": knob.range_text,
+        "scale": knob.scale,
+        "zero": knob.zero,
+        "choices": knob.choices,
+        "live": knob.live,
+        # Infinite bounds have no slider; no knob of a sampler has them.
+        "lo": knob.lo if math.isfinite(knob.lo) else None,
+        "hi": knob.hi if math.isfinite(knob.hi) else None,
+    }
+
+
+def panel_specs(
+    comparison: Comparison[Any],
+    readouts: Callable[[Any, Any], Iterable[Readout]],
+    front: Callable[[Knob], bool],
+    origins: Sequence[str] = (),
+    hidden: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """Return what the page needs to draw each panel, as JSON values.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    readouts : callable
+        The readouts of a panel, from its algorithm and plan.
+    front : callable
+        Whether a knob is in sight; the others are a click away.
+    origins : sequence of str
+        Where each run began, "" for the usual place.
+    hidden : sequence of str
+        Names of knobs that are not shown.
+    """
+    algorithms = [panel.worker.algorithm for panel in comparison.panels]
+    return [
+        {
+            "key": panel.key,
+            "label": label,
+            "about": about(algorithm),
+            "colour": colour(algorithm.name),
+            "knobs": [
+                knob_spec(knob) | {"front": front(knob)}
+                for knob in knobs_of(algorithm).values()
+                if knob.name not in hidden
+            ],
+            "values": {name: value for name, value in values_of(algorithm).items() if name not in hidden},
+            "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
+        }
+        for panel, algorithm, label in zip(
+            comparison.panels, algorithms, titles(algorithms, origins), strict=True
+        )
+    ]
+
+
+def shape_of(
+    n_visible: int, declared: Sequence[int] | None = None, dataset: Dataset | None = None
+) -> tuple[int, int]:
+    """Return (rows, columns) of a picture: as declared, as the data say, else nearly square."""
+    if declared is None and dataset is not None:
+        declared = dataset.image_shape
+    if declared is not None and math.prod(declared) == n_visible:
+        return declared[0], declared[1]
+    columns = math.isqrt(n_visible - 1) + 1
+    return -(-n_visible // columns), columns
+
+
+def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int]]:
+    """Return the words of the visible units and their places, those of fewest examples first."""
+    if dataset is None or dataset.vocabulary is None or dataset.n_visible != n_visible:
+        return []
+    order = dataset.train.mean(axis=0).argsort(kind="stable")
+    return [(dataset.vocabulary[i], int(i)) for i in order]
+
+
+_live_slider = _component("slider", PANEL_FOLDER, "slider.js")
+
+
+def live_slider(
+    knob: Knob, value: float, colour: str, *, on_value: OnTrigger, key: str, width: int = 320
+) -> None:
+    """Draw a slider that sends its value while it is dragged: ``st.session_state[key].value``."""
+    _live_slider(
+        key=key,
+        data={"knob": knob_spec(knob), "value": value, "colour": colour},
+        on_value_change=on_value,
+        width=width,
+    )
