@@ -15,6 +15,7 @@ from app.views import about, colour, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
+from rbmviz.session.comparison import Panel
 
 PANEL_FOLDER = Path(__file__).parent
 
@@ -110,42 +111,60 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
     }
 
 
-def panel_specs(
-    comparison: Comparison[Any],
-    readouts: Callable[[Any, Any], Iterable[Readout]],
+ReadoutsOf = Callable[[Any, Any], Iterable[Readout]]
+"""The readouts of a panel, from its algorithm and its plan."""
+
+
+def panel_spec(
+    panel: Panel,
+    label: str,
+    accent: str,
+    readouts: ReadoutsOf,
     front: Callable[[Knob], bool],
-    origins: Sequence[str] = (),
     hidden: Sequence[str] = (),
-) -> list[dict[str, Any]]:
-    """Return what the page needs to draw each panel, as JSON values.
+) -> dict[str, Any]:
+    """Return what the page needs to draw a panel, as JSON values.
 
     Parameters
     ----------
-    comparison : Comparison
+    panel : Panel
+    label, accent : str
+        Its title and its colour.
     readouts : callable
         The readouts of a panel, from its algorithm and plan.
     front : callable
         Whether a knob is in sight; the others are a click away.
-    origins : sequence of str
-        Where each run began, "" for the usual place.
     hidden : sequence of str
         Names of knobs that are not shown.
     """
+    algorithm = panel.worker.algorithm
+    knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
+    values = values_of(algorithm)
+    return {
+        "key": panel.key,
+        "label": label,
+        "about": about(algorithm),
+        "colour": accent,
+        "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
+        "values": {name: values[name] for name in knobs},
+        "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
+    }
+
+
+def panel_specs(
+    comparison: Comparison[Any],
+    readouts: ReadoutsOf,
+    front: Callable[[Knob], bool],
+    origins: Sequence[str] = (),
+    hidden: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
+
+    origins : where each run began, "" for the usual place
+    """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
-        {
-            "key": panel.key,
-            "label": label,
-            "about": about(algorithm),
-            "colour": colour(algorithm.name),
-            "knobs": [
-                knob_spec(knob) | {"front": front(knob)}
-                for knob in knobs_of(algorithm).values()
-                if knob.name not in hidden
-            ],
-            "values": {name: value for name, value in values_of(algorithm).items() if name not in hidden},
-            "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
-        }
+        panel_spec(panel, label, colour(algorithm.name), readouts, front, hidden)
         for panel, algorithm, label in zip(
             comparison.panels, algorithms, titles(algorithms, origins), strict=True
         )

@@ -478,7 +478,7 @@ class Panel {
   }
 
   /** @param {PanelHead} head @returns {string} why there is nothing to see yet, or an empty text */
-  reasonToWait({ status, rebuilt }) {
+  reasonToWait({ status, rebuilt = 0 }) {
     if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * rebuilt)} %. All steps are made again, and come out the same.`;
     if (status !== 'starting') {
       this.startingSince = null;
@@ -504,7 +504,7 @@ class Panel {
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     this.note.hidden = !note;
     if (this.note.textContent !== note) this.note.textContent = note;
-    this.warning.textContent = head.warning;
+    this.warning.textContent = head.warning ?? '';
     this.note.classList.toggle('failed', failed);
   }
 }

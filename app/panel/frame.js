@@ -21,10 +21,10 @@
  * @property {number} key
  * @property {number} run number of the run: another number, another run
  * @property {string} status
- * @property {string | null} error
  * @property {number} n steps so far
- * @property {number} rebuilt share of the run that is there again, from 0 to 1
- * @property {string} warning
+ * @property {string | null} [error] why the status is "failed"
+ * @property {number} [rebuilt] where the status is "rebuilding": share of the run that is there again, from 0 to 1
+ * @property {string} [warning]
  * @property {Record<string, ReadoutValue>} readouts
  */
 

@@ -60,9 +60,11 @@ class Readout:
 
 def finite(value: Any) -> Any:
     """Return a value as JSON can hold it: None in the place of every number that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, tuple):
         return [finite(part) for part in value]
-    return value if value is None or isinstance(value, str) or math.isfinite(value) else None
+    return value
 
 
 def digits3(x: float) -> str:

@@ -7,10 +7,10 @@ has loaded its ``panel.py``.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from app.panel.readouts import Readout, finite
+from app.panel.readouts import Readout, Value, finite
 from app.stream.frames import Block, write_frame
 from app.stream.requests import FrameRequest
 from rbmviz.session import Comparison, Snapshot
@@ -19,8 +19,7 @@ SLOW_SECONDS = 0.5
 """What changes slowly (class strips, filters, traces, some readouts) is sent this often."""
 
 
-@dataclass(frozen=True)
-class ClientState:
+class ClientState(NamedTuple):
     """What a browser already has of one run of a panel.
 
     Parameters
@@ -34,7 +33,7 @@ class ClientState:
     """
 
     run: int
-    seen: Mapping[str, int] = field(default_factory=dict)
+    seen: Mapping[str, int] = MappingProxyType({})
     slow_at: float = 0.0
 
     @property
@@ -42,9 +41,9 @@ class ClientState:
         """Whether it is time again for what changes slowly."""
         return time.monotonic() - self.slow_at > SLOW_SECONDS
 
-    def after(self, seen: Mapping[str, int], slow: bool = False) -> Self:
+    def after(self, seen: Mapping[str, int], slow: bool = False) -> "ClientState":
         """Return the state once a frame has been sent; slow: it had in it what changes slowly."""
-        return replace(self, seen=seen, slow_at=time.monotonic() if slow else self.slow_at)
+        return ClientState(self.run, seen, time.monotonic() if slow else self.slow_at)
 
 
 class PanelContent(NamedTuple):
@@ -95,59 +94,55 @@ def known_views() -> set[str]:
     return {view for encoder in _encoders.values() for view in encoder.views}
 
 
-class _Client(NamedTuple):
-    """What is known of one panel at one browser: what it has, and the readouts of this run."""
-
-    sent: ClientState
-    readouts: Sequence[Readout]
-
-
 class FrameEncoder:
     """Makes the frames of one browser, and remembers what the browser has."""
 
     def __init__(self, comparison: Comparison[Any]) -> None:
         self._comparison = comparison
         self._request: FrameRequest | None = None
-        self._clients: dict[int, _Client] = {}
+        self._sent: dict[int, ClientState] = {}
+        self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
 
     def encode_next(self, request: FrameRequest) -> bytes:
         """Make the next frame; from now on the browser counts as having it."""
         if request != self._request:
             self._request = request
-            self._clients.clear()
+            self._sent.clear()
         waiting = self._comparison.waiting_for_all
         panels = []
         for key, shown in self._comparison.snapshots():
             if key not in request.panels:
                 continue
             encoder = _encoders[type(shown)]
-            client = self._clients.get(key)
-            if client is None or client.sent.run != shown.run:
-                plan = next(
-                    (panel.worker.plan for panel in self._comparison.panels if panel.key == key), None
-                )
-                if plan is None:  # the panel has been removed meanwhile
+            sent = self._sent.get(key)
+            if sent is None or sent.run != shown.run:
+                workers = [panel.worker for panel in self._comparison.panels if panel.key == key]
+                if not workers:  # the panel has been removed meanwhile
                     continue
-                client = _Client(ClientState(shown.run), encoder.readouts(shown.algorithm, plan))
-            content = encoder.encode(shown, request, client.sent)
+                sent = ClientState(shown.run)
+                readouts = encoder.readouts(shown.algorithm, workers[0].plan)
+                self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
+            content = encoder.encode(shown, request, sent)
             if content is None:
                 continue
-            slow = content.sent.slow_at != client.sent.slow_at
-            head = {
+            self._sent[key] = content.sent
+            slow = content.sent.slow_at != sent.slow_at
+            head: dict[str, Any] = {
                 "key": key,
                 "run": shown.run,
                 "status": "waiting" if waiting and shown.status == "paused" else shown.status,
-                "error": shown.error,
                 "n": shown.n,
-                "rebuilt": shown.rebuilt,
-                "warning": content.warning,
                 "readouts": {
-                    readout.name: finite(readout.value(shown))
-                    for readout in client.readouts
-                    if slow or not readout.slow
+                    name: finite(value(shown))
+                    for name, value, is_slow in self._readouts[key]
+                    if slow or not is_slow
                 },
-                **content.values,
             }
-            self._clients[key] = client._replace(sent=content.sent)
+            if shown.status in ("failed", "rebuilding"):
+                head |= {"error": shown.error, "rebuilt": shown.rebuilt}
+            if content.warning:
+                head["warning"] = content.warning
+            if content.values:
+                head |= content.values
             panels.append((head, content.blocks))
         return write_frame(request._asdict(), panels)

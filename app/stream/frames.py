@@ -26,6 +26,8 @@ DTYPES = {
 }
 """What a block can hold, besides bits."""
 
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
 LENGTH_BYTES = 4
 """Bytes of the length of the header, with which a frame begins."""
 
@@ -80,11 +82,11 @@ def write_frame(
             if isinstance(block, Bits):
                 array, dtype, shape = block.packed, "bits", (*block.packed.shape[:-1], block.n)
             else:
-                array, dtype, shape = block, block.dtype.name, block.shape
-                array = array.astype(DTYPES[dtype], copy=False)
+                array = block if block.dtype in _NAMES else block.astype(block.dtype.newbyteorder("<"))
+                dtype, shape = _NAMES[array.dtype], array.shape
             described.append((name, dtype, shape))
             parts.append(array.tobytes())
-        heads.append(head | {"blocks": described})
+        heads.append({**head, "blocks": described})
     parts[1] = _to_json({"request": request, "panels": heads}).encode()
     parts[0] = len(parts[1]).to_bytes(LENGTH_BYTES, "little")
     return b"".join(parts)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.panel import Canvas, OnTrigger, panel_specs
+from app.panel import Canvas, OnTrigger, panel_spec
 from app.panel.readouts import Readout, Value, digits3
 from app.stream.encoder import ClientState, PanelContent, frame_encoder
 from app.stream.frames import Bits, Block
@@ -149,8 +149,8 @@ def coupling_panel(
 
     labels : names of knobs that are called otherwise for this model
     """
-    [spec] = panel_specs(comparison, readouts, front=lambda knob: True)
-    spec |= {"label": title, "colour": colour("ucd")}
+    [panel] = comparison.panels
+    spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
     spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
     lanes = [
         lane | {"colour": colour(lane["name"]), "readouts": [readout.spec() for readout in numbers]}
