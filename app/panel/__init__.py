@@ -19,6 +19,9 @@ from rbmviz.session.comparison import Panel
 
 PANEL_FOLDER = Path(__file__).parent
 
+SHARED_SCRIPTS = ("element.js", "frame.js", "readouts.js", "knobs.js", "mosaic.js", "base.js")
+"""What stands before a page's own script, in one file with it: there is no bundler, and no network."""
+
 FPS = 20
 """Frames a second that a page asks for."""
 
@@ -26,10 +29,10 @@ OnTrigger = Callable[[], None]
 """Callback of a component; what happened stands in ``st.session_state[key]``."""
 
 
-def _component(name: str, folder: Path, *scripts: str) -> Any:
-    """Return the component of one script: the shared ones, then those of a page (no network, no bundler)."""
-    js = "\n".join((PANEL_FOLDER / script).read_text() for script in ("frame.js", "base.js"))
-    js += "\n".join((folder / script).read_text() for script in scripts)
+def _component(name: str, folder: Path, script: str) -> Any:
+    """Return the component whose script is the shared ones, then the one of a page."""
+    files = [PANEL_FOLDER / name for name in SHARED_SCRIPTS] + [folder / script]
+    js = "\n".join(file.read_text() for file in files)
     own = folder / "panel.css"
     css = (PANEL_FOLDER / "panel.css").read_text()
     if folder != PANEL_FOLDER and own.exists():

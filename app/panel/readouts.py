@@ -1,4 +1,4 @@
-"""Numbers under the pictures of a panel: each is declared once, here in Python, and drawn by ``base.js``."""
+"""Numbers under the pictures of a panel: each is declared once, in Python, and drawn by ``readouts.js``."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Format = Literal[
     "of",
     "pair",
 ]
-"""How a number is written; ``FORMATS`` in ``base.js`` says how each looks, and a test compares the lists."""
+"""How a number is written: ``FORMATS`` in ``readouts.js`` has the same names, as a test makes sure."""
 
 Value = float | str | tuple[float, float] | None
 """A number, two numbers ("of", "pair"), words that are shown as they are, or None: not known yet."""

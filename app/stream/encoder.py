@@ -113,36 +113,45 @@ class FrameEncoder:
         for key, shown in self._comparison.snapshots():
             if key not in request.panels:
                 continue
-            encoder = _encoders[type(shown)]
             sent = self._sent.get(key)
             if sent is None or sent.run != shown.run:
-                workers = [panel.worker for panel in self._comparison.panels if panel.key == key]
-                if not workers:  # the panel has been removed meanwhile
-                    continue
                 sent = ClientState(shown.run)
-                readouts = encoder.readouts(shown.algorithm, workers[0].plan)
-                self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
-            content = encoder.encode(shown, request, sent)
-            if content is None:
-                continue
-            self._sent[key] = content.sent
-            slow = content.sent.slow_at != sent.slow_at
-            head: dict[str, Any] = {
-                "key": key,
-                "run": shown.run,
-                "status": "waiting" if waiting and shown.status == "paused" else shown.status,
-                "n": shown.n,
-                "readouts": {
-                    name: finite(value(shown))
-                    for name, value, is_slow in self._readouts[key]
-                    if slow or not is_slow
-                },
-            }
-            if shown.status in ("failed", "rebuilding"):
-                head |= {"error": shown.error, "rebuilt": shown.rebuilt}
-            if content.warning:
-                head["warning"] = content.warning
-            if content.values:
-                head |= content.values
-            panels.append((head, content.blocks))
+                if not self._declare_readouts(key, shown):
+                    continue
+            content = _encoders[type(shown)].encode(shown, request, sent)
+            if content is not None:
+                self._sent[key] = content.sent
+                slow = content.sent.slow_at != sent.slow_at
+                panels.append((self._head(key, shown, content, slow, waiting), content.blocks))
         return write_frame(request._asdict(), panels)
+
+    def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
+        """Note the readouts of a panel's run; return False where the panel has been removed meanwhile."""
+        plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
+        for plan in plans:
+            readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)
+            self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
+        return bool(plans)
+
+    def _head(
+        self, key: int, shown: Snapshot, content: PanelContent, slow: bool, waiting: bool
+    ) -> dict[str, Any]:
+        """Return the header of a panel's part; slow: with the readouts that are sent slowly."""
+        head: dict[str, Any] = {
+            "key": key,
+            "run": shown.run,
+            "status": "waiting" if waiting and shown.status == "paused" else shown.status,
+            "n": shown.n,
+            "readouts": {
+                name: finite(value(shown))
+                for name, value, is_slow in self._readouts[key]
+                if slow or not is_slow
+            },
+        }
+        if shown.status in ("failed", "rebuilding"):
+            head |= {"error": shown.error, "rebuilt": shown.rebuilt}
+        if content.warning:
+            head["warning"] = content.warning
+        if content.values:
+            head |= content.values
+        return head

@@ -2,17 +2,15 @@
 
 import base64
 import typing
-from pathlib import Path
 
 import frame_cases as cases
 import numpy as np
 import pytest
 
+from app.panel import PANEL_FOLDER, SHARED_SCRIPTS
 from app.panel.readouts import Format, digits3
 
 pytestmark = pytest.mark.browser
-
-PANEL = Path(__file__).parents[2] / "app" / "panel"
 
 READ = """base64 => {
     const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
@@ -33,7 +31,7 @@ READ = """base64 => {
 def page(chromium):
     """An empty page with the scripts that all canvases share."""
     page = chromium.new_page()
-    page.add_script_tag(content="\n".join((PANEL / name).read_text() for name in ("frame.js", "base.js")))
+    page.add_script_tag(content="\n".join((PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS))
     yield page
     page.close()
 
