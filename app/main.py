@@ -9,7 +9,7 @@ import streamlit as st
 
 from app import process
 from app.access import guarded
-from app.live import lifespan, routes
+from app.stream.socket import lifespan, routes
 
 process.give_large_arrays_back()
 app = st.App(Path(__file__).with_name("shell.py"), routes=routes, middleware=guarded(), lifespan=lifespan)

@@ -15,7 +15,10 @@ from waiting import PATIENCE, wait
 
 from app import views
 from app.links import read_panels, write_panel
-from app.live import FrameEncoder, FrameRequest
+from app.pages.sample.panel import readouts as sample_readouts
+from app.stream.encoder import FrameEncoder
+from app.stream.frames import read_frame
+from app.stream.requests import FrameRequest
 from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
 from rbmviz.registry import samplers
@@ -105,9 +108,8 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
     request = FrameRequest(20, "sequence", "binary", 4, 5, [panel.key for panel in comparison.panels])
 
     def statuses():
-        frame = FrameEncoder(comparison).frame(request)
-        length = int.from_bytes(frame[:4], "little")
-        return [head["status"] for head in json.loads(frame[4 : 4 + length])["panels"]]
+        frame = read_frame(FrameEncoder(comparison).encode_next(request))
+        return [panel.head["status"] for panel in frame.panels]
 
     wait(lambda: statuses() == ["waiting", "starting"], "one is ready")
     assert [shown.n for _, shown in comparison.snapshots()] == [0, 0]
@@ -191,42 +193,40 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
 # What goes over the wire
 
 
-def decode(frame: bytes, request: FrameRequest):
-    length = int.from_bytes(frame[:4], "little")
-    header = json.loads(frame[4 : 4 + length])
-    at, cells = 4 + length, {}
-    for head in header["panels"]:
-        packed = -(-request.n_visible // 8)
-        v = np.frombuffer(frame, np.uint8, head["cells"] * packed, at).reshape(-1, packed)
-        at += v.size
-        cells[head["key"]] = np.unpackbits(v, axis=1, count=request.n_visible)
-        if head["strip"]:
-            at += head["strip"][0] * head["strip"][1]
-    assert at == len(frame)
-    assert header["wish"] == request._asdict()
-    return header["panels"], cells
-
-
 def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     keys = [panel.key for panel in comparison.panels]
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
-    viewer = FrameEncoder(comparison)
-    heads, cells = decode(viewer.frame(request), request)
-    for panel, head in zip(comparison.panels, heads, strict=True):
-        assert (head["n"], head["cells"], head["status"]) == (12, 12, "paused")
-        np.testing.assert_array_equal(cells[panel.key], panel.worker.read(SamplingRun.kept)[1])
-    heads, _ = decode(viewer.frame(request), request)
-    assert [head["cells"] for head in heads] == [0, 0]
+    encoder = FrameEncoder(comparison)
+    frame = read_frame(encoder.encode_next(request))
+    assert frame.request == request._asdict()
+    for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
+        assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
+        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.kept)[1])
+    assert [dict(panel.blocks) for panel in read_frame(encoder.encode_next(request)).panels] == [{}, {}]
     comparison.step(3)
     wait(lambda: all(s.n == 15 for _, s in comparison.snapshots()), "three more")
-    heads, cells = decode(viewer.frame(request), request)
-    assert [head["cells"] for head in heads] == [3, 3]
-    np.testing.assert_array_equal(cells[keys[0]], comparison.panels[0].worker.read(SamplingRun.kept)[1][-3:])
-    other = request._replace(cells=4, panels=keys[:1])
-    heads, cells = decode(viewer.frame(other), other)
-    assert [head["cells"] for head in heads] == [4]
-    narrow = request._replace(n_visible=6)
-    assert decode(viewer.frame(narrow), narrow)[0] == []
+    blocks = read_frame(encoder.encode_next(request)).panels[0].blocks
+    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].worker.read(SamplingRun.kept)[1][-3:])
+    other = request._replace(cells=4, pixels="mean", panels=keys[:1])
+    [(_, blocks)] = read_frame(encoder.encode_next(other)).panels
+    np.testing.assert_array_equal(blocks["mean"], comparison.snapshots()[0][1].frames.p[-4:])
+    single = read_frame(encoder.encode_next(request._replace(view="single"))).panels[0].blocks
+    assert [single[name].shape for name in ("v", "mean")] == [(1, 5), (1, 5)]
+    assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
+
+
+def test_frames_carry_the_readouts_that_are_declared(comparison):
+    keys = [panel.key for panel in comparison.panels]
+    request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
+    for (_, shown), (head, _) in zip(
+        comparison.snapshots(), read_frame(FrameEncoder(comparison).encode_next(request)).panels, strict=True
+    ):
+        declared = [readout.name for readout in sample_readouts(shown.algorithm, None)]
+        assert list(head["readouts"]) == declared
+        assert head["readouts"]["isl"] == shown.newest.isl
+        assert head["readouts"]["sweeps"] == shown.sweeps / shown.n
+    several = [readout.name for readout in sample_readouts(make_sampler("gibbs", n_chains=2), None)]
+    assert several == [*declared, "rhat", "ess"]
 
 
 def test_a_chain_that_stays_empty_is_named(comparison):
@@ -238,19 +238,19 @@ def test_a_chain_that_stays_empty_is_named(comparison):
         comparison.step(steps)
         wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
         wait(lambda steps=steps: comparison.snapshots()[0][1].n >= steps, "samples")
-        head = decode(FrameEncoder(comparison).frame(request), request)[0][0]
-        assert ("all empty" in head["warning"]) is said
+        head = read_frame(FrameEncoder(comparison).encode_next(request)).panels[0].head
+        assert ("all empty" in head.get("warning", "")) is said
 
 
 def test_a_reset_sends_everything_anew(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    viewer = FrameEncoder(comparison)
-    run = decode(viewer.frame(request), request)[0][0]["run"]
+    encoder = FrameEncoder(comparison)
+    run = read_frame(encoder.encode_next(request)).panels[0].head["run"]
     comparison.reset()
     comparison.step(2)
     wait(lambda: all(s.n == 2 for _, s in comparison.snapshots()), "two samples")
-    head = decode(viewer.frame(request), request)[0][0]
-    assert (head["cells"], head["run"]) == (2, run + 1)
+    head, blocks = read_frame(encoder.encode_next(request)).panels[0]
+    assert (len(blocks["v"]), head["run"]) == (2, run + 1)
 
 
 # Pages
@@ -411,21 +411,19 @@ def lesson():
 
 def test_frames_of_training(lesson):
     request = FrameRequest(20, "both", "binary", 9, 5, [panel.key for panel in lesson.panels])
-    frame = FrameEncoder(lesson).frame(request)
-    length = int.from_bytes(frame[:4], "little")
-    heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
-    for head, (_, shown) in zip(heads, lesson.snapshots(), strict=True):
-        assert (head["n"], head["cells"], head["filters"]) == (40, 9, 3)
-        assert head["likelihood"] == shown.likelihoods[-1].train[0]
-        cells = np.frombuffer(frame, np.uint8, 9, at)
-        np.testing.assert_array_equal(cells[:, None], shown.fantasy.v[-9:])
-        units = np.frombuffer(frame, np.uint8, 15, at + 9).reshape(3, 5)
+    panels = read_frame(FrameEncoder(lesson).encode_next(request)).panels
+    for (head, blocks), (_, shown) in zip(panels, lesson.snapshots(), strict=True):
+        assert head["n"] == 40
+        assert head["readouts"]["likelihood"] == shown.likelihoods[-1].train[0]
+        assert head["readouts"]["speed"] == pytest.approx(40 / shown.seconds)
+        np.testing.assert_array_equal(blocks["v"], np.unpackbits(shown.fantasy.v[-9:], axis=1, count=5))
         W = shown.models[0].W.T
-        np.testing.assert_allclose((units - 128.0) / 127 * np.abs(W).max(), W, atol=np.abs(W).max() / 127)
-        at += 24
-    assert at == len(frame)
-    assert heads[0]["trace"] is None  # CD has no quantity of its own
-    assert [update for update, _ in heads[1]["trace"]] == list(range(1, 41))
+        units = (blocks["filters"] - 128.0) / 127 * np.abs(W).max()
+        np.testing.assert_allclose(units, W, atol=np.abs(W).max() / 127)
+    assert "trace" not in panels[0].blocks  # CD has no quantity of its own
+    updates, values = panels[1].blocks["trace"].T
+    assert updates.tolist() == list(range(1, 41))
+    assert values[-1] == panels[1].head["readouts"]["tau_mean"]
 
 
 def test_training_curves_and_their_files(lesson):

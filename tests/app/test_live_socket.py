@@ -10,10 +10,12 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from waiting import PATIENCE, wait
 
-from app import live
 from app.access import guarded
-from app.asked import MAX_FPS, MAX_MESSAGE_BYTES, MOST_PANELS, Turned, read_message
 from app.state import comparisons_by_token
+from app.stream import socket as live
+from app.stream.encoder import FrameEncoder, known_views
+from app.stream.frames import read_header
+from app.stream.requests import MAX_FPS, MAX_MESSAGE_BYTES, MOST_PANELS, KnobChange, read_message
 from rbmviz import BadInput, make_sampler
 from rbmviz.session import (
     Comparison,
@@ -28,7 +30,7 @@ from rbmviz.session import (
 HOME = "http://127.0.0.1:8501"
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
 PAGE = {"origin": HOME}
-WISH = {"fps": 60, "view": "sequence", "pixels": "binary", "cells": 4, "n_visible": 5, "panels": [0]}
+REQUEST = {"fps": 60, "view": "sequence", "pixels": "binary", "cells": 4, "n_visible": 5, "panels": [0]}
 
 
 @pytest.fixture
@@ -66,27 +68,26 @@ def closed(socket):
 
 
 def frame(socket):
-    data = socket.receive_bytes()
-    return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+    return read_header(socket.receive_bytes())
 
 
 def test_a_page_of_ours_gets_frames_and_turns_knobs(client, comparison):
     with connect(client) as socket:
-        socket.send_json(WISH)
-        assert frame(socket)["wish"] == WISH
+        socket.send_json(REQUEST)
+        assert frame(socket)["request"] == REQUEST
         socket.send_json({"tune": 0, "knobs": {"eps": 0.25}})
         wait(lambda: comparison.panels[0].worker.algorithm.eps == 0.25, "another step size")
-        socket.send_json(WISH)
+        socket.send_json(REQUEST)
         [head] = frame(socket)["panels"]
         assert head["run"] == 1
 
 
 def test_a_program_without_an_origin_needs_the_token_all_the_same(client):
     with client.websocket_connect(ROUTE + "secret") as socket:
-        socket.send_json(WISH)
-        assert frame(socket)["wish"] == WISH
+        socket.send_json(REQUEST)
+        assert frame(socket)["request"] == REQUEST
     with client.websocket_connect(ROUTE + "guessed") as socket:
-        assert closed(socket) == (live.UNKNOWN, "This page belongs to a session that has ended.")
+        assert closed(socket) == (live.UNKNOWN_TOKEN, "This page belongs to a session that has ended.")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_a_program_without_an_origin_needs_the_token_all_the_same(client):
 def test_pages_of_other_origins_get_nothing(client, origin):
     with pytest.raises(WebSocketDisconnect) as refused, connect(client, origin=origin):
         pass
-    assert refused.value.code == live.UNKNOWN
+    assert refused.value.code == live.UNKNOWN_TOKEN
 
 
 def test_another_name_for_this_machine_is_refused_though_origin_and_host_agree(client):
@@ -105,7 +106,7 @@ def test_another_name_for_this_machine_is_refused_though_origin_and_host_agree(c
     with pytest.raises(WebSocketDisconnect), connect(client, **headers):
         pass
     with connect(client, host="localhost:8501", origin="http://localhost:8501") as socket:
-        socket.send_json(WISH)
+        socket.send_json(REQUEST)
         assert frame(socket)
 
 
@@ -117,29 +118,29 @@ BROKEN = {
     "deep nesting": "[" * 2000,
     "deep objects": '{"a":' * 600,
     "a huge number": '{"tune": 0, "knobs": {"eps": ' + "9" * 3900 + "}}",
-    "too long": json.dumps(WISH) + " " * MAX_MESSAGE_BYTES,
+    "too long": json.dumps(REQUEST) + " " * MAX_MESSAGE_BYTES,
     "too long in bytes": json.dumps({"tune": 0, "knobs": {"é" * 1500: 1}}, ensure_ascii=False) + " " * 1200,
-    "half a wish": '{"fps": 1}',
-    "more than a wish": json.dumps(WISH | {"run": 1}),
-    "a wish and a knob": json.dumps(WISH | {"tune": 0, "knobs": {"eps": 0.1}}),
-    "NaN": json.dumps(WISH | {"fps": float("nan")}),
-    "an infinite rate": json.dumps(WISH).replace("60", "1e999"),
-    "an absurd rate": json.dumps(WISH | {"fps": 1e308}),
-    "no rate": json.dumps(WISH | {"fps": 0}),
-    "a rate in words": json.dumps(WISH | {"fps": "20"}),
-    "a rate that is true": json.dumps(WISH | {"fps": True}),
-    "a view of its own": json.dumps(WISH | {"view": "all"}),
-    "a list as view": json.dumps(WISH | {"view": ["single"]}),
-    "other pixels": json.dumps(WISH | {"pixels": None}),
-    "a billion cells": json.dumps(WISH | {"cells": 10**9}),
-    "no cells": json.dumps(WISH | {"cells": 0}),
-    "half a cell": json.dumps(WISH | {"cells": 1.5}),
-    "a large width": json.dumps(WISH | {"n_visible": 10**30}),
-    "a negative width": json.dumps(WISH | {"n_visible": -5}),
-    "too many panels": json.dumps(WISH | {"panels": list(range(MOST_PANELS + 1))}),
-    "panels in words": json.dumps(WISH | {"panels": ["0"]}),
-    "panels as a number": json.dumps(WISH | {"panels": 0}),
-    "nested panels": json.dumps(WISH | {"panels": [[0]]}),
+    "half a request": '{"fps": 1}',
+    "more than a request": json.dumps(REQUEST | {"run": 1}),
+    "a request and a knob": json.dumps(REQUEST | {"tune": 0, "knobs": {"eps": 0.1}}),
+    "NaN": json.dumps(REQUEST | {"fps": float("nan")}),
+    "an infinite rate": json.dumps(REQUEST).replace("60", "1e999"),
+    "an absurd rate": json.dumps(REQUEST | {"fps": 1e308}),
+    "no rate": json.dumps(REQUEST | {"fps": 0}),
+    "a rate in words": json.dumps(REQUEST | {"fps": "20"}),
+    "a rate that is true": json.dumps(REQUEST | {"fps": True}),
+    "a view of its own": json.dumps(REQUEST | {"view": "all"}),
+    "a list as view": json.dumps(REQUEST | {"view": ["single"]}),
+    "other pixels": json.dumps(REQUEST | {"pixels": None}),
+    "a billion cells": json.dumps(REQUEST | {"cells": 10**9}),
+    "no cells": json.dumps(REQUEST | {"cells": 0}),
+    "half a cell": json.dumps(REQUEST | {"cells": 1.5}),
+    "a large width": json.dumps(REQUEST | {"n_visible": 10**30}),
+    "a negative width": json.dumps(REQUEST | {"n_visible": -5}),
+    "too many panels": json.dumps(REQUEST | {"panels": list(range(MOST_PANELS + 1))}),
+    "panels in words": json.dumps(REQUEST | {"panels": ["0"]}),
+    "panels as a number": json.dumps(REQUEST | {"panels": 0}),
+    "nested panels": json.dumps(REQUEST | {"panels": [[0]]}),
     "a panel in words": '{"tune": "0", "knobs": {"eps": 0.1}}',
     "a panel that is true": '{"tune": true, "knobs": {"eps": 0.1}}',
     "a list of knobs": '{"tune": 0, "knobs": ["eps"]}',
@@ -166,7 +167,7 @@ def test_what_makes_no_sense_ends_the_connection_with_a_reason(client, compariso
     assert code == live.UNSUPPORTED
     assert 10 < len(reason) <= 123
     assert comparison.panels[0].worker.algorithm == before
-    assert not live._open
+    assert not live._connections
 
 
 def test_bytes_end_the_connection_with_a_reason(client):
@@ -182,36 +183,36 @@ def test_a_reason_in_other_letters_fits_a_close_frame(client):
 
 
 def test_what_our_pages_say_is_understood():
-    assert (
-        read_message(json.dumps(WISH | {"fps": MAX_FPS, "panels": list(range(MOST_PANELS))})).fps == MAX_FPS
-    )
-    turned = read_message('{"tune": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}')
-    assert turned == Turned(3, {"eps": 0, "statistics": "mean", "share": True})
+    views = known_views()
+    most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MOST_PANELS))})
+    assert read_message(most, views).fps == MAX_FPS
+    change = read_message('{"tune": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}', views)
+    assert change == KnobChange(3, {"eps": 0, "statistics": "mean", "share": True})
     with pytest.raises(BadInput, match="neither tune and knobs, nor fps, view"):
-        read_message("{}")
+        read_message("{}", views)
 
 
 def test_a_knob_of_a_panel_that_has_gone_is_no_harm(client):
     with connect(client) as socket:
         socket.send_json({"tune": 77, "knobs": {"eps": 0.1}})
-        socket.send_json(WISH)
-        assert frame(socket)["wish"] == WISH
+        socket.send_json(REQUEST)
+        assert frame(socket)["request"] == REQUEST
 
 
 def test_connections_to_one_page_are_bounded(client):
-    sockets = [connect(client) for _ in range(live.MOST_SOCKETS)]
+    sockets = [connect(client) for _ in range(live.MAX_SOCKETS)]
     for socket in sockets:
         socket.__enter__()
     with connect(client) as one_more:
         assert closed(one_more) == (live.BUSY, "This page has too many connections.")
     sockets.pop().__exit__(None, None, None)
-    wait(lambda: live._open["secret"] < live.MOST_SOCKETS, "one has gone")
+    wait(lambda: live._connections["secret"] < live.MAX_SOCKETS, "one has gone")
     with connect(client) as another:
-        another.send_json(WISH)
+        another.send_json(REQUEST)
         assert frame(another)
     for socket in sockets:
         socket.__exit__(None, None, None)
-    wait(lambda: not live._open, "all have gone")
+    wait(lambda: not live._connections, "all have gone")
 
 
 def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, comparison, monkeypatch):
@@ -231,7 +232,7 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         for i in range(100):
             socket.send_json({"tune": 0, "knobs": {"eps": (1 + i) / 200}})
         socket.send_json({"tune": 0, "knobs": {"alpha": 0.9}})
-        socket.send_json(WISH)
+        socket.send_json(REQUEST)
         run = frame(socket)["panels"][0]["run"]  # frames go on meanwhile
         go_on.set()
         wait(lambda: comparison.panels[0].worker.algorithm.alpha == 0.9, "the last value")
@@ -239,25 +240,27 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
     assert comparison.snapshots()[0][1].run == run == 1
 
 
-def test_many_wishes_owe_one_frame(client, monkeypatch):
-    made, original = [], live.FrameEncoder.frame
-    monkeypatch.setattr(live.FrameEncoder, "frame", lambda *asked: made.append(asked) or original(*asked))
+def test_many_requests_get_one_frame(client, monkeypatch):
+    made, original = [], FrameEncoder.encode_next
+    monkeypatch.setattr(FrameEncoder, "encode_next", lambda *asked: made.append(asked) or original(*asked))
     with connect(client) as socket:
         for cells in range(1, 41):
-            socket.send_json(WISH | {"cells": cells})
-        while frame(socket)["wish"]["cells"] < 40:
+            socket.send_json(REQUEST | {"cells": cells})
+        while frame(socket)["request"]["cells"] < 40:
             pass
     assert len(made) < 20
 
 
 def test_messages_are_read_at_a_bounded_rate(client, monkeypatch):
-    monkeypatch.setattr(live, "MESSAGES", 50)
+    monkeypatch.setattr(live, "MESSAGES_PER_SECOND", 50)
     read = []
-    monkeypatch.setattr(live, "read_message", lambda text: read.append(text) or read_message(text))
+    monkeypatch.setattr(
+        live, "read_message", lambda text, views: read.append(text) or read_message(text, views)
+    )
     with connect(client) as socket:
         begin = time.monotonic()
         for _ in range(200):
-            socket.send_json(WISH)
+            socket.send_json(REQUEST)
         wait(lambda: len(read) >= 125, "more than a second's worth")
         assert time.monotonic() - begin > 1  # 50 at once, 75 more at 50 a second
 

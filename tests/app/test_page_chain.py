@@ -10,7 +10,9 @@ from waiting import PATIENCE, wait
 
 from app import views
 from app.links import write_panel
-from app.live import FrameEncoder, FrameRequest
+from app.stream.encoder import FrameEncoder
+from app.stream.frames import read_frame
+from app.stream.requests import FrameRequest
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
 from rbmviz.models import pattern_model
@@ -113,24 +115,16 @@ def comparison():
 
 def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
     request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
-    viewer = FrameEncoder(comparison)
-    for fresh in (100, 0):
-        frame = viewer.frame(request)
-        length = int.from_bytes(frame[:4], "little")
-        heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
-        for head, (_, shown) in zip(heads, comparison.snapshots(), strict=True):
-            assert (head["n"], head["cells"], head["here"]) == (300, fresh, shown.trail[-1])
-            ground = np.frombuffer(frame[at : at + 256], "<f4")
-            visits = np.frombuffer(frame[at + 256 : at + 512], "<f4")
-            trail = np.frombuffer(frame[at + 512 : at + 512 + 2 * fresh], "<u2")
-            np.testing.assert_allclose(np.exp(-ground), shown.law, rtol=1e-5)
-            np.testing.assert_allclose(visits, shown.visits / 300, rtol=1e-6)
-            np.testing.assert_array_equal(trail, shown.trail[len(shown.trail) - fresh :])
-            assert head["visits_off"] == shown.curve[-1].visits
-            at += 512 + 2 * fresh
-        assert at == len(frame)
-    other = json.loads(viewer.frame(request._replace(n_visible=5))[4:])
-    assert other["panels"] == []
+    encoder = FrameEncoder(comparison)
+    for n_new in (100, 0):
+        panels = read_frame(encoder.encode_next(request)).panels
+        for (head, blocks), (_, shown) in zip(panels, comparison.snapshots(), strict=True):
+            assert (head["n"], head["state"]) == (300, shown.trail[-1])
+            np.testing.assert_allclose(np.exp(-blocks["ground"]), shown.law, rtol=1e-5)
+            np.testing.assert_allclose(blocks["visits"], shown.visits / 300, rtol=1e-6)
+            np.testing.assert_array_equal(blocks["trail"], shown.trail[len(shown.trail) - n_new :])
+            assert head["readouts"]["visits"] == shown.curve[-1].visits
+    assert read_frame(encoder.encode_next(request._replace(n_visible=5))).panels == []
 
 
 def test_walk_charts_and_files(comparison):

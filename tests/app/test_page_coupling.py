@@ -3,7 +3,6 @@
 import csv
 import functools
 import io
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
 from app import coupling_charts as charts
-from app.live import FrameEncoder, FrameRequest
+from app.stream.encoder import FrameEncoder
+from app.stream.frames import read_frame
+from app.stream.requests import FrameRequest
 from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
@@ -148,23 +149,21 @@ def test_a_random_model_is_that_of_the_command_line():
 def test_frames_of_pairs(comparison):
     shown = comparison.snapshots()[0][1]
     request = FrameRequest(20, "pairs", "binary", 1, 9, [comparison.panels[0].key])
-    viewer = FrameEncoder(comparison)
-    frame = viewer.frame(request)
-    length = int.from_bytes(frame[:4], "little")
-    [head], at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
-    for lane, drawn in zip(head["lanes"], shown.drawn, strict=True):
-        assert (lane["pair"], lane["t"], lane["path"]) == (drawn.pair, drawn.t, list(drawn.path))
-        assert lane["ended"]["tau"] == drawn.ended.tau
-        assert lane["counted"]["pairs"] == drawn.counted.n
-        for bits in (drawn.v, drawn.v2, drawn.ended.v, drawn.ended.v2):
-            np.testing.assert_array_equal(np.frombuffer(frame, np.uint8, 2, at), bits)
-            at += 2
-    assert at == len(frame)
-    frame = viewer.frame(request)  # the same meeting is not told twice
-    [head] = json.loads(frame[4 : 4 + int.from_bytes(frame[:4], "little")])["panels"]
-    assert [lane["ended"] for lane in head["lanes"]] == [None, None]
-    narrow = viewer.frame(request._replace(n_visible=8))
-    assert json.loads(narrow[4 : 4 + int.from_bytes(narrow[:4], "little")])["panels"] == []
+    encoder = FrameEncoder(comparison)
+    [(head, blocks)] = read_frame(encoder.encode_next(request)).panels
+    for drawn in shown.drawn:
+        name, ended = drawn.algorithm, drawn.ended
+        lane = head["lanes"][name]
+        assert (lane["pair"], lane["t"], lane["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
+        assert head["readouts"][f"{name}-counted"] == drawn.counted.n
+        for prefix, pair in ((name, drawn), (f"{name} ended", ended)):
+            assert blocks[f"{prefix} path"].tolist() == list(pair.path)
+            for state, bits in (("v", pair.v), ("v2", pair.v2)):
+                np.testing.assert_array_equal(np.packbits(blocks[f"{prefix} {state}"]), bits)
+    [(head, blocks)] = read_frame(encoder.encode_next(request)).panels  # the same meeting is not sent twice
+    assert [lane["ended"] for lane in head["lanes"].values()] == [None, None]
+    assert not [name for name in blocks if "ended" in name]
+    assert read_frame(encoder.encode_next(request._replace(n_visible=8))).panels == []
 
 
 def test_charts_and_files(comparison):

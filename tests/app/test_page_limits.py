@@ -138,14 +138,14 @@ def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
 
 def presets_of(name):
     """Return the presets of a page without running it: it draws when it is imported."""
-    module = sys.modules.get(f"app.pages.{name}")
+    module = sys.modules.get(f"app.pages.{name}.page")
     if module is None:
         import streamlit as st
 
         stop = pytest.MonkeyPatch()
         stop.setattr(st, "stop", lambda: None)
         source = (PAGES / name / "page.py").read_text().removesuffix("main()\n")
-        spec = importlib.util.spec_from_loader(f"app.pages.{name}", loader=None)
+        spec = importlib.util.spec_from_loader(f"app.pages.{name}.page", loader=None)
         module = importlib.util.module_from_spec(spec)
         module.__file__ = str(PAGES / name / "page.py")
         exec(compile(source, module.__file__, "exec"), module.__dict__)

@@ -11,8 +11,10 @@ from waiting import PATIENCE, wait
 
 from app import weight_charts
 from app.links import write_panel
-from app.live import FrameEncoder, FrameRequest
-from app.live_grid import WEIGHT_KNOBS
+from app.pages.weights.panel import WEIGHT_KNOBS
+from app.stream.encoder import FrameEncoder
+from app.stream.frames import read_frame
+from app.stream.requests import FrameRequest
 from rbmviz import BadInput, make_trainer
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import GradientQuality
@@ -184,28 +186,23 @@ def test_the_snippet_runs(monkeypatch, model, capsys):
 
 def test_frames_carry_the_heaviest_and_the_lightest(comparison):
     request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
-    viewer = FrameEncoder(comparison)
-    frame = viewer.frame(request)
-    length = int.from_bytes(frame[:4], "little")
-    heads, at = json.loads(frame[4 : 4 + length])["panels"], 4 + length
-    for head, (_, shown) in zip(heads, comparison.snapshots(), strict=True):
-        assert (head["n"], head["cells"], head["rug"], head["pooled"]) == (12, 6, 9, 108)
-        assert head["log_z"] == shown.newest.log_z
-        assert head["truth"] == shown.truth.log_z
-        for rows in (shown.batch.v[:6], shown.batch.v[3:]):
-            cells = np.frombuffer(frame, np.uint8, 6, at)[:, None]
-            np.testing.assert_array_equal(np.unpackbits(cells, axis=1, count=5), rows)
-            at += 6
-        assert head["heavy"] == shown.batch.shares[:6].tolist()
-        assert head["light"] == shown.batch.shares[3:].tolist()
-        np.testing.assert_allclose(np.frombuffer(frame, "<f4", 9, at), shown.batch.log_weights, rtol=1e-6)
-        at += 36
-        assert sum(head["histogram"][2]) == 108
-    assert at == len(frame)
-    again = viewer.frame(request)
-    length = int.from_bytes(again[:4], "little")
-    assert len(again) == 4 + length  # nothing is sent twice
-    assert viewer.frame(request._replace(n_visible=6)).endswith(b'"panels": []}')
+    encoder = FrameEncoder(comparison)
+    panels = read_frame(encoder.encode_next(request)).panels
+    for (head, blocks), (_, shown) in zip(panels, comparison.snapshots(), strict=True):
+        readouts, batch = head["readouts"], shown.batch
+        assert (head["n"], readouts["pooled"], readouts["ess"]) == (12, 108, [batch.ess, 9])
+        assert head["log_z"] == readouts["log_z"] == shown.newest.log_z
+        assert head["truth"] == readouts["truth"] == shown.truth.log_z
+        assert readouts["gap"] == shown.truth.log_z - shown.newest.log_z
+        for name, rows in (("heaviest", slice(6)), ("lightest", slice(3, None))):
+            np.testing.assert_array_equal(blocks[name], batch.v[rows])
+            np.testing.assert_allclose(blocks[f"{name} shares"], batch.shares[rows], rtol=1e-6)
+        np.testing.assert_allclose(blocks["log_weights"], batch.log_weights, rtol=1e-6)
+        assert blocks["histogram"].sum() == 108
+        assert head["histogram"] == [shown.summary.low, shown.summary.high]
+    again = read_frame(encoder.encode_next(request)).panels
+    assert [dict(panel.blocks) for panel in again] == [{}] * len(panels)  # nothing is sent twice
+    assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
 
 
 # The page

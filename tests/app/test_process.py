@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app import live, process
+from app import process
+from app.stream import socket
 
 CODE = """
 import numpy as np
@@ -53,11 +54,11 @@ class Cycle:
 
 def test_the_server_collects_cycles_that_python_would_leave_for_long(monkeypatch):
     monkeypatch.setattr(process, "COLLECT_SECONDS", 0.01)
-    monkeypatch.setattr(live, "_warm_up", lambda: None)
+    monkeypatch.setattr(socket, "_warm_up", lambda: None)
 
     async def serve():
         left = weakref.ref(Cycle())
-        async with live.lifespan(None):
+        async with socket.lifespan(None):
             async with asyncio.timeout(20):
                 while left() is not None:
                     await asyncio.sleep(0.01)

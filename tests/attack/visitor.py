@@ -1,7 +1,7 @@
 """A visitor without a browser, who uses the protocols of Streamlit and of the live frames.
 
 ``Visitor`` opens a page over Streamlit's own WebSocket, repeats the fragments that ask for it, finds the
-live component in what it is sent, and asks for pictures as ``app/live_grid/base.js`` does. It decodes the
+live component in what it is sent, and asks for pictures as ``app/panel/base.js`` does. It reads the
 header of a frame, not its pictures, so that dozens of visitors cost little beside the server that they
 are to judge. From the command line::
 
@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import json
 import os
-import struct
 import time
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -22,6 +21,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from app.stream.frames import read_header
 
 PAGES = ("", "train", "coupling", "weights", "chain")
 """Paths of the five pages."""
@@ -34,13 +35,7 @@ class Refused(Exception):
     """The server refuses this visitor, or has sent no frame in time."""
 
 
-def frame_header(frame: bytes) -> dict[str, Any]:
-    """Return the JSON header of a frame: its length (uint32, little endian) stands before it."""
-    (length,) = struct.unpack_from("<I", frame)
-    return json.loads(frame[4 : 4 + length])
-
-
-def wish_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def request_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return the message with which the browser asks for a frame, from the data of the live component."""
     request = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
     request |= {"cells": data["cells"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
@@ -305,14 +300,14 @@ class Visitor:
 
     async def _ask(self, socket: ClientConnection) -> None:
         changes = {} if self.fps is None else {"fps": self.fps}
-        await socket.send(json.dumps(wish_of(self.data, **changes)))
+        await socket.send(json.dumps(request_of(self.data, **changes)))
 
     async def _read_live(self, socket: ClientConnection) -> None:
         try:
             await self._ask(socket)
             async for frame in socket:
                 assert isinstance(frame, bytes)
-                for panel in frame_header(frame)["panels"]:
+                for panel in read_header(frame)["panels"]:
                     self.states[panel["key"]] = panel
                 self.frames += 1
                 self.n_bytes += len(frame)

@@ -105,7 +105,7 @@ class Live:
         self.page.get_by_role("option", name=option).click()
 
     def number(self, panel, name):
-        return self.ask(f"panels[{panel}].querySelector('dd[data-number={name}]').textContent")
+        return self.ask(f"panels[{panel}].querySelector('dd[data-readout={name}]').textContent")
 
     def pictures(self):
         return self.ask("panels.map(p => p.querySelector('canvas.picture').toDataURL())")

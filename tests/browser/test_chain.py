@@ -25,7 +25,7 @@ def test_the_valley_fills_up_and_knobs_act(live):
     # Without pushes and with full decay the ground is the model's again: rates-FPCD is Gibbs.
     page.set_knob(1, "eps", 0.0)
     page.set_knob(1, "alpha", 0.0)
-    page.until("panels[1].querySelector('dd[data-number=bent]').textContent === '0.000'")
+    page.until("panels[1].querySelector('dd[data-readout=bent]').textContent === '0.000'")
     page.page.wait_for_url("**rates_fpcd%3Aeps%3D0.0**")
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
 

@@ -22,7 +22,7 @@ def test_four_panels_move(live):
     before, counts = page.pictures(), page.counts()
     page.until(f"panels.every((p, i) => Number(p.dataset.n) > {counts}[i] + 5)")
     assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
-    page.until("panels.every(p => p.querySelector('dd[data-number=isl]').textContent.match(/[0-9]/))")
+    page.until("panels.every(p => p.querySelector('dd[data-readout=isl]').textContent.match(/[0-9]/))")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -46,7 +46,7 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     assert page.number(0, "fast_norm") == "0"
     n = page.counts()[0]
     page.set_knob(0, "eps", 1.0, commit=False)
-    page.until("Number(panels[0].querySelector('dd[data-number=fast_norm]').textContent) > 1")
+    page.until("Number(panels[0].querySelector('dd[data-readout=fast_norm]').textContent) > 1")
     assert page.counts()[0] > n
     assert "eps%3D0.0" in page.page.url
     page.set_knob(0, "eps", 1.0)
@@ -71,8 +71,8 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
 
 def test_several_chains_say_whether_they_agree(live):
     page = live().open("?p=gibbs&p=gibbs:n_chains=10&speed=1000")
-    shown = "p.querySelector('dd[data-number=rhat]').parentElement.offsetHeight > 0"
-    page.until("/[0-9]/.test(panels[1].querySelector('dd[data-number=rhat]').textContent)")
+    shown = "p.querySelector('dd[data-readout=rhat]').parentElement.offsetHeight > 0"
+    page.until("/[0-9]/.test(panels[1].querySelector('dd[data-readout=rhat]').textContent)")
     assert page.ask(f"panels.map(p => {shown})") == [False, True]
     assert float(page.number(1, "rhat")) > 0.9
 
@@ -167,7 +167,7 @@ def test_another_model_takes_the_same_panels(live):
     page.choose("Model", "bas_pcd")
     page.page.wait_for_url("**model=bas_pcd**")
     page.until("Number(panels[0].dataset.n) > 20 && panels[0].dataset.status === 'running'")
-    page.until("panels[0].querySelector('dd[data-number=isl]').textContent.match(/[0-9]/)")  # scored now
+    page.until("panels[0].querySelector('dd[data-readout=isl]').textContent.match(/[0-9]/)")  # scored now
     assert page.ask("panels[0].mark") == "the same element"  # nothing was built anew, nothing blinked
 
 

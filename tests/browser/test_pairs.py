@@ -16,7 +16,7 @@ def lanes(page, expression):
 
 def figures(page, name):
     return lanes(
-        page, f"lane.querySelector(`dd[data-number=${{lane.dataset.algorithm}}-{name}]`).textContent"
+        page, f"lane.querySelector(`dd[data-readout=${{lane.dataset.algorithm}}-{name}]`).textContent"
     )
 
 

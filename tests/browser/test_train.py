@@ -16,13 +16,13 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     before = page.pictures()
     page.until("panels.every(p => Number(p.dataset.n) > 150)")
     assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
-    page.until("panels.every(p => p.querySelector('dd[data-number=likelihood]').textContent.match(/[0-9]/))")
+    page.until("panels.every(p => p.querySelector('dd[data-readout=likelihood]').textContent.match(/[0-9]/))")
     assert float(page.number(1, "tau_mean")) >= 2
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
     # A learning rate of 10 throws the likelihood away; the run goes on, it is not begun anew.
     n = page.counts()[0]
     page.set_knob(0, "learning_rate", 1.0, commit=False)
-    page.until("Number(panels[0].querySelector('dd[data-number=likelihood]').textContent) < -11.5")
+    page.until("Number(panels[0].querySelector('dd[data-readout=likelihood]').textContent) < -11.5")
     assert page.counts()[0] > n
     page.set_knob(0, "learning_rate", 1.0)
     page.page.wait_for_url("**learning_rate%3D10.0**")

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 OF_EVERY_PAGE = {
     *("DEFAULT_MODEL", "DEFAULT_PANELS", "DEFAULT_HIDDEN", "DEFAULT_SPEED"),
-    *("SPEED", "STARTS", "GRIDS", "PRESETS", "Preset"),
+    *("SPEED", "STARTS", "GRIDS", "PRESETS", "Preset", "READOUTS"),
 }
 """What each page of the app says of itself, under one name with one meaning."""
 

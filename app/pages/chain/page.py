@@ -9,9 +9,10 @@ import streamlit as st
 
 from app import messages, views
 from app.links import read_panels, write_panel
-from app.live import live_path
-from app.live_grid import landscape_grid, live_slider
+from app.pages.chain.panel import landscape_grid
+from app.panel import live_slider
 from app.state import comparison_of, pattern_landscape, random_landscape, trained_models
+from app.stream.socket import live_path
 from app.widgets import Speed, adders, edits, every_second, open_panels, preset_menu, transport, visit
 from rbmviz import BadInput, Model
 from rbmviz.knobs import Knob

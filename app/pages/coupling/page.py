@@ -9,9 +9,10 @@ import streamlit as st
 
 from app import coupling_charts as charts
 from app import messages
-from app.live import live_path
-from app.live_grid import HIGHLIGHT, coupling_panel, shape_of
+from app.pages.coupling.panel import HIGHLIGHT, coupling_panel
+from app.panel import shape_of
 from app.state import comparison_of, data, drawn_rbm, pretrained, trained_models
+from app.stream.socket import live_path
 from app.widgets import Speed, every_second, preset_menu, transport, visit
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS, STATISTICS

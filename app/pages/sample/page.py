@@ -7,9 +7,10 @@ import streamlit as st
 
 from app import messages, views
 from app.links import read_panels, write_panel
-from app.live import live_path
-from app.live_grid import sample_grid, shape_of
+from app.pages.sample.panel import sample_grid
+from app.panel import shape_of
 from app.state import allowance, comparison_of, data, pretrained, trained_models, training_reference
+from app.stream.socket import live_path
 from app.widgets import (
     Speed,
     adders,

@@ -8,8 +8,8 @@ import streamlit as st
 
 from app import messages, views
 from app.links import read_panels, write_panel
-from app.live import live_path
-from app.live_grid import shape_of, train_grid
+from app.pages.train.panel import train_grid
+from app.panel import shape_of
 from app.state import (
     comparison_of,
     data,
@@ -20,6 +20,7 @@ from app.state import (
     uploaded,
     uploaded_data,
 )
+from app.stream.socket import live_path
 from app.widgets import Speed, adders, edits, every_second, open_panels, preset_menu, transport, visit
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets

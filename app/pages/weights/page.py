@@ -7,9 +7,10 @@ import streamlit as st
 
 from app import messages, weight_charts
 from app.links import read_panels, write_panel
-from app.live import live_path
-from app.live_grid import WEIGHT_KNOBS, shape_of, weights_grid
+from app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
+from app.panel import shape_of
 from app.state import comparison_of, data, pretrained, session_comparison, trained_models
+from app.stream.socket import live_path
 from app.weight_charts import ESTIMATOR_QUANTITIES, population_titles
 from app.widgets import (
     Speed,

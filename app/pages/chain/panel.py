@@ -1,0 +1,133 @@
+"""The live panels of the landscape: all states of a small model side by side, and where the chain is."""
+
+from pathlib import Path
+
+import numpy as np
+
+from app.panel import Canvas, OnTrigger, panel_specs, shape_of
+from app.panel.readouts import Readout
+from app.stream.encoder import ClientState, PanelContent, frame_encoder
+from app.stream.frames import Block
+from app.stream.requests import FrameRequest
+from rbmviz.metrics import Landscape
+from rbmviz.samplers import Sampler
+from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
+from rbmviz.session.landscape import LandscapePlan
+
+TRAIL_SIDE = 10
+"""Squared: new states that a frame can carry."""
+
+READOUTS = (
+    Readout(
+        "raised",
+        "Ground raised",
+        "How many nats the ground under the chain lies higher than in the model: what it has unlearned of "
+        "where it is now.",
+        lambda shown: shown.raised,
+        "signed2",
+    ),
+    Readout(
+        "crossings",
+        "Crossings",
+        "How often the chain has gone from one valley to another.",
+        lambda shown: shown.crossings,
+        "compact",
+    ),
+    Readout(
+        "visits",
+        "Visits off by",
+        "Total variation between the share of visits and the model’s law, from 0 to 1: falls as the walk "
+        "covers the model.",
+        lambda shown: shown.curve[-1].visits if shown.curve else None,
+        "fixed3",
+    ),
+    Readout(
+        "bent",
+        "Ground bent by",
+        "Total variation between what the next sweep samples from and the model’s law: 0 where nothing is "
+        "bent.",
+        lambda shown: shown.bent,
+        "fixed3",
+    ),
+    Readout(
+        "moments",
+        "Moments off by",
+        "Distance between the mean of the samples so far and the rates of the training set.",
+        lambda shown: shown.curve[-1].moments if shown.curve else None,
+        "fixed3",
+    ),
+    Readout(
+        "fast_norm",
+        "Fast norm",
+        "Norm of the fast parameters: 0 where the sampler has none.",
+        lambda shown: shown.fast_norm,
+    ),
+)
+
+
+def readouts(sampler: Sampler, plan: LandscapePlan) -> tuple[Readout, ...]:
+    """Return the readouts of a panel."""
+    return READOUTS
+
+
+@frame_encoder(LandscapeSnapshot, readouts, ("landscape",))
+def encode(shown: LandscapeSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+    """Encode ``ground`` (-log p) and ``visits`` (a share) of every state, and ``trail`` (new states)."""
+    if len(shown.law) != 2**request.n_visible:
+        return None
+    n_new = max(0, min(shown.n - sent.seen.get("samples", 0), len(shown.trail), request.cells))
+    with np.errstate(divide="ignore"):
+        ground = -np.log(shown.law)
+    blocks: dict[str, Block] = {
+        "ground": ground.astype(np.float32),
+        "visits": (shown.visits / max(shown.n, 1)).astype(np.float32),
+        "trail": shown.trail[len(shown.trail) - n_new :].astype(np.uint16),
+    }
+    return PanelContent({"state": int(shown.trail[-1])}, blocks, sent.after({"samples": shown.n}))
+
+
+_canvas = Canvas(Path(__file__).parent)
+
+
+def landscape_grid(
+    comparison: Comparison[LandscapeSetup],
+    land: Landscape,
+    url: str,
+    *,
+    present: bool,
+    on_edit: OnTrigger,
+    on_remove: OnTrigger,
+    key: str,
+) -> None:
+    """Draw the panels that walk; see ``Canvas.mount``."""
+    model = comparison.setup.model
+    base = -np.log(land.law)
+    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))
+    specs = panel_specs(
+        comparison,
+        readouts,
+        front=lambda knob: knob.front,
+        hidden=("n_chains", "share"),  # one chain is drawn
+    )
+    _canvas.mount(
+        url,
+        specs,
+        view="landscape",
+        cells=TRAIL_SIDE,
+        n_visible=model.rbm.n_visible,
+        shape=shape,
+        present=present,
+        on_edit=on_edit,
+        on_remove=on_remove,
+        key=key,
+        land={
+            "law": land.law.tolist(),
+            "base": base.tolist(),
+            "order": land.order.tolist(),
+            "edges": [0.0, *np.cumsum(land.width).tolist()],
+            "valleys": [list(valley) for valley in land.valleys],
+            "shape": shape,
+            "top": float(min(max(base.max() + 2, 6), 20)),
+            "highest": 1.2 * float(land.law.max()),
+        },
+    )

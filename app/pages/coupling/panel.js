@@ -1,0 +1,198 @@
+// @ts-check
+// The panel of the Coupling page: for each algorithm a pair of chains side by side, sweep by sweep.
+
+/** @typedef {{ name: string, label: string, help: string, colour: string, readouts: ReadoutSpec[] }} LaneSpec */
+/** @typedef {PageData & { lanes: LaneSpec[], highlight: string }} CouplingPageData */
+
+/**
+ * The pair on show, as the server tells of it.
+ * @typedef {object} LaneHead
+ * @property {number} pair
+ * @property {number} t sweeps of the first chain
+ * @property {boolean} met
+ * @property {boolean} truncated
+ * @property {number} stride sweeps from one point of the path to the next
+ * @property {{ pair: number, tau: number, truncated: boolean, stride: number } | null} ended a pair that has ended just now
+ */
+
+/** @typedef {{ points: number[], stride: number }} Path how many pixels differed, from the first sweep on */
+
+/** @typedef {{ pair: number, t: number, met: boolean, truncated: boolean, v: Uint8Array, v2: Uint8Array, path: Path }} ShownPair */
+
+const HOLD_MS = 900; // so long a meeting stays on the screen, however fast the sweeps are
+const MAX_TRAILS = 12; // paths of earlier pairs behind the newest one
+const OFF_DIFFERS = 1, ON_DIFFERS = 254; // cells of a picture with a colour of their own
+const PATH_HEIGHT = 64;
+
+/** The pair of chains of one algorithm. */
+class Lane {
+  /** @param {LaneSpec} spec @param {string} highlight colour of the pixels that differ */
+  constructor(spec, highlight) {
+    this.spec = spec;
+    this.highlight = highlight;
+    this.columns = this.zoom = 1;
+    /** @type {ShownPair | null} */
+    this.now = null;
+    /** A pair that has ended, and until when it is shown. @type {ShownPair | null} */
+    this.held = null;
+    this.heldUntil = 0;
+    /** @type {Path[]} */
+    this.trails = [];
+    const chains = ['ξ, one sweep ahead', 'η'];
+    this.pictures = ['xi', 'eta'].map(name => new Mosaic(`${spec.name} ${name}`));
+    this.pictures.forEach((picture, i) => picture.canvas.setAttribute('aria-label', `${chains[i]}, ${spec.label}`));
+    this.strip = element('canvas', { class: 'strip', role: 'img', 'aria-label': `Pixels that differ, ${spec.label}` });
+    this.caption = element('span', { class: 'where' });
+    this.badge = element('div', { class: 'badge', role: 'status', hidden: true });
+    this.readouts = new ReadoutList();
+    this.readouts.declare(spec.readouts);
+    this.node = element('div', { class: 'lane', 'data-algorithm': spec.name },
+      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label }), helpButton(spec.help), this.caption),
+      element('div', { class: 'pair' },
+        ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
+      this.strip, this.readouts.node);
+    this.node.style.setProperty('--accent', spec.colour);
+  }
+
+  clear() {
+    this.now = this.held = null;
+    this.heldUntil = 0;
+    this.trails = [];
+  }
+
+  /**
+   * @param {LaneHead} head
+   * @param {PanelPart['blocks']} blocks
+   * @param {boolean} running
+   */
+  receive(head, blocks, running) {
+    const { pair, t, met, truncated } = head, { name } = this.spec;
+    this.now = { pair, t, met, truncated, ...this.pairOf(name, head.stride, blocks) };
+    if (head.ended) {
+      const ended = this.pairOf(`${name} ended`, head.ended.stride, blocks);
+      if (running && performance.now() > this.heldUntil) {
+        this.heldUntil = performance.now() + HOLD_MS;
+        this.held = { pair: head.ended.pair, t: head.ended.tau, met: !head.ended.truncated, truncated: head.ended.truncated, ...ended };
+      }
+      this.trails = [...this.trails, ended.path].slice(-MAX_TRAILS);
+    }
+    if (!running) this.heldUntil = 0;
+  }
+
+  /** @param {string} name @param {number} stride @param {PanelPart['blocks']} blocks */
+  pairOf(name, stride, blocks) {
+    const v = /** @type {Block} */ (blocks[`${name} v`]), v2 = /** @type {Block} */ (blocks[`${name} v2`]);
+    const path = { points: Array.from(/** @type {Block} */ (blocks[`${name} path`]).data), stride };
+    return { v: unpackBits(v), v2: unpackBits(v2), path };
+  }
+
+  // Few pixels are drawn as squares of several: else the margin of a picture would be as wide as they are.
+  /** @param {number} rows @param {number} columns */
+  layout(rows, columns) {
+    this.columns = columns;
+    this.zoom = Math.max(1, Math.ceil(80 / Math.max(rows, columns)));
+    for (const picture of this.pictures) picture.layout(rows * this.zoom, columns * this.zoom, 1, 1);
+  }
+
+  /** @param {Mosaic} picture @param {number} i pixel @param {number} value */
+  putPixel(picture, i, value) {
+    const { zoom, columns } = this, wide = columns * zoom, from = Math.floor(i / columns) * zoom * wide + (i % columns) * zoom;
+    for (let y = 0; y < zoom; y++) picture.cells.fill(value, from + y * wide, from + y * wide + zoom);
+  }
+
+  /** @param {Grid} grid @param {Record<string, ReadoutValue>} readouts */
+  draw(grid, readouts) {
+    this.readouts.draw(readouts);
+    const { now, held } = this;
+    if (!now) return;
+    const shown = held && performance.now() < this.heldUntil ? held : now, { v, v2, met } = shown, over = met || shown.truncated;
+    const ink = grid.ink.slice(), highlight = ramp(grid.back, grid.colour(this.highlight));
+    ink[OFF_DIFFERS] = highlight[90];
+    ink[ON_DIFFERS] = highlight[255];
+    let differ = 0;
+    v.forEach((on, i) => {
+      const unequal = on !== v2[i];
+      if (unequal) differ++;
+      this.putPixel(this.pictures[0], i, unequal ? (on ? ON_DIFFERS : OFF_DIFFERS) : 255 * on);
+      this.putPixel(this.pictures[1], i, unequal ? (v2[i] ? ON_DIFFERS : OFF_DIFFERS) : 255 * v2[i]);
+    });
+    for (const picture of this.pictures) picture.draw(ink, grid.gap, null);
+    this.node.classList.toggle('met', over && met);
+    this.node.classList.toggle('cut', over && !met);
+    this.node.dataset.pair = String(now.pair);
+    this.node.dataset.t = String(now.t);
+    this.node.dataset.met = String(now.met);
+    this.badge.hidden = !over;
+    const text = met ? `met: τ = ${whole.format(shown.t)}` : `not met in ${whole.format(shown.t)} sweeps: given up`;
+    if (this.badge.textContent !== text) this.badge.textContent = text;
+    this.caption.textContent = shown.t
+      ? `pair ${whole.format(shown.pair + 1)} · sweep ${whole.format(shown.t)} · ${whole.format(differ)} of ${whole.format(v.length)} differ` : '';
+    this.drawPath(grid, shown);
+  }
+
+  // Pixels that differ against sweeps: this pair in colour, earlier ones behind it.
+  /** @param {Grid} grid @param {ShownPair} shown */
+  drawPath(grid, shown) {
+    const height = PATH_HEIGHT, ink = grid.text, accent = grid.colour(this.spec.colour), left = 2, base = height - 15, top = 14;
+    const all = [...this.trails, shown.path], last = Math.max(12, ...all.map(({ points, stride }) => points.length * stride));
+    const most = Math.max(1, ...all.map(({ points }) => Math.max(...points, 0)));
+    paintOn(this.strip, height, (x, width) => {
+      /** @param {number} t */
+      const px = t => left + (width - 2 * left - 4) * Math.log(t) / Math.log(last);
+      /** @param {number} d */
+      const py = d => base - (base - top) * d / most;
+      x.fillStyle = translucent(ink, 0.65);
+      x.textBaseline = 'top';
+      x.fillText(`Pixels that differ (at most ${whole.format(most)})`, left, 0);
+      x.textBaseline = 'bottom';
+      for (const t of [1, 10, 100, 1000, 10000, 100000].filter(t => t <= last)) {
+        x.textAlign = t === 1 ? 'left' : 'center';
+        x.fillText(t === 1 ? 'sweep 1' : compact.format(t), px(t), height);
+      }
+      x.fillStyle = translucent(ink, 0.25);
+      x.fillRect(left, base, width - 2 * left, 1);
+      all.forEach(({ points, stride }, i) => {
+        const newest = i === all.length - 1;
+        x.strokeStyle = translucent(accent, newest ? 1 : 0.22);
+        x.lineWidth = newest ? 2 : 1;
+        x.beginPath();
+        points.forEach((d, j) => x.lineTo(px(1 + j * stride), py(d)));
+        x.stroke();
+        if (!newest || !points.length) return;
+        x.fillStyle = translucent(accent, 1);
+        x.beginPath();
+        x.arc(px(1 + (points.length - 1) * stride), py(points[points.length - 1]), shown.met ? 5 : 3, 0, 7);
+        x.fill();
+      });
+    });
+  }
+}
+
+class CouplingPanel extends Panel {
+  unit = 'sweeps of the pairs on show';
+  began = -1;
+  lanes = this.page.lanes.map(spec => new Lane(spec, this.page.highlight));
+
+  get page() { return /** @type {CouplingPageData} */ (this.grid.data); }
+
+  makePictures() { return this.lanes.map(lane => lane.node); }
+
+  arrange() {
+    this.node.classList.add('coupling', 'roomy');
+    this.strip.hidden = true;
+    for (const lane of this.lanes) lane.layout(...this.page.shape);
+  }
+
+  /** @param {PanelHead & { began: number, lanes: Record<string, LaneHead> }} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
+  receive(head, blocks, isNewRun) {
+    // Other knobs begin other pairs: those before them are not their past.
+    if (isNewRun || head.began !== this.began) for (const lane of this.lanes) lane.clear();
+    this.began = head.began;
+    for (const lane of this.lanes) if (head.lanes[lane.spec.name]) lane.receive(head.lanes[lane.spec.name], blocks, head.status === 'running');
+  }
+
+  drawPictures() { for (const lane of this.lanes) lane.draw(this.grid, this.readoutValues); }
+}
+
+/** @param {Component} component */
+export default component => mount(CouplingPanel, component);

@@ -1,0 +1,171 @@
+"""The live panel of the Coupling page: for each algorithm a pair of chains, sweep by sweep."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.panel import Canvas, OnTrigger, panel_spec
+from app.panel.readouts import Readout, Value, digits3
+from app.stream.encoder import ClientState, PanelContent, frame_encoder
+from app.stream.frames import Bits, Block
+from app.stream.requests import FrameRequest
+from app.views import colour
+from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
+from rbmviz.session.coupling import PairStatistics
+
+LANES = [
+    {
+        "name": "rbm",
+        "label": "Algorithm 3, for RBMs",
+        "help": "Where the chains do not meet, both draw from the same random numbers, and so stay close.",
+    },
+    {
+        "name": "general",
+        "label": "Algorithm 1, general",
+        "help": "Where the chains do not meet, each draws from random numbers of its own.",
+    },
+]
+"""The two couplings of paper UCD, side by side, in the order of rbmviz.coupling.ALGORITHMS."""
+
+HIGHLIGHT = "#ff5c00"
+"""Pixels that differ: strong where they are on, pale where they are off."""
+
+
+def _tau(pairs: PairStatistics) -> Value:
+    if not pairs.n:
+        return None
+    return ("≥ " if pairs.truncated_share else "") + digits3(pairs.tau_mean)
+
+
+def _not_met(pairs: PairStatistics) -> Value:
+    if not pairs.n:
+        return None
+    return 100 * pairs.truncated_share or "none"
+
+
+def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
+    def of_pairs(value: Callable[[PairStatistics], Value]) -> Callable[[CouplingSnapshot], Value]:
+        return lambda shown: value(shown.drawn[lane].counted) if shown.drawn else None
+
+    return (
+        Readout(
+            f"{name}-counted",
+            "Pairs counted",
+            "Pairs that have ended in the background; the charts below are made of them.",
+            of_pairs(lambda pairs: pairs.n),
+            "compact",
+            slow=True,
+        ),
+        Readout(
+            f"{name}-tau",
+            "Mean τ",
+            "Mean stopping time: sweeps of the first chain until the two are equal. Pairs cut off count with "
+            "their last sweep.",
+            of_pairs(_tau),
+            slow=True,
+        ),
+        Readout(
+            f"{name}-truncated",
+            "Not met",
+            "Share of the pairs that were given up: what they tell is biased.",
+            of_pairs(_not_met),
+            "precision2",
+            unit="%",
+            slow=True,
+        ),
+        Readout(
+            f"{name}-rejected",
+            "Rejected, ξ | η",
+            "Refused proposals of the first and of the second chain, a pair on average.",
+            of_pairs(lambda pairs: pairs.rejected_mean if pairs.n else None),
+            "pair",
+            slow=True,
+        ),
+    )
+
+
+READOUTS = [_lane_readouts(i, lane["name"]) for i, lane in enumerate(LANES)]
+"""Numbers of each lane."""
+
+
+def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Readout, ...]:
+    """Return the readouts of the panel, those of both lanes."""
+    return tuple(readout for lane in READOUTS for readout in lane)
+
+
+def _pair(lane: str, pair: Any, n_visible: int) -> dict[str, Block]:
+    """Return the blocks of a pair: its two states, and how many pixels differed on the way."""
+    return {
+        f"{lane} v": Bits(pair.v, n_visible),
+        f"{lane} v2": Bits(pair.v2, n_visible),
+        f"{lane} path": np.array(pair.path, np.uint32),
+    }
+
+
+@frame_encoder(CouplingSnapshot, readouts, ("pairs",))
+def encode(shown: CouplingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+    """Encode the pair that each lane shows and, once, the newest pair that has ended (``... ended v``)."""
+    if shown.n_visible != request.n_visible:
+        return None
+    lanes: dict[str, Any] = {}
+    blocks: dict[str, Block] = {}
+    # Other knobs begin other pairs, which are counted from 0 again.
+    known = sent.seen if sent.seen.get("began") == shown.began else {}
+    seen = {"began": shown.began}
+    for pair in shown.drawn:
+        name, ended = pair.algorithm, pair.ended
+        lane = {field: getattr(pair, field) for field in ("pair", "t", "met", "truncated", "stride")}
+        lanes[name] = lane | {"ended": None}
+        blocks |= _pair(name, pair, shown.n_visible)
+        if ended is not None:
+            seen[name] = ended.pair
+            if known.get(name) != ended.pair:
+                fields = ("pair", "tau", "truncated", "stride")
+                lanes[name]["ended"] = {field: getattr(ended, field) for field in fields}
+                blocks |= _pair(f"{name} ended", ended, shown.n_visible)
+        elif name in known:
+            seen[name] = known[name]
+    values = {"began": shown.began, "lanes": lanes}
+    return PanelContent(values, blocks, sent.after(seen, sent.slow_due))
+
+
+_canvas = Canvas(Path(__file__).parent)
+
+
+def coupling_panel(
+    comparison: Comparison[CouplingSetup],
+    url: str,
+    *,
+    title: str,
+    labels: dict[str, str],
+    shape: tuple[int, int],
+    present: bool,
+    on_edit: OnTrigger,
+    key: str,
+) -> None:
+    """Draw the two pairs of chains; see ``Canvas.mount``.
+
+    labels : names of knobs that are called otherwise for this model
+    """
+    [panel] = comparison.panels
+    spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
+    spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
+    lanes = [
+        lane | {"colour": colour(lane["name"]), "readouts": [readout.spec() for readout in numbers]}
+        for lane, numbers in zip(LANES, READOUTS, strict=True)
+    ]
+    spec["readouts"] = []  # each lane draws its own
+    _canvas.mount(
+        url,
+        [spec],
+        view="pairs",
+        n_visible=comparison.setup.rbm.n_visible,
+        shape=shape,
+        present=present,
+        on_edit=on_edit,
+        key=key,
+        highlight=HIGHLIGHT,
+        lanes=lanes,
+    )

@@ -1,0 +1,88 @@
+// @ts-check
+// The panels of the Sample page: consecutive samples, class strips over time.
+
+/** @typedef {PageData & { classes: string[], data_shares: number[] }} SamplePageData */
+
+/** @typedef {{ n_bins: number, n_classes: number, shares: Uint8Array }} ClassShares in stretches of the run, 0 to 255 */
+
+class SamplePanel extends Panel {
+  unit = 'samples';
+  picture = new Mosaic('samples');
+  /** @type {ClassShares | null} */
+  classShares = null;
+
+  get page() { return /** @type {SamplePageData} */ (this.grid.data); }
+
+  makePictures() { return [this.picture.frame]; }
+
+  arrange() {
+    const { view, shape: [rows, columns], cells, classes } = this.page, single = view === 'single';
+    this.picture.layout(rows, columns, single ? 2 : cells, single ? 1 : cells);
+    this.picture.canvas.setAttribute('aria-label', `Live samples of ${this.spec.label}`);
+    this.strip.setAttribute('aria-label', `Classes of the samples of ${this.spec.label} over time`);
+    this.strip.hidden = !classes.length;
+  }
+
+  /** @param {PanelHead} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
+  receive(head, blocks, isNewRun) {
+    const picture = this.picture;
+    if (isNewRun) {
+      picture.clear();
+      this.classShares = null;
+    }
+    if (this.page.view === 'single') {
+      if (blocks.v) picture.put(0, blocks.v, rowCount(blocks.v) - 1);
+      if (blocks.mean) picture.put(1, blocks.mean, rowCount(blocks.mean) - 1);
+    } else {
+      const samples = blocks.v ?? blocks.mean;
+      for (let i = 0, m = rowCount(samples); samples && i < m; i++) picture.put((head.n - m + i) % picture.slots, samples, i);
+    }
+    if (blocks.class_shares) {
+      const { shape: [n_bins, n_classes], data } = blocks.class_shares;
+      this.classShares = { n_bins, n_classes, shares: /** @type {Uint8Array} */ (data) };
+    }
+  }
+
+  drawPictures() {
+    const n = this.head?.n ?? 0;
+    const ring = this.page.view === 'single' || !n ? null : { slot: (n - 1) % this.picture.slots, colour: this.spec.colour };
+    this.picture.draw(this.grid.ink, this.grid.gap, ring);
+    if (!this.strip.hidden) this.drawStrip();
+    this.showWords(this.picture, ring ? ring.slot : 0);
+  }
+
+  // Rows are classes, time runs to the right; the bars at the right are shares so far, ticks the data's.
+  drawStrip() {
+    const { classes, data_shares } = this.page, n = classes.length, row = n > 12 ? 6 : 10;
+    const names = 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
+    paintOn(this.strip, n * row + 2, (x, width) => {
+      const wide = width - names - bars - 6;
+      x.fillStyle = translucent(ink, 0.07);
+      x.fillRect(names, 0, wide, n * row);
+      x.font = `${row - 1}px ${getComputedStyle(this.node).fontFamily}`;
+      x.textBaseline = 'middle';
+      const known = this.classShares, totals = new Float64Array(n);
+      if (known && known.n_classes === n) {
+        for (let t = 0; t < known.n_bins; t++) for (let c = 0; c < n; c++) {
+          const share = known.shares[t * n + c] / 255;
+          totals[c] += share / known.n_bins;
+          if (share === 0) continue;
+          x.fillStyle = translucent(accent, Math.sqrt(share));
+          x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
+        }
+      }
+      const most = Math.max(0.3, ...totals);
+      classes.forEach((name, c) => {
+        x.fillStyle = translucent(ink, 0.75);
+        if (row >= 9 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
+        x.fillStyle = translucent(accent, 0.9);
+        x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
+        x.fillStyle = translucent(ink, 1);
+        x.fillRect(names + wide + 6 + bars * data_shares[c] / most, c * row - 0.5, 1.5, row - 1);
+      });
+    });
+  }
+}
+
+/** @param {Component} component */
+export default component => mount(SamplePanel, component);

@@ -1,0 +1,86 @@
+// @ts-check
+// The panels of the Train page: fantasies and filters of a model that learns, its trainer's inner quantity.
+
+/** @typedef {PanelSpec & { inner: string, n_hidden: number }} TrainPanelSpec inner: label of the trace, or empty */
+
+const TRACE_HEIGHT = 40;
+const ZERO_WEIGHT = 128; // of a filter's pixels
+
+class TrainPanel extends Panel {
+  unit = 'updates';
+  samples = new Mosaic('samples');
+  filters = new Mosaic('filters');
+  /** Update and value, again and again. @type {Float64Array | null} */
+  trace = null;
+
+  get trainSpec() { return /** @type {TrainPanelSpec} */ (this.spec); }
+
+  makePictures() { return [this.samples.frame, this.filters.frame]; }
+
+  arrange() {
+    const { view, cells, shape: [rows, columns] } = this.grid.data, { label, inner, n_hidden } = this.trainSpec;
+    this.samples.layout(rows, columns, cells, cells);
+    this.samples.canvas.hidden = view === 'filters';
+    this.samples.canvas.setAttribute('aria-label', `Fantasy samples of ${label}`);
+    this.samples.canvas.title = 'Fantasies: Gibbs chains, begun at random bits, that follow the model while it learns.';
+    const side = Math.min(cells, Math.ceil(Math.sqrt(n_hidden)));
+    this.filters.layout(rows, columns, side, Math.ceil(Math.min(n_hidden, side * side) / side));
+    this.filters.canvas.hidden = view === 'samples';
+    this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
+    this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
+    this.strip.hidden = !inner;
+    this.strip.setAttribute('aria-label', `${inner} of ${label} over time`);
+  }
+
+  /** @param {PanelHead} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
+  receive(head, blocks, isNewRun) {
+    if (isNewRun) {
+      this.samples.clear();
+      this.filters.clear(ZERO_WEIGHT);
+      this.trace = null;
+    }
+    const fantasies = blocks.v ?? blocks.mean;
+    for (let i = 0; fantasies && i < rowCount(fantasies); i++) this.samples.put(i, fantasies, i);
+    const { filters, trace } = blocks;
+    for (let i = 0; filters && i < Math.min(rowCount(filters), this.filters.slots); i++) this.filters.put(i, filters, i);
+    if (trace) this.trace = /** @type {Float64Array} */ (trace.data);
+  }
+
+  drawPictures() {
+    const { grid, samples, filters } = this;
+    if (!samples.canvas.hidden) samples.draw(grid.ink, grid.gap, null);
+    if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
+    if (!this.strip.hidden) this.drawTrace();
+    this.showWords(samples, 0);
+  }
+
+  // The inner quantity against updates: a line without axes, its range at the right.
+  drawTrace() {
+    const height = TRACE_HEIGHT, trace = this.trace;
+    paintOn(this.strip, height, (x, width) => {
+      const plot = width - 46;
+      x.fillStyle = translucent(this.grid.text, 0.65);
+      x.textBaseline = 'top';
+      x.fillText(this.trainSpec.inner, 0, 0);
+      if (!trace || trace.length < 4) return;
+      const values = trace.filter((_, i) => i % 2 === 1), lo = Math.min(...values), hi = Math.max(...values);
+      const first = trace[0], last = trace[trace.length - 2];
+      /** @param {number} update */
+      const px = update => plot * (update - first) / (last - first);
+      /** @param {number} value */
+      const py = value => height - 3 - (height - 18) * (hi > lo ? (value - lo) / (hi - lo) : 0.5);
+      x.textAlign = 'right';
+      x.fillText(round3(hi), width, 10);
+      x.textBaseline = 'bottom';
+      if (hi > lo) x.fillText(round3(lo), width, height);
+      x.strokeStyle = this.spec.colour;
+      x.lineWidth = 1.5;
+      x.beginPath();
+      for (let i = 0; i < trace.length; i += 2) x.lineTo(px(trace[i]), py(trace[i + 1]));
+      x.stroke();
+    });
+  }
+}
+
+/** @param {Component} component */
+export default component => mount(TrainPanel, component);

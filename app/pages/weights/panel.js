@@ -1,0 +1,175 @@
+// @ts-check
+// The panels of the Weights page: the heaviest and lightest samples of the newest batch, how its weight is
+// shared out, and the histogram of all weights so far.
+
+/** @typedef {PageData & { tiles: number }} WeightPageData */
+
+/** @typedef {PanelHead & { log_z: number | null, truth: number | null, histogram?: [number, number] }} WeightHead histogram: its ends, in nats */
+
+/** @typedef {{ low: number, high: number, counts: Uint32Array }} Histogram */
+
+const WEIGHT_STRIP_HEIGHT = 132;
+
+/** Samples of one end of a batch in a row, with the share of the weight that each has. */
+class TileRow {
+  /** @param {'heaviest' | 'lightest'} name @param {string} caption */
+  constructor(name, caption) {
+    this.name = name;
+    this.picture = new Mosaic(name);
+    this.shares = element('div', { class: 'shares' });
+    this.node = element('figure', { class: 'tiles' }, element('figcaption', { text: caption }), this.picture.canvas, this.shares);
+    this.zoom = this.columns = 1;
+  }
+
+  /** @param {number} rows @param {number} columns @param {number} tiles */
+  layout(rows, columns, tiles) {
+    this.zoom = Math.ceil(28 / Math.max(rows, columns)); // small pictures would have wide gaps
+    this.columns = columns;
+    this.picture.layout(rows * this.zoom, columns * this.zoom, tiles, 1);
+  }
+
+  clear() {
+    this.picture.clear();
+    this.shares.replaceChildren();
+  }
+
+  /** @param {Block} samples @param {Block} shares */
+  put(samples, shares) {
+    this.picture.clear();
+    for (let i = 0; i < rowCount(samples); i++) this.putTile(i, unpackBits(samples, i));
+    this.shares.replaceChildren(...Array.from(shares.data, share => element('span', { text: percent(share) })));
+  }
+
+  /** @param {number} slot @param {Uint8Array} bits */
+  putTile(slot, bits) {
+    const { picture, zoom, columns } = this, cells = picture.cells.subarray(slot * picture.size, (slot + 1) * picture.size);
+    for (let i = 0; i < cells.length; i++) {
+      const row = Math.floor(i / picture.columns / zoom), pixel = row * columns + Math.floor((i % picture.columns) / zoom);
+      cells[i] = pixel < bits.length ? 255 * bits[pixel] : 0;
+    }
+  }
+}
+
+class WeightPanel extends Panel {
+  unit = 'batches';
+  rows = [new TileRow('heaviest', 'Heaviest of the batch'), new TileRow('lightest', 'Lightest')];
+  /** @type {Histogram | null} */
+  histogram = null;
+  /** Log weights of the newest batch, heaviest first. @type {Float32Array | null} */
+  logWeights = null;
+  /** Of the estimate, and exact or by AIS, in nats. @type {number | null} */
+  logZ = null;
+  /** @type {number | null} */
+  truth = null;
+
+  makePictures() { return this.rows.map(row => row.node); }
+
+  arrange() {
+    const { shape: [rows, columns], tiles } = /** @type {WeightPageData} */ (this.grid.data);
+    this.stage.classList.add('stacked');
+    for (const row of this.rows) {
+      row.layout(rows, columns, tiles);
+      row.picture.canvas.setAttribute('aria-label', `${row.name} samples of ${this.spec.label}`);
+    }
+    this.strip.setAttribute('aria-label', `Shares of the newest batch and histogram of log weights of ${this.spec.label}`);
+  }
+
+  /** @param {WeightHead} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
+  receive(head, blocks, isNewRun) {
+    if (isNewRun) {
+      for (const row of this.rows) row.clear();
+      this.histogram = this.logWeights = null;
+    }
+    for (const row of this.rows) {
+      const samples = blocks[row.name], shares = blocks[`${row.name} shares`];
+      if (samples && shares) row.put(samples, shares);
+    }
+    if (blocks.log_weights) this.logWeights = /** @type {Float32Array} */ (blocks.log_weights.data);
+    if (blocks.histogram && head.histogram) {
+      const [low, high] = head.histogram;
+      this.histogram = { low, high, counts: /** @type {Uint32Array} */ (blocks.histogram.data) };
+    }
+    this.logZ = head.log_z;
+    this.truth = head.truth;
+  }
+
+  drawPictures() {
+    for (const row of this.rows) row.picture.draw(this.grid.ink, this.grid.gap, null);
+    this.drawStrip();
+  }
+
+  // All panels have one axis, so that their histograms can be compared.
+  axis() {
+    /** @type {number[]} */
+    const marks = [];
+    for (const panel of /** @type {Iterable<WeightPanel>} */ (/** @type {unknown} */ (this.grid.panels.values()))) {
+      if (panel.histogram) marks.push(panel.histogram.low, panel.histogram.high);
+      if (panel.logWeights?.length) marks.push(panel.logWeights[0], panel.logWeights[panel.logWeights.length - 1]);
+      if (panel.truth !== null) marks.push(panel.truth);
+    }
+    let low = Math.min(...marks), high = Math.max(...marks);
+    if (!(high > low)) { low -= 1; high = low + 2; }
+    const margin = 0.03 * (high - low);
+    return [low - margin, high + margin];
+  }
+
+  // Above: the batch cut into the shares of its samples. Below: the histogram on a log scale, so that a single
+  // weight is seen; ticks are the newest batch, the solid line is the estimate of log Z, the dashed one log Z.
+  drawStrip() {
+    const height = WEIGHT_STRIP_HEIGHT, ink = this.grid.text, accent = this.grid.colour(this.spec.colour), { logWeights, histogram } = this;
+    paintOn(this.strip, height, (x, width) => {
+      x.fillStyle = translucent(ink, 0.65);
+      x.textBaseline = 'top';
+      x.fillText('How the batch shares its weight', 0, 0);
+      if (logWeights?.length) {
+        let total = 0, from = 0;
+        const weights = Array.from(logWeights, log => Math.exp(log - logWeights[0]));
+        for (const weight of weights) total += weight;
+        weights.forEach((weight, i) => {
+          const wide = width * weight / total;
+          x.fillStyle = translucent(accent, i % 2 ? 0.55 : 0.95);
+          if (wide > 0.05) x.fillRect(from, 15, Math.max(wide - (wide > 3 ? 1 : 0), 0.3), 12);
+          from += wide;
+        });
+      }
+      const top = 50, base = height - 20, [low, high] = this.axis();
+      /** @param {number} log */
+      const px = log => width * (log - low) / (high - low);
+      x.fillStyle = translucent(ink, 0.65);
+      x.fillText('All log weights (nats, log counts)', 0, 34);
+      if (histogram) {
+        const { counts } = histogram, most = Math.log1p(Math.max(...counts)), step = (histogram.high - histogram.low) / counts.length;
+        x.fillStyle = translucent(accent, 0.45);
+        counts.forEach((count, i) => {
+          if (!count) return;
+          const tall = Math.max((base - top) * Math.log1p(count) / most, 2), left = px(histogram.low + i * step);
+          x.fillRect(left, base - tall, Math.max(px(histogram.low + (i + 1) * step) - left, 1), tall);
+        });
+      }
+      x.fillStyle = translucent(accent, 1);
+      for (const log of logWeights ?? []) x.fillRect(px(log) - 0.5, base, 1, 5);
+      /** @param {number | null} log @param {number[]} dash */
+      const line = (log, dash) => {
+        if (log === null) return;
+        x.strokeStyle = translucent(ink, 1);
+        x.lineWidth = 1.25;
+        x.setLineDash(dash);
+        x.beginPath();
+        x.moveTo(px(log), top);
+        x.lineTo(px(log), base + 5);
+        x.stroke();
+        x.setLineDash([]);
+      };
+      line(this.logZ, []);
+      line(this.truth, [3, 3]);
+      x.fillStyle = translucent(ink, 0.65);
+      x.textBaseline = 'bottom';
+      x.fillText(round3(low), 0, height);
+      x.textAlign = 'right';
+      x.fillText(round3(high), width, height);
+    });
+  }
+}
+
+/** @param {Component} component */
+export default component => mount(WeightPanel, component);

@@ -1,0 +1,209 @@
+"""What the live canvases of all pages share: their component, and the spec of a panel and its knobs.
+
+A page's own ``panel.py`` says what its panels show, and makes a ``Canvas`` of the ``panel.js`` beside it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.panel.readouts import Readout
+from app.views import about, colour, titles
+from rbmviz.datasets import Dataset
+from rbmviz.knobs import Knob, knobs_of, values_of
+from rbmviz.session import Comparison
+from rbmviz.session.comparison import Panel
+
+PANEL_FOLDER = Path(__file__).parent
+
+SHARED_SCRIPTS = ("element.js", "frame.js", "readouts.js", "knobs.js", "mosaic.js", "base.js")
+"""What stands before a page's own script, in one file with it: there is no bundler, and no network."""
+
+FPS = 20
+"""Frames a second that a page asks for."""
+
+OnTrigger = Callable[[], None]
+"""Callback of a component; what happened stands in ``st.session_state[key]``."""
+
+
+def _component(name: str, folder: Path, script: str) -> Any:
+    """Return the component whose script is the shared ones, then the one of a page."""
+    files = [PANEL_FOLDER / name for name in SHARED_SCRIPTS] + [folder / script]
+    js = "\n".join(file.read_text() for file in files)
+    own = folder / "panel.css"
+    css = (PANEL_FOLDER / "panel.css").read_text()
+    if folder != PANEL_FOLDER and own.exists():
+        css += own.read_text()
+    return st.components.v2.component(f"rbmviz_{name}", js=js, css=css)
+
+
+class Canvas:
+    """The live canvas of one page: draws all panels of a comparison, and their knobs.
+
+    Parameters
+    ----------
+    folder : Path
+        The page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the shared
+        style.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._mount = _component(folder.name, folder, "panel.js")
+
+    def mount(
+        self,
+        url: str,
+        panels: Sequence[dict[str, Any]],
+        *,
+        view: str,
+        n_visible: int,
+        shape: tuple[int, int],
+        present: bool,
+        key: str,
+        on_edit: OnTrigger,
+        on_remove: OnTrigger | None = None,
+        pixels: str = "binary",
+        cells: int = 1,
+        **data: Any,
+    ) -> None:
+        """Draw the canvas; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what was done.
+
+        Parameters
+        ----------
+        url : str
+            Path of the live WebSocket.
+        panels : sequence of dict
+            See ``panel_specs``.
+        view, pixels, cells, n_visible
+            What to ask for (see ``FrameRequest``); cells: rows and columns of a square of pictures.
+        shape : (rows, columns)
+            Of one picture.
+        present : bool
+            Whether knobs are hidden.
+        key : str
+            Of the component in the session.
+        data
+            What this page's own JavaScript reads besides, as JSON values.
+        """
+        triggers = {"on_edit_change": on_edit}
+        if on_remove is not None:
+            triggers["on_remove_change"] = on_remove
+        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells, "present": present}
+        common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
+        self._mount(key=key, data=common | data, **triggers)
+
+
+def knob_spec(knob: Knob) -> dict[str, Any]:
+    """Return what the page needs to draw a knob's control, as JSON values."""
+    return {
+        "name": knob.name,
+        "kind": knob.kind.__name__,
+        "label": knob.label + (f" ({knob.unit})" if knob.unit else ""),
+        "help": knob.help,
+        "range": knob.range_text,
+        "scale": knob.scale,
+        "zero": knob.zero,
+        "choices": knob.choices,
+        "live": knob.live,
+        # Infinite bounds have no slider; no knob of a sampler has them.
+        "lo": knob.lo if math.isfinite(knob.lo) else None,
+        "hi": knob.hi if math.isfinite(knob.hi) else None,
+    }
+
+
+ReadoutsOf = Callable[[Any, Any], Iterable[Readout]]
+"""The readouts of a panel, from its algorithm and its plan."""
+
+
+def panel_spec(
+    panel: Panel,
+    label: str,
+    accent: str,
+    readouts: ReadoutsOf,
+    front: Callable[[Knob], bool],
+    hidden: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return what the page needs to draw a panel, as JSON values.
+
+    Parameters
+    ----------
+    panel : Panel
+    label, accent : str
+        Its title and its colour.
+    readouts : callable
+        The readouts of a panel, from its algorithm and plan.
+    front : callable
+        Whether a knob is in sight; the others are a click away.
+    hidden : sequence of str
+        Names of knobs that are not shown.
+    """
+    algorithm = panel.worker.algorithm
+    knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
+    values = values_of(algorithm)
+    return {
+        "key": panel.key,
+        "label": label,
+        "about": about(algorithm),
+        "colour": accent,
+        "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
+        "values": {name: values[name] for name in knobs},
+        "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
+    }
+
+
+def panel_specs(
+    comparison: Comparison[Any],
+    readouts: ReadoutsOf,
+    front: Callable[[Knob], bool],
+    origins: Sequence[str] = (),
+    hidden: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
+
+    origins : where each run began, "" for the usual place
+    """
+    algorithms = [panel.worker.algorithm for panel in comparison.panels]
+    return [
+        panel_spec(panel, label, colour(algorithm.name), readouts, front, hidden)
+        for panel, algorithm, label in zip(
+            comparison.panels, algorithms, titles(algorithms, origins), strict=True
+        )
+    ]
+
+
+def shape_of(
+    n_visible: int, declared: Sequence[int] | None = None, dataset: Dataset | None = None
+) -> tuple[int, int]:
+    """Return (rows, columns) of a picture: as declared, as the data say, else nearly square."""
+    if declared is None and dataset is not None:
+        declared = dataset.image_shape
+    if declared is not None and math.prod(declared) == n_visible:
+        return declared[0], declared[1]
+    columns = math.isqrt(n_visible - 1) + 1
+    return -(-n_visible // columns), columns
+
+
+def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int]]:
+    """Return the words of the visible units and their places, those of fewest examples first."""
+    if dataset is None or dataset.vocabulary is None or dataset.n_visible != n_visible:
+        return []
+    order = dataset.train.mean(axis=0).argsort(kind="stable")
+    return [(dataset.vocabulary[i], int(i)) for i in order]
+
+
+_live_slider = _component("slider", PANEL_FOLDER, "slider.js")
+
+
+def live_slider(
+    knob: Knob, value: float, colour: str, *, on_value: OnTrigger, key: str, width: int = 320
+) -> None:
+    """Draw a slider that sends its value while it is dragged: ``st.session_state[key].value``."""
+    _live_slider(
+        key=key,
+        data={"knob": knob_spec(knob), "value": value, "colour": colour},
+        on_value_change=on_value,
+        width=width,
+    )

@@ -1,0 +1,359 @@
+// @ts-check
+// The frame of a panel, and the grid of all panels with its socket: what the pages have in common.
+// The server sends only what is new. Everything shown is kept here and drawn whole, so that a new theme or size
+// needs no new data.
+
+/**
+ * @typedef {object} PanelSpec
+ * @property {number} key
+ * @property {string} label
+ * @property {string} about
+ * @property {string} colour
+ * @property {KnobSpec[]} knobs
+ * @property {Record<string, KnobValue>} values
+ * @property {ReadoutSpec[]} readouts
+ */
+
+/**
+ * What Python gives the canvas of a page (Canvas.mount); each page adds entries that its own panel.js reads.
+ * @typedef {object} PageData
+ * @property {string} url
+ * @property {number} fps
+ * @property {string} view
+ * @property {string} pixels
+ * @property {number} cells
+ * @property {number} n_visible
+ * @property {[number, number]} shape
+ * @property {boolean} present
+ * @property {PanelSpec[]} panels
+ * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
+ */
+
+/** @typedef {(name: string, value: unknown) => void} Trigger */
+/** @typedef {{ data: any, parentElement: any, setTriggerValue: Trigger }} Component what Streamlit calls a script with */
+
+const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
+const RETRY_MS = 500;
+const WORDS_MS = 1000; // words change this often: more could not be read
+
+/**
+ * The frame of a panel: header, pictures, a strip, readouts, knobs. A page's own panel says what is in them.
+ * The constructor only sets fields; build makes the elements, so that fields of a page's panel are set by then.
+ * @abstract
+ */
+class Panel {
+  /** What the steps of a run are called. @type {string} */
+  unit = '';
+
+  /** @param {PanelSpec} spec @param {Grid} grid */
+  constructor(spec, grid) {
+    this.spec = spec;
+    this.grid = grid;
+    this.key = spec.key;
+    /** The newest head of this panel in a frame. @type {PanelHead | null} */
+    this.head = null;
+    /** @type {Record<string, ReadoutValue>} */
+    this.readoutValues = {};
+    /** @type {Record<string, { node: HTMLElement, set: (value: any) => void }>} */
+    this.controls = {};
+    /** @type {number | null} */
+    this.startingSince = null;
+    this.redrawTimer = 0;
+    this.wordsShownAt = 0;
+    this.strip = element('canvas', { class: 'strip', role: 'img' });
+    this.note = element('div', { class: 'note', hidden: true });
+    this.count = element('span', { class: 'count' });
+    this.title = element('h3');
+    this.readouts = new ReadoutList();
+    this.knobs = element('div', { class: 'knobs' });
+    this.words = element('p', { class: 'words', hidden: true });
+    this.warning = element('p', { class: 'warning', role: 'status' });
+    this.stage = element('div', { class: 'stage' });
+    this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
+      text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
+    this.node = element('section', { class: 'panel', 'data-key': spec.key },
+      element('header', {}, element('span', { class: 'swatch' }), this.title, helpButton(spec.about), this.count, this.removeButton),
+      element('div', { class: 'body' }, this.stage, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
+  }
+
+  /** Make the pictures and the knobs. */
+  build() {
+    this.stage.append(...this.makePictures(), this.note);
+    /** @type {HTMLElement[]} */
+    const front = [];
+    /** @type {HTMLElement[]} */
+    const more = [];
+    for (const knob of this.spec.knobs) {
+      const control = knobControl(knob, this.spec.values[knob.name], `knob-${this.key}-${knob.name}`,
+        (value, done) => this.grid.tune(this.key, { [knob.name]: value }, knob.live, done));
+      this.controls[knob.name] = control;
+      (knob.front ? front : more).push(control.node);
+    }
+    this.knobs.replaceChildren(...front);
+    if (more.length) this.knobs.append(element('details', {}, element('summary', { text: 'More knobs' }), ...more));
+    this.configure(this.spec);
+  }
+
+  /** @param {PanelSpec} spec as the page knows it now */
+  configure(spec) {
+    this.spec = spec;
+    const [, name, differs] = spec.label.match(/^(.*?)( \(.*)?$/) ?? [];
+    this.title.replaceChildren(name ?? spec.label, element('span', { class: 'differs', text: differs ?? '' }));
+    this.node.style.setProperty('--accent', spec.colour);
+    this.readouts.declare(spec.readouts);
+    for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
+    this.arrange();
+  }
+
+  // What a page's own panel says
+
+  /** Make the elements of the stage. @returns {HTMLElement[]} */
+  makePictures() { return []; }
+
+  /** Lay out pictures and strip for the page's data and this.spec. */
+  arrange() {}
+
+  /**
+   * Take what is new.
+   * @param {any} head the common entries of PanelHead, and those of this page
+   * @param {PanelPart['blocks']} blocks
+   * @param {boolean} isNewRun whether what was there belongs to another run
+   */
+  receive(head, blocks, isNewRun) {}
+
+  /** Draw everything that is known. */
+  drawPictures() {}
+
+  /**
+   * Show the words of one picture, the rarest first.
+   * @param {Mosaic} mosaic
+   * @param {number} slot
+   */
+  showWords(mosaic, slot) {
+    const vocabulary = this.grid.data.vocabulary ?? [], now = performance.now();
+    this.words.hidden = !vocabulary.length;
+    if (!vocabulary.length || now - this.wordsShownAt < WORDS_MS) return;
+    this.wordsShownAt = now;
+    const on = vocabulary.filter(([, i]) => mosaic.cells[slot * mosaic.size + i] > 127).map(([word]) => word);
+    this.words.textContent = on.length ? on.join(' ') : 'no word';
+  }
+
+  /** @param {PanelPart} part this panel's part of a frame */
+  take({ head, blocks }) {
+    const isNewRun = head.run !== this.head?.run;
+    if (isNewRun) this.readoutValues = {};
+    Object.assign(this.readoutValues, head.readouts);
+    this.receive(head, blocks, isNewRun);
+    this.head = head;
+  }
+
+  /** @param {PanelHead} head @returns {string} why there is nothing to see yet, or an empty text */
+  reasonToWait({ status, rebuilt = 0 }) {
+    if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * rebuilt)} %. All steps are made again, and come out the same.`;
+    if (status !== 'starting') {
+      this.startingSince = null;
+      return status === 'waiting' ? 'Ready: begins together with the others.' : '';
+    }
+    // Only compiling takes more than a moment before the first step.
+    this.startingSince ??= performance.now();
+    const seconds = Math.floor((performance.now() - this.startingSince) / 1000);
+    clearTimeout(this.redrawTimer);
+    this.redrawTimer = setTimeout(() => this.grid.draw(), 1000);
+    return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once, in 20 seconds, or in a minute where it is busy. ${seconds} s so far.`;
+  }
+
+  draw() {
+    const head = this.head;
+    if (!head) return;
+    this.drawPictures();
+    this.node.dataset.n = String(head.n);
+    this.node.dataset.status = head.status;
+    this.count.textContent = whole.format(head.n);
+    this.count.title = `${whole.format(head.n)} ${this.unit}`;
+    this.readouts.draw(this.readoutValues);
+    const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
+    this.note.hidden = !note;
+    if (this.note.textContent !== note) this.note.textContent = note;
+    this.warning.textContent = head.warning ?? '';
+    this.note.classList.toggle('failed', failed);
+  }
+}
+
+/** @typedef {new (spec: any, grid: Grid) => Panel} PanelClass */
+
+/** All panels of a page, and the socket. */
+class Grid {
+  /** @param {HTMLElement} root @param {PageData} data @param {Trigger} trigger @param {PanelClass} PanelOfPage */
+  constructor(root, data, trigger, PanelOfPage) {
+    this.trigger = trigger;
+    this.PanelOfPage = PanelOfPage;
+    this.data = data;
+    this.alive = true;
+    this.frames = 0;
+    this.askWhenShown = false;
+    /** @type {Map<number, Panel>} */
+    this.panels = new Map();
+    this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
+    this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
+    this.host = element('div', { class: 'comparison' });
+    root.append(this.banner, this.host, this.probe);
+    /** @type {Record<string, number[]>} */
+    this.colours = {};
+    /** Of the theme: text and background, and the colours made of them. @type {number[]} */
+    this.text = [];
+    /** @type {number[]} */
+    this.back = [];
+    /** Colour of each value of a picture. @type {Uint32Array} */
+    this.ink = new Uint32Array(256);
+    /** The same for pictures of signed values. @type {Uint32Array} */
+    this.signed = new Uint32Array(256);
+    this.gap = 0;
+    this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrame(); };
+    document.addEventListener('visibilitychange', this.onShow);
+    this.resized = new ResizeObserver(() => this.draw());
+    this.resized.observe(this.host);
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.configure(data);
+    this.connect();
+  }
+
+  /** @param {PageData} data */
+  configure(data) {
+    const otherSession = data.url !== this.data.url;
+    this.data = data;
+    this.host.classList.toggle('present', data.present);
+    for (const [key, panel] of this.panels) if (!data.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
+    for (const spec of data.panels) {
+      let panel = this.panels.get(spec.key);
+      if (panel) panel.configure(spec);
+      else {
+        panel = new this.PanelOfPage(spec, this);
+        this.panels.set(spec.key, panel);
+        panel.build();
+      }
+      this.host.append(panel.node);
+    }
+    if (otherSession) this.socket?.close();
+    this.draw();
+  }
+
+  /** @param {string} name @returns {number[]} red, green and blue */
+  colour(name) {
+    if (!(name in this.colours)) this.colours[name] = rgb(this.probe, name);
+    return this.colours[name];
+  }
+
+  readTheme() {
+    const text = rgb(this.probe, 'var(--st-text-color)'), paper = rgb(this.probe, 'var(--st-background-color)');
+    if (text.join() === this.text.join() && paper.join() === this.back.join()) return;
+    this.text = text;
+    this.back = paper;
+    /** @param {number} share */
+    const mix = share => paper.map((from, c) => from + (text[c] - from) * share);
+    this.ink = ramp(mix(0.05), mix(0.95));
+    this.signed = diverging(rgb(this.probe, '#0072b2'), mix(0.05), rgb(this.probe, '#d55e00'));
+    this.gap = ramp(paper, paper)[0];
+  }
+
+  draw() {
+    if (!this.alive || !this.host.isConnected) return;
+    this.readTheme();
+    for (const panel of this.panels.values()) panel.draw();
+  }
+
+  connect() {
+    if (!this.alive) return;
+    const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
+    socket.binaryType = 'arraybuffer';
+    socket.onopen = () => { this.banner.hidden = true; this.askForFrame(); };
+    socket.onmessage = event => requestAnimationFrame(() => { if (socket === this.socket && this.take(event.data)) this.askForFrame(); });
+    socket.onclose = event => {
+      if (!this.alive) return;
+      if (event.code === UNKNOWN_TOKEN) return this.showBanner('This page belongs to a session that has ended: reload it.');
+      this.showBanner('Connection lost: trying again.');
+      setTimeout(() => this.connect(), RETRY_MS);
+    };
+  }
+
+  /** @param {string} text */
+  showBanner(text) {
+    this.banner.textContent = text;
+    this.banner.hidden = false;
+  }
+
+  /** @param {object} message */
+  send(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  // What this page can show now. The server starts over when it changes; a frame that answers an older request
+  // says so and is dropped.
+  get request() {
+    const { fps, view, pixels, cells, n_visible } = this.data;
+    return { fps, view, pixels, cells: cells * cells, n_visible, panels: [...this.panels.keys()] };
+  }
+
+  askForFrame() {
+    this.askWhenShown = document.hidden;
+    if (!this.askWhenShown) this.send(this.request);
+  }
+
+  /** @param {ArrayBuffer} buffer @returns {boolean} whether to ask for more */
+  take(buffer) {
+    let frame;
+    try {
+      frame = readFrame(buffer);
+    } catch (error) {
+      console.error(error);
+      this.showBanner('The server sends pictures that this page cannot read: reload it.');
+      return false;
+    }
+    if (JSON.stringify(frame.request) !== JSON.stringify(this.request)) return true;
+    for (const part of frame.panels) this.panels.get(part.head.key)?.take(part);
+    this.frames++;
+    this.host.dataset.frames = String(this.frames);
+    this.draw();
+    return true;
+  }
+
+  /**
+   * Change knobs of a panel. A knob that is not live begins the run anew: once, when it is let go.
+   * @param {number} key
+   * @param {Record<string, KnobValue>} knobs
+   * @param {boolean} live
+   * @param {boolean} done
+   */
+  tune(key, knobs, live, done) {
+    if (live) this.send({ tune: key, knobs });
+    if (done) this.trigger('edit', { key, knobs });
+  }
+
+  close() {
+    this.alive = false;
+    document.removeEventListener('visibilitychange', this.onShow);
+    this.resized.disconnect();
+    this.socket?.close();
+  }
+}
+
+/**
+ * Draw a page's panels. Streamlit calls a component at its first mount and on each change of data.
+ * @param {PanelClass} PanelOfPage
+ * @param {Component} component
+ * @returns {() => void} what to do when the component goes
+ */
+function mount(PanelOfPage, { data, parentElement, setTriggerValue }) {
+  const grid = parentElement.rbmviz;
+  if (grid) {
+    grid.trigger = setTriggerValue;
+    grid.configure(data);
+  } else {
+    parentElement.rbmviz = new Grid(parentElement, data, setTriggerValue, PanelOfPage);
+  }
+  return () => {
+    parentElement.rbmviz?.close();
+    parentElement.rbmviz = null;
+    parentElement.replaceChildren();
+  };
+}

@@ -1,0 +1,20 @@
+// @ts-check
+// How elements of the page are made.
+
+/**
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [attributes] 'text' is the text; 'onclick' and the like are listeners
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+const element = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'text') node.textContent = value;
+    else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) node.setAttribute(name, value === true ? '' : value);
+  }
+  node.append(...children);
+  return node;
+};

@@ -1,0 +1,107 @@
+// @ts-check
+// Controls of knobs: sliders, lists, boxes to tick.
+
+/**
+ * @typedef {object} KnobSpec
+ * @property {string} name
+ * @property {'int' | 'float' | 'bool' | 'str'} kind
+ * @property {string} label
+ * @property {string} help
+ * @property {string} range the allowed values, in words
+ * @property {'linear' | 'log'} scale
+ * @property {boolean} zero whether 0 is allowed although lo is above it
+ * @property {string[]} choices
+ * @property {boolean} live whether it may change while the run goes on
+ * @property {boolean} front whether it is in sight
+ * @property {number} lo
+ * @property {number} hi
+ */
+
+/** @typedef {number | string | boolean} KnobValue */
+/** @typedef {(value: KnobValue, done: boolean) => void} OnChange done is false while the knob is dragged */
+
+// A range input has 1000 steps; a log knob spends them on decades, and step 0 on 0 where 0 is allowed.
+const STEPS = 1000;
+
+/** @param {KnobSpec} knob @param {number} value @returns {number} its step on the range input */
+function sliderStep(knob, value) {
+  if (knob.scale !== 'log') return STEPS * (value - knob.lo) / (knob.hi - knob.lo);
+  if (value === 0) return 0;
+  const first = knob.zero ? 20 : 0;
+  return first + (STEPS - first) * Math.log(value / knob.lo) / Math.log(knob.hi / knob.lo);
+}
+
+/** @param {KnobSpec} knob @param {number} step @returns {number} the value at a step of the range input */
+function valueAt(knob, step) {
+  let value;
+  if (knob.scale !== 'log') value = knob.lo + (knob.hi - knob.lo) * step / STEPS;
+  else {
+    const first = knob.zero ? 20 : 0;
+    if (step < first / 2 && knob.zero) return 0;
+    value = knob.lo * (knob.hi / knob.lo) ** (Math.max(step - first, 0) / (STEPS - first));
+  }
+  return knob.kind === 'int' ? Math.round(value) : Number(value.toPrecision(3));
+}
+
+/** @param {string} text */
+function helpButton(text) {
+  return element('button', { class: 'help', type: 'button', 'aria-label': `Help: ${text}`, text: '?' },
+    element('span', { class: 'tip', 'aria-hidden': 'true', text }));
+}
+
+/**
+ * Return the control of a knob, and how to set it to a value that the server knows.
+ * @param {KnobSpec} knob
+ * @param {KnobValue} value
+ * @param {string} id
+ * @param {OnChange} change
+ * @returns {{ node: HTMLElement, set: (value: any) => void }}
+ */
+function knobControl(knob, value, id, change) {
+  const help = helpButton(`${knob.help} Range: ${knob.range}.`);
+  const label = element('label', { for: id, text: knob.label });
+  /** @param {HTMLElement} input @param {...HTMLElement} below */
+  const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, input), ...below);
+  if (knob.kind === 'str') {
+    const select = element('select', { id, onchange: () => change(select.value, true) },
+      ...knob.choices.map(choice => element('option', { value: choice, text: choice })));
+    select.value = String(value);
+    return { node: control(select), set: v => { select.value = v; } };
+  }
+  if (knob.kind === 'bool') {
+    const box = element('input', { id, type: 'checkbox', onchange: () => change(box.checked, true) });
+    box.checked = Boolean(value);
+    return { node: control(box), set: v => { box.checked = v; } };
+  }
+  const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
+  const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
+  let last = Number(value); // as the server knows it
+  /** @param {number} v */
+  const show = v => {
+    box.value = round3(v);
+    range.setAttribute('aria-valuetext', round3(v));
+    range.style.setProperty('--fill', `${100 * Number(range.value) / STEPS}%`);
+  };
+  /** @param {number} v */
+  const set = v => { range.value = String(sliderStep(knob, v)); show(v); };
+  /** @param {boolean} done */
+  const drag = done => { const v = valueAt(knob, Number(range.value)); show(v); change(v, done); };
+  range.addEventListener('input', () => drag(false));
+  range.addEventListener('change', () => drag(true));
+  box.addEventListener('change', () => {
+    let v = Number(box.value);
+    if (!Number.isFinite(v) || box.value.trim() === '') return show(last);
+    if (!(knob.zero && v === 0)) v = Math.min(Math.max(v, knob.lo), knob.hi);
+    if (knob.kind === 'int') v = Math.round(v);
+    set(v); change(v, true);
+  });
+  set(last);
+  return {
+    node: control(box, range),
+    set: v => {
+      last = v;
+      const root = /** @type {Document | ShadowRoot} */ (box.getRootNode());
+      if (root.activeElement !== range) set(v); // a slider that is being dragged is not moved
+    },
+  };
+}

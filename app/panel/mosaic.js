@@ -1,0 +1,136 @@
+// @ts-check
+// Colours, and pictures on a canvas.
+
+const GAP = 2; // pixels of the picture between two cells
+
+// Colours
+
+/** @param {HTMLElement} node @param {string} colour @returns {number[]} red, green and blue, 0 to 255 */
+function rgb(node, colour) {
+  node.style.color = colour;
+  return (getComputedStyle(node).color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
+}
+
+/** @param {number[]} from @param {number[]} to @returns {Uint32Array} the colours of the values 0 to 255 */
+function ramp(from, to) {
+  const table = new Uint32Array(256), bytes = new Uint8Array(table.buffer);
+  for (let i = 0; i < 256; i++) {
+    for (let c = 0; c < 3; c++) bytes[4 * i + c] = from[c] + (to[c] - from[c]) * i / 255;
+    bytes[4 * i + 3] = 255;
+  }
+  return table;
+}
+
+/** @param {number[]} low @param {number[]} middle @param {number[]} high @returns {Uint32Array} */
+function diverging(low, middle, high) {
+  const table = new Uint32Array(256);
+  const down = ramp(low, middle), up = ramp(middle, high);
+  for (let i = 0; i < 256; i++) table[i] = i < 128 ? down[2 * i] : up[Math.min(2 * (i - 128), 255)];
+  return table;
+}
+
+// Pictures side by side on one canvas, cells of 0 to 255.
+
+class Mosaic {
+  /** @param {string} name */
+  constructor(name) {
+    this.canvas = element('canvas', { class: 'picture', role: 'img', 'data-picture': name });
+    this.native = document.createElement('canvas');
+    this.key = '';
+    this.rows = this.columns = this.across = this.down = this.size = 0;
+    this.cells = new Uint8Array(0);
+    this.image = new ImageData(1, 1);
+  }
+
+  /** The element that stands on the page. @returns {HTMLElement} */
+  get frame() { return this.canvas; }
+
+  /** @param {number} rows @param {number} columns @param {number} across @param {number} down */
+  layout(rows, columns, across, down) {
+    const key = [rows, columns, across, down].join();
+    if (key === this.key) return;
+    Object.assign(this, { key, rows, columns, across, down, size: rows * columns });
+    this.cells = new Uint8Array(across * down * this.size);
+    this.native.width = across * (columns + GAP) + GAP;
+    this.native.height = down * (rows + GAP) + GAP;
+    this.image = new ImageData(this.native.width, this.native.height);
+    this.canvas.style.aspectRatio = `${this.native.width} / ${this.native.height}`;
+  }
+
+  get slots() { return this.across * this.down; }
+
+  clear(value = 0) { this.cells.fill(value); }
+
+  /**
+   * Take a picture from a row of a block: one bit, or one byte, a pixel.
+   * @param {number} slot
+   * @param {Block} block
+   * @param {number} row
+   */
+  put(slot, block, row) {
+    const n = block.shape[1], at = slot * this.size;
+    if (block.dtype === 'bits') unpackBits(block, row).forEach((bit, i) => { this.cells[at + i] = 255 * bit; });
+    else this.cells.set(/** @type {Uint8Array} */ (block.data).subarray(row * n, (row + 1) * n), at);
+  }
+
+  /**
+   * @param {Uint32Array} ink colour of each value
+   * @param {number} gap colour between the cells
+   * @param {{ slot: number, colour: string } | null} ring a cell that is framed
+   */
+  draw(ink, gap, ring) {
+    const { rows, columns, across, down, cells } = this;
+    const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
+    px.fill(gap);
+    for (let slot = 0, k = 0; slot < across * down; slot++) {
+      const corner = (Math.floor(slot / across) * (rows + GAP) + GAP) * W + (slot % across) * (columns + GAP) + GAP;
+      for (let i = 0; i < rows; i++) for (let j = 0, o = corner + i * W; j < columns; j++, k++, o++) px[o] = ink[cells[k]];
+    }
+    context2d(this.native).putImageData(this.image, 0, 0);
+    const x = fit(this.canvas, this.canvas.clientWidth * this.native.height / this.native.width);
+    const scale = this.canvas.width / this.native.width;
+    x.imageSmoothingEnabled = scale < 2;
+    x.imageSmoothingQuality = 'high';
+    x.drawImage(this.native, 0, 0, this.canvas.width, this.canvas.height);
+    if (!ring) return;
+    x.strokeStyle = ring.colour;
+    x.lineWidth = Math.max(2, 1.5 * scale);
+    x.strokeRect(((ring.slot % across) * (columns + GAP) + GAP / 2) * scale, (Math.floor(ring.slot / across) * (rows + GAP) + GAP / 2) * scale,
+      (columns + GAP) * scale, (rows + GAP) * scale);
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas */
+function context2d(canvas) {
+  return /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+}
+
+/**
+ * Give a canvas as many pixels as it covers on the screen.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} height in CSS pixels
+ */
+function fit(canvas, height) {
+  const ratio = window.devicePixelRatio || 1, w = Math.round(canvas.clientWidth * ratio), h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+  return context2d(canvas);
+}
+
+/**
+ * Draw on an empty canvas of this height in CSS pixels, with the font of the page.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} height
+ * @param {(x: CanvasRenderingContext2D, width: number) => void} paint
+ */
+function paintOn(canvas, height, paint) {
+  const x = fit(canvas, height), width = canvas.clientWidth, ratio = canvas.width / Math.max(width, 1);
+  x.setTransform(ratio, 0, 0, ratio, 0, 0);
+  x.clearRect(0, 0, width, height);
+  x.font = `11px ${getComputedStyle(canvas).fontFamily}`;
+  x.textAlign = 'left';
+  paint(x, width);
+  x.setTransform(1, 0, 0, 1, 0, 0);
+}
+
+/** @param {number[]} rgb @param {number} opacity from 0 to 1 */
+const translucent = ([r, g, b], opacity) => `rgba(${r},${g},${b},${opacity})`;

@@ -1,0 +1,157 @@
+"""What one browser is sent next: of each panel only what is new to this browser.
+
+Each kind of snapshot has one encoder. It stands in the ``panel.py`` of its page and is registered there with
+``frame_encoder``. A browser can only ask for pictures of a page that this process has drawn, and that page
+has loaded its ``panel.py``.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from app.panel.readouts import Readout, Value, finite
+from app.stream.frames import Block, write_frame
+from app.stream.requests import FrameRequest
+from rbmviz.session import Comparison, Snapshot
+
+SLOW_SECONDS = 0.5
+"""What changes slowly (class strips, filters, traces, some readouts) is sent this often."""
+
+
+class ClientState(NamedTuple):
+    """What a browser already has of one run of a panel.
+
+    Parameters
+    ----------
+    run : int
+        Number of the run.
+    seen : mapping of str to int
+        The newest number that was sent of things that are numbered and sent once: samples, say, or pairs.
+    slow_at : float
+        When what changes slowly was sent last, on the clock of ``time.monotonic``.
+    """
+
+    run: int
+    seen: Mapping[str, int] = MappingProxyType({})
+    slow_at: float = 0.0
+
+    @property
+    def slow_due(self) -> bool:
+        """Whether it is time again for what changes slowly."""
+        return time.monotonic() - self.slow_at > SLOW_SECONDS
+
+    def after(self, seen: Mapping[str, int], slow: bool = False) -> "ClientState":
+        """Return the state once a frame has been sent; slow: it had in it what changes slowly."""
+        return ClientState(self.run, seen, time.monotonic() if slow else self.slow_at)
+
+
+class PanelContent(NamedTuple):
+    """What the next frame holds of one panel.
+
+    values are JSON values that the panel's own JavaScript reads; blocks are arrays by name; sent is what the
+    browser has after the frame; warning is one sentence for a person, or empty.
+    """
+
+    values: dict[str, Any]
+    blocks: dict[str, Block]
+    sent: ClientState
+    warning: str = ""
+
+
+Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
+"""Encoder of one kind of snapshot; None where it does not fit the pictures that the browser has laid out."""
+
+Readouts = Callable[[Any, Any], Sequence[Readout]]
+"""Readouts of a panel with this algorithm and this plan."""
+
+
+class PanelEncoder(NamedTuple):
+    """How one kind of snapshot is sent: its encoder, its readouts, and the views that may be asked for."""
+
+    encode: Encode
+    readouts: Readouts
+    views: tuple[str, ...]
+
+
+_encoders: dict[type[Snapshot], PanelEncoder] = {}
+
+
+def frame_encoder(
+    snapshot: type[Snapshot], readouts: Readouts, views: tuple[str, ...]
+) -> Callable[[Encode], Encode]:
+    """Register the decorated function as the encoder of one kind of snapshot."""
+
+    def register(encode: Encode) -> Encode:
+        _encoders[snapshot] = PanelEncoder(encode, readouts, views)
+        return encode
+
+    return register
+
+
+def known_views() -> set[str]:
+    """Return the views that the encoders known so far can show."""
+    return {view for encoder in _encoders.values() for view in encoder.views}
+
+
+class FrameEncoder:
+    """Makes the frames of one browser, and remembers what the browser has."""
+
+    def __init__(self, comparison: Comparison[Any]) -> None:
+        self._comparison = comparison
+        self._request: FrameRequest | None = None
+        self._sent: dict[int, ClientState] = {}
+        self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
+
+    def encode_next(self, request: FrameRequest) -> bytes:
+        """Make the next frame; from now on the browser counts as having it."""
+        if request != self._request:
+            self._request = request
+            self._sent.clear()
+        waiting = self._comparison.waiting_for_all
+        panels = []
+        for key, shown in self._comparison.snapshots():
+            if key not in request.panels:
+                continue
+            sent = self._sent.get(key)
+            if sent is None or sent.run != shown.run:
+                sent = ClientState(shown.run)
+                if not self._declare_readouts(key, shown):
+                    continue
+            content = _encoders[type(shown)].encode(shown, request, sent)
+            if content is not None:
+                self._sent[key] = content.sent
+                slow = content.sent.slow_at != sent.slow_at
+                panels.append((self._head(key, shown, content, slow, waiting), content.blocks))
+        return write_frame(request._asdict(), panels)
+
+    def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
+        """Note the readouts of a panel's run; return False where the panel has been removed meanwhile."""
+        plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
+        for plan in plans:
+            readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)
+            self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
+        return bool(plans)
+
+    def _head(
+        self, key: int, shown: Snapshot, content: PanelContent, slow: bool, waiting: bool
+    ) -> dict[str, Any]:
+        """Return the header of a panel's part; slow: with the readouts that are sent slowly."""
+        head: dict[str, Any] = {
+            "key": key,
+            "run": shown.run,
+            "status": "waiting" if waiting and shown.status == "paused" else shown.status,
+            "n": shown.n,
+            "readouts": {
+                name: finite(value(shown))
+                for name, value, is_slow in self._readouts[key]
+                if slow or not is_slow
+            },
+        }
+        if shown.status in ("failed", "rebuilding"):
+            head |= {"error": shown.error, "rebuilt": shown.rebuilt}
+        if content.warning:
+            head["warning"] = content.warning
+        if content.values:
+            head |= content.values
+        return head

@@ -1,0 +1,209 @@
+"""The WebSocket route of the live path: the browser asks for each frame, and sends values of dragged knobs.
+
+Because the browser asks, a slow one gets fewer frames and a hidden one gets none. A message from it is JSON:
+a ``FrameRequest`` asks for the next frame, and ``{"tune": key, "knobs": {...}}`` sets live knobs of a panel
+(see ``requests``). A frame is one binary message that describes itself (see ``frames``).
+
+No browser can take more than its share. Of several messages the newest counts: at most one request waits for
+its frame, and a knob has one value. MESSAGES_PER_SECOND messages are read in a second, and what comes faster
+waits at the sender. A frame is made when the one before it has left, and no run is ever begun here.
+"""
+
+import asyncio
+import contextlib
+import functools
+import gc
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit import config
+
+from app.process import collect_garbage
+from app.state import comparisons_by_token
+from app.stream.encoder import FrameEncoder, known_views
+from app.stream.requests import FrameRequest, KnobChange, read_message
+from rbmviz import BadInput
+from rbmviz.knobs import Value
+from rbmviz.session import Comparison
+
+UNKNOWN_TOKEN = 4403
+"""Close code for an unknown token, or for an origin that is not the server's: the page must not try again."""
+
+UNSUPPORTED = 1003
+"""Close code of the standard for a message that makes no sense."""
+
+BUSY = 1013
+"""Close code of the standard for too many connections: try again later."""
+
+QUIET_SECONDS = 5.0
+"""While nothing changes, a frame is sent this often all the same, so that dead connections are found."""
+
+MESSAGES_PER_SECOND = 250
+"""Messages of one connection that are read; a page at 60 frames a second that drags a knob sends 120."""
+
+KNOB_SECONDS = 1 / 60
+"""Seconds between two changes of knobs, at least."""
+
+POLL_SECONDS = 0.02
+"""Seconds between two looks whether there is something new to send."""
+
+MAX_SOCKETS = 8
+"""Connections to one page: a browser has one, and for a moment after a lost Wi-Fi the dead ones before it."""
+
+
+class PendingMessages:
+    """What one browser has asked for and not got yet: its newest request, the newest value of each knob."""
+
+    def __init__(self) -> None:
+        self._request: FrameRequest | None = None
+        self._knobs: dict[int, dict[str, Value]] = {}
+        self._has_request, self._has_knobs = asyncio.Event(), asyncio.Event()
+
+    def put(self, message: FrameRequest | KnobChange) -> None:
+        """Add a message; it replaces an earlier request, or earlier values of the same knobs."""
+        if isinstance(message, FrameRequest):
+            self._request = message
+            self._has_request.set()
+        else:
+            self._knobs.setdefault(message.panel, {}).update(message.knobs)
+            self._has_knobs.set()
+
+    async def take_request(self) -> FrameRequest:
+        """Wait for the next request, and remove it from here."""
+        await self._has_request.wait()
+        self._has_request.clear()
+        assert self._request is not None
+        return self._request
+
+    async def take_knobs(self) -> dict[int, dict[str, Value]]:
+        """Wait until knobs have changed, and remove their values, by panel, from here."""
+        await self._has_knobs.wait()
+        self._has_knobs.clear()
+        knobs, self._knobs = self._knobs, {}
+        return knobs
+
+
+def is_own_origin(origin: str | None, host: str | None) -> bool:
+    """Return whether a connection comes from a page that this server served.
+
+    Browsers always say where a page is from. A client that says nothing is a program: it is let in with the
+    token, which only the session's own page knows. The host has been checked against the server's names
+    (``access``); without that check, a page of any name could have an origin equal to its host.
+    """
+    return origin is None or urlsplit(origin).netloc == host
+
+
+_connections: Counter[str] = Counter()
+"""Connections by token."""
+
+
+async def live(socket: WebSocket) -> None:
+    """Serve one browser until it leaves."""
+    token = socket.path_params["token"]
+    comparison = comparisons_by_token().get(token)
+    if not is_own_origin(socket.headers.get("origin"), socket.headers.get("host")):
+        await socket.close(code=UNKNOWN_TOKEN)
+        return
+    await socket.accept()
+    if comparison is None:
+        await socket.close(code=UNKNOWN_TOKEN, reason="This page belongs to a session that has ended.")
+        return
+    if _connections[token] >= MAX_SOCKETS:
+        await socket.close(code=BUSY, reason="This page has too many connections.")
+        return
+    _connections[token] += 1
+    pending = PendingMessages()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_read_messages, socket, pending)
+            tasks.start_soon(_change_knobs, comparison, pending)
+            tasks.start_soon(_send_frames, socket, comparison, pending)
+    except* WebSocketDisconnect:
+        pass
+    except* BadInput as refused:
+        reason = str(refused.exceptions[0]).encode()[:120].decode(errors="ignore")  # 123 bytes fit
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has gone meanwhile
+            await socket.close(code=UNSUPPORTED, reason=reason)
+    finally:
+        _connections[token] -= 1
+        if not _connections[token]:
+            del _connections[token]
+
+
+async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
+    clock = asyncio.get_running_loop().time
+    budget_at = 0.0  # when all messages so far would have been read at the allowed rate
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1005))
+        text = message.get("text")
+        if text is None:
+            raise BadInput("A message is not text.")
+        pending.put(read_message(text, known_views()))
+        # The messages of one second may come at once.
+        budget_at = max(budget_at, clock() - 1) + 1 / MESSAGES_PER_SECOND
+        await asyncio.sleep(max(budget_at - clock(), 0))
+
+
+async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> None:
+    while True:
+        for panel, knobs in (await pending.take_knobs()).items():
+            # In a thread: a run may hold its lock for a moment, and nobody else should have to wait for it.
+            await anyio.to_thread.run_sync(functools.partial(comparison.set_knobs, panel, **knobs))
+        await asyncio.sleep(KNOB_SECONDS)
+
+
+async def _send_frames(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
+    encoder, clock = FrameEncoder(comparison), asyncio.get_running_loop().time
+    sent: tuple[Any, ...] | None = None
+    due = 0.0
+    while True:
+        request = await pending.take_request()
+        due = max(due + 1 / request.fps, clock())
+        await asyncio.sleep(due - clock())
+        quiet_until = clock() + QUIET_SECONDS
+        while (
+            now := (request, comparison.running, *comparison.snapshots())
+        ) == sent and clock() < quiet_until:
+            await asyncio.sleep(POLL_SECONDS)
+        sent = now
+        try:
+            await socket.send_bytes(encoder.encode_next(request))
+        except RuntimeError as error:  # the server itself has closed the connection meanwhile
+            raise WebSocketDisconnect from error
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Warm up in the background: the server answers at once, and the first page finds most of it loaded."""
+    tasks = [asyncio.create_task(anyio.to_thread.run_sync(_warm_up)), asyncio.create_task(collect_garbage())]
+    yield
+    for task in tasks:
+        task.cancel()
+
+
+def _warm_up() -> None:
+    import altair  # noqa: F401
+    import pandas  # noqa: F401
+
+    from rbmviz.session import warm_up
+
+    warm_up()
+    # What is loaded by now stays: later collections need not look through it.
+    gc.collect()
+    gc.freeze()
+
+
+def live_path() -> str:
+    """Return the path of the WebSocket route, with the base path that the server runs under."""
+    base = config.get_option("server.baseUrlPath").strip("/")
+    return (f"/{base}" if base else "") + "/rbmviz/live/"
+
+
+routes = [WebSocketRoute(live_path() + "{token}", live)]

@@ -1,0 +1,7 @@
+"""The encoders of all panels are known to these tests, as they are once every page has been drawn."""
+
+import importlib
+from pathlib import Path
+
+for panel in (Path(__file__).parents[2] / "app" / "pages").glob("*/panel.py"):
+    importlib.import_module(f"app.pages.{panel.parent.name}.panel")

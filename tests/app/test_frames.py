@@ -1,0 +1,46 @@
+"""Frames that describe themselves: what is written is read again, and what is damaged is refused."""
+
+import frame_cases as cases
+import numpy as np
+import pytest
+
+from app.stream.frames import read_frame, read_header, write_frame
+from rbmviz import BadInput
+
+
+def test_what_is_written_is_read_again():
+    frame = read_frame(cases.WHOLE)
+    assert frame.request == cases.REQUEST
+    assert [panel.head for panel in frame.panels] == cases.HEADS
+    first, second = (panel.blocks for panel in frame.panels)
+    np.testing.assert_array_equal(first["v"], cases.BITS)
+    for name, array in cases.ARRAYS.items():
+        np.testing.assert_array_equal(first[name], array)
+        assert first[name].dtype == array.dtype
+    assert second["v"].shape == (0, 11)
+
+
+def test_the_order_of_blocks_means_nothing():
+    blocks = list(cases.ARRAYS.items())
+    there, back = (
+        read_frame(write_frame({}, [({}, dict(order))])).panels[0] for order in (blocks, blocks[::-1])
+    )
+    for name, array in there.blocks.items():
+        np.testing.assert_array_equal(array, back.blocks[name])
+
+
+def test_the_header_can_be_read_alone():
+    header = read_header(cases.WHOLE)
+    assert [panel["key"] for panel in header["panels"]] == [3, 5]
+    assert header["panels"][0]["blocks"][0] == ["v", "bits", [3, 11]]
+
+
+@pytest.mark.parametrize("frame", cases.DAMAGED.values(), ids=cases.DAMAGED)
+def test_a_damaged_frame_is_refused_in_one_sentence(frame):
+    with pytest.raises(BadInput, match=r"^A frame is damaged: [^.]*\.$"):
+        read_frame(frame)
+
+
+def test_what_json_cannot_hold_is_not_written():
+    with pytest.raises(ValueError, match="JSON"):
+        write_frame({}, [({"n": float("nan")}, {})])

@@ -1,0 +1,75 @@
+"""The browser's reader of frames, against frames that Python has written."""
+
+import base64
+import typing
+
+import frame_cases as cases
+import numpy as np
+import pytest
+
+from app.panel import PANEL_FOLDER, SHARED_SCRIPTS
+from app.panel.readouts import Format, digits3
+
+pytestmark = pytest.mark.browser
+
+READ = """base64 => {
+    const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
+    try {
+        const { request, panels } = readFrame(bytes.buffer);
+        const rows = block =>
+            Array.from({ length: rowCount(block) }, (_, row) => [...unpackBits(block, row)]);
+        const numbers = block => block.dtype === 'bits' ? rows(block) : [...block.data];
+        for (const { blocks } of panels) for (const name in blocks) blocks[name] = numbers(blocks[name]);
+        return { request, panels };
+    } catch (error) {
+        return error.message;
+    }
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(chromium):
+    """An empty page with the scripts that all canvases share."""
+    page = chromium.new_page()
+    page.add_script_tag(content="\n".join((PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS))
+    yield page
+    page.close()
+
+
+def read(page, frame):
+    return page.evaluate(READ, base64.b64encode(frame).decode())
+
+
+def test_the_browser_reads_what_python_writes(page):
+    frame = read(page, cases.WHOLE)
+    assert frame["request"] == cases.REQUEST
+    assert [panel["head"] for panel in frame["panels"]] == cases.HEADS
+    first, second = (panel["blocks"] for panel in frame["panels"])
+    assert first["v"] == cases.BITS.tolist()
+    for name, array in cases.ARRAYS.items():
+        np.testing.assert_array_equal(np.array(first[name], array.dtype), array.ravel())
+    assert second["v"] == []
+
+
+def test_the_browser_refuses_what_is_damaged(page):
+    for problem, frame in cases.DAMAGED.items():
+        found = read(page, frame)
+        assert isinstance(found, str), problem
+        assert found.startswith("A frame is damaged: "), (problem, found)
+
+
+def test_every_format_of_a_readout_can_be_drawn(page):
+    assert set(page.evaluate("Object.keys(FORMATS)")) == set(typing.get_args(Format))
+    for number, text in {0: "0", 0.012345: "0.0123", 12.5: "12.5", 1234.5: "1230", 98765: "98800"}.items():
+        assert page.evaluate("x => FORMATS.digits3(x)", number) == digits3(number) == text
+    written = {
+        "fixed1": "0.5",
+        "signed2": "+0.46",
+        "share": "46 %",
+        "compact": "0.456",
+        "plus_minus": "± 0.5",
+    }
+    for name, text in written.items():
+        assert page.evaluate("([name, x]) => FORMATS[name](x)", [name, 0.456]) == text
+    shown = page.evaluate("[null, NaN, 'AIS …', 2].map(x => readoutText({ format: 'fixed1', unit: '%' }, x))")
+    assert shown == ["–", "NaN %", "AIS …", "2.0 %"]
