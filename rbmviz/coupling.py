@@ -24,7 +24,7 @@ ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general")
 MAX_PROPOSALS = 10_000_000
 """Residual proposals of one sweep before its loop is given up, which is counted: a small cap adds bias."""
 
-UNLIMITED = 2**62
+UNLIMITED_SWEEPS = 2**62
 """More sweeps than any run can do: pairs are run to their end."""
 
 
@@ -181,7 +181,7 @@ def run_pairs(
         np.ascontiguousarray(v0, dtype=np.uint8),
         rng_states,
         kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS),
-        UNLIMITED,
+        UNLIMITED_SWEEPS,
         kernels.make_progress(),
         outcomes,
         sums,

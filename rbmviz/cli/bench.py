@@ -13,7 +13,7 @@ from rbmviz.samplers import list_samplers
 
 QUALITY = {"models": "mnist_fpcd,usps_fpcd", "samplers": "gibbs,rates_fpcd,rates_herding"}
 SEEDS, DEFAULT_SAMPLES = 3, 10_000
-FLAGS = {
+BENCH_FLAGS = {
     "speed": ("rows", "peers", "quick"),
     "quality": ("models", "samplers", "seeds", "n", "dataset"),
     "visitor": (),
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         "(visitor). Compare ratios within a row, not times."
     )
     command = add_command(commands, "bench", about, "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
-    command.add_argument("what", nargs="?", choices=tuple(FLAGS), default="speed", help="default speed")
+    command.add_argument("what", nargs="?", choices=tuple(BENCH_FLAGS), default="speed", help="default speed")
     command.add_argument(
         "--peers",
         action="store_true",
@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the measured rows and a description of the machine."""
-    for other, flags in FLAGS.items():
+    for other, flags in BENCH_FLAGS.items():
         for flag in flags:
             if other != args.what and getattr(args, flag) is not None:
                 raise BadInput(f"bench {args.what}: {flag} belongs to 'bench {other}'.")

@@ -31,7 +31,7 @@ WRITE_OUT_SAMPLES = 256
 """Samples after which theta_F is written out, in the regime of rows."""
 TRANSPOSE_SAMPLES = 16 * WRITE_OUT_SAMPLES
 """Samples after which M from h to v is copied from M from v to h: each has roundings of its own."""
-UNLIMITED = 2**62
+UNLIMITED_SAMPLES = 2**62
 """More samples than anybody asks for."""
 
 
@@ -137,7 +137,7 @@ def _choose_tracked_maps(chain: DrivenChain) -> None:
 def _samples_until_rest(chain: DrivenChain) -> int:
     """Return the samples until rates_coef has come to rest: what is older than the history is gone."""
     left = int(chain.scalars.history_length - chain.scalars.samples_since_change)
-    return left if left > 0 else UNLIMITED
+    return left if left > 0 else UNLIMITED_SAMPLES
 
 
 def _samples_until_write_out(chain: DrivenChain) -> int:
