@@ -71,6 +71,11 @@ SCHEMA_OF_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """Key -> (what its value passes where it is not null, what it should be)."""
 
 
+def data_name(meta: Mapping[str, Any]) -> str | None:
+    """Return the name of the data that belong to a model: those that it is scored on, else trained on."""
+    return meta.get("scored_on") or meta.get("dataset")
+
+
 def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
     """Return metadata whose known keys hold what ``SCHEMA_OF_KEYS`` says, or None; others are bounded JSON.
 
