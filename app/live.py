@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
 from app.asked import FrameRequest, Turned, read_message
-from app.state import comparisons_by_token
+from app.session import comparisons_by_token
 from app.wire import ClientState, encode
 from rbmviz import BadInput
 from rbmviz.knobs import Value

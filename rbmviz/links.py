@@ -6,6 +6,7 @@ not name has the default value of the link's *version* (``v=1``; a link without 
 panels or of a setting adds a version here, so that old links open what they opened when they were written.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ DEFAULTS: dict[int, Defaults] = {
             "train": {
                 **{"train_data": "bas", "hidden": 16, "rule": "0.5", "train_seed": 0, "replicates": 1},
                 **{"show": "both", "train_pixels": "binary", "train_cells": 8, "pace": 500},
-                **{"part": "train", "train_axis": "updates", "log": False},
+                **{"part": "train", "train_axis": "updates", "log": False, "statistic": ""},
             },
             "coupling": {
                 **{"coupling_model": "random", "coupling_visible": 16, "coupling_hidden": 10},
@@ -146,7 +147,7 @@ def left_out(page: str, named: Collection[str], version: int) -> dict[str, Value
     return {name: value for name, value in then.items() if name not in named and now.get(name) != value}
 
 
-def knob_values(cls: Any, text: str, version: int = VERSION) -> dict[str, Value]:
+def knob_values(cls: Any, text: str, version: int = VERSION) -> dict[str, Any]:
     """Return the values of all knobs that a text gives (``eps=0.03,k=2``) or its version's defaults do.
 
     Raises
@@ -188,6 +189,17 @@ def read_panels(table: Table, texts: Sequence[str], version: int = VERSION) -> t
 def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
     """Write a sampler or trainer: ``rates_fpcd:eps=0.03,alpha=1.0,k=1,statistics=sampled``."""
     return f"{algorithm.name}:{write_knobs(algorithm, only)}"
+
+
+def read_number(text: str, what: str) -> float:
+    """Return the finite number of a text; BadInput where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadInput(f"The link's {what} is left out: '{text[:MAX_SHOWN]}' is not a number.")
+    return number
 
 
 def write_matrix(A: np.ndarray) -> str:

@@ -1,3 +1,4 @@
+import json
 import os
 import sys
 import threading
@@ -57,8 +58,8 @@ def data_dir(monkeypatch) -> Path:
 def _nothing_left_running():
     """Give back what the runs of pages hold: all pages of a test process count against one server's limit."""
     yield
-    if "app.state" in sys.modules:
-        for comparison in list(sys.modules["app.state"].comparisons_by_token().values()):
+    if "app.session" in sys.modules:
+        for comparison in list(sys.modules["app.session"].comparisons_by_token().values()):
             comparison.close()
             comparison.rest()
 
@@ -110,3 +111,14 @@ def page():
             comparison.close()
             for panel in comparison.panels:
                 panel.worker.join(PATIENCE)
+
+
+@pytest.fixture
+def address_of():
+    """Return what a page lets its address say, besides the settings that widgets write there themselves."""
+
+    def address(test):
+        [address] = [element.proto for element in test.get("bidi_component") if "address" in element.proto.id]
+        return json.loads(address.json)["parts"]
+
+    return address

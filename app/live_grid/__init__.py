@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from app.views import about, colour, origin_text, titles
+from app.charts.style import about, colour, origin_text, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics import Landscape

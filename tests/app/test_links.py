@@ -2,13 +2,12 @@
 
 import functools
 import re
-from pathlib import Path
 
 import pytest
 
 from app.messages import MAX_MESSAGE, plain
+from rbmviz import links
 
-PAGES = Path(__file__).parents[2] / "app" / "pages"
 INJECTED = (
     "![x](http://evil.example/a.png) [a](http://evil.example) <img src=x onerror=alert(1)> :red[x] `c` $x$"
 )
@@ -22,17 +21,12 @@ VALUES = {
 }
 
 
+PANELS = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l A lam"}
+
+
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
-    own = {
-        "sample": "p speed",
-        "train": "t pace",
-        "coupling": "c coupling_speed",
-        "weights": "w weights_pace",
-    }
-    own["chain"] = "l land_pace A lam"
-    text = (PAGES / page / "page.py").read_text()
-    return [*re.findall(r'key="(\w+)",\s*bind="query-params"', text), *own[page].split(), "present"]
+    return [*links.DEFAULTS[links.VERSION].settings[page], *PANELS[page].split(), "present", "v"]
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_a_file_that_does_not_import_fails_loudly(tmp_path, monkeypatch):
 
 
 def test_what_is_drawn_every_second_has_a_place_of_its_own():
-    """Else what stands below moves up now and then: see ``app.widgets.every_second``."""
+    """Else what stands below moves up now and then: see ``app.page.every_second``."""
     app = Path(__file__).parents[2] / "app"
     timed = [path.name for path in app.rglob("*.py") if "run_every" in path.read_text()]
-    assert timed == ["widgets.py"]
+    assert timed == ["page.py"]
