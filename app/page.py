@@ -19,7 +19,7 @@ from app.charts.style import titles
 from app.live import live_path
 from app.session import COMPARISONS, Setting
 from rbmviz import BadInput
-from rbmviz.links import DEFAULTS, read_panels, write_panel
+from rbmviz.links import default_panels, read_panels, write_panel
 from rbmviz.registry import Table, samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
@@ -168,7 +168,7 @@ class LivePage(Generic[S, P]):
         read, refused = self.read(asked[:room], version)
         for sentence in refused:
             messages.left_out(sentence)
-        for algorithm in read or self.read(DEFAULTS[version].panels[self.name], version)[0]:
+        for algorithm in read or self.read(default_panels(self.name, version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:

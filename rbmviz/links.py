@@ -131,6 +131,11 @@ def version_of(text: str | None) -> tuple[int, str]:
     )
 
 
+def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
+    """Return the panels of a link of this version that names none."""
+    return DEFAULTS[version].panels[page]
+
+
 def left_out(page: str, named: Collection[str], version: int) -> dict[str, Value]:
     """Return the settings that a link of an older version leaves out, where their default is another one now.
 

@@ -53,6 +53,33 @@ def test_a_hostile_link_opens_the_page_all_the_same(visit, name, kind):
         assert not re.search(r"(?<!\\)\]\(http|(?<!\\)<img|(?<!\\):red|http://evil", text)
 
 
+def test_a_link_of_a_newer_program_says_so_and_opens_what_it_can(visit):
+    test = visit("sample", v="99", p="gibbs:k=7", model="bas_pcd")
+    [warning] = test.warning
+    assert warning.value.startswith("The link's version is '99'")
+    assert test.session_state["comparisons"]["sample"][0].panels[0].worker.algorithm.k == 7
+    assert not test.run().warning  # said once
+
+
+def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address_of):
+    """As it is when defaults of a setting, a knob and the panels have changed: version 1 has the old ones."""
+    now = links.DEFAULTS[1]
+    old = now._replace(
+        knobs={**now.knobs, "gibbs": "temperature=1.0,k=5,n_chains=1"},
+        panels={**now.panels, "sample": ("gibbs",)},
+        settings={**now.settings, "sample": {**now.settings["sample"], "model": "bas_pcd", "cells": 6}},
+    )
+    monkeypatch.setattr(links, "DEFAULTS", {1: old, 2: now})
+    monkeypatch.setattr(links, "VERSION", 2)
+    test = visit("sample", seed="3")
+    [panel] = test.session_state["comparisons"]["sample"][0].panels
+    assert panel.worker.algorithm.k == 5
+    assert (test.session_state["model"], test.session_state["cells"]) == ("bas_pcd", 6)
+    assert test.segmented_control(key="cells").value == 6
+    assert not test.warning
+    assert visit("sample", v="2", p="gibbs").session_state["cells"] == 10
+
+
 @pytest.mark.parametrize("value", ["nan", "-1", "1e999", "7", "<img>"])
 def test_a_matrix_that_is_none_is_left_out(visit, value):
     test = visit("chain", little="matrix", A=";".join([",".join([value] * 3)] * 3), lam=value)

@@ -18,7 +18,7 @@ from app.session import COUPLED_MODEL
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS
 from rbmviz.knobs import read_knobs, write_knobs
-from rbmviz.links import DEFAULTS, VERSION, knob_values
+from rbmviz.links import VERSION, default_panels, knob_values
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
 
@@ -134,9 +134,9 @@ def main() -> None:
         exports(comparison, asked, shown, shape)
 
 
-def own_knobs(name: str, version: int) -> Coupling:
+def own_knobs(name: str, version: int = VERSION) -> Coupling:
     """Return the knobs that a model begins with, by the defaults of a version of links."""
-    own = DEFAULTS[version].panels["coupling"][0] if name == RANDOM_MODEL else ""
+    own = default_panels("coupling", version)[0] if name == RANDOM_MODEL else ""
     return Coupling(**knob_values(Coupling, own, version))
 
 
@@ -155,7 +155,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str) -> None:
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
     """Let another model begin with its own scale."""
     if name != COUPLED_MODEL.value:
-        comparison.tune(comparison.panels[0].key, scale=own_knobs(name, VERSION).scale)
+        comparison.tune(comparison.panels[0].key, scale=own_knobs(name).scale)
     COUPLED_MODEL.set(name)
 
 
