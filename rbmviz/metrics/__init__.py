@@ -4,7 +4,6 @@ from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
 from rbmviz.metrics.coverage import Coverage
 from rbmviz.metrics.diagnostics import Diagnostics, chain_diagnostics
 from rbmviz.metrics.exact import (
-    attainable_log_likelihood,
     exact_gradient,
     highest_log_likelihood,
     log_likelihood,
@@ -13,21 +12,9 @@ from rbmviz.metrics.exact import (
     probabilities,
     too_large,
 )
-from rbmviz.metrics.finite_chain import (
-    check_chain,
-    eigenvalues,
-    largest_removable,
-    likeliest,
-    normalise_rows,
-    remove_self_transitions,
-    resize_chain,
-    second_modulus,
-    speed_up,
-    stationary_law,
-)
+from rbmviz.metrics.finite_chain import check_chain, eigenvalues, remove_self_transitions, stationary_law
 from rbmviz.metrics.gibbs_chain import (
     chain_distances,
-    distances_from,
     start_law,
     sweep_distances,
     sweep_law,
@@ -36,7 +23,7 @@ from rbmviz.metrics.gibbs_chain import (
     transition_matrix,
 )
 from rbmviz.metrics.isl import ISL, Kernel, isl, reference
-from rbmviz.metrics.landscape import Landscape, landscape, ordered_chain
+from rbmviz.metrics.landscape import Landscape, landscape
 from rbmviz.registry import metrics
 
 
@@ -54,30 +41,21 @@ __all__ = [
     "Landscape",
     "ais_blocks",
     "ais_log_z",
-    "attainable_log_likelihood",
     "chain_diagnostics",
     "chain_distances",
     "check_chain",
-    "distances_from",
     "eigenvalues",
     "exact_gradient",
     "highest_log_likelihood",
     "isl",
     "landscape",
-    "largest_removable",
-    "likeliest",
     "list_metrics",
     "log_likelihood",
     "log_z",
     "model_statistics",
-    "normalise_rows",
-    "ordered_chain",
     "probabilities",
     "reference",
     "remove_self_transitions",
-    "resize_chain",
-    "second_modulus",
-    "speed_up",
     "start_law",
     "stationary_law",
     "sweep_distances",

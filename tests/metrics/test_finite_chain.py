@@ -8,14 +8,12 @@ from rbmviz.metrics import (
     chain_distances,
     check_chain,
     eigenvalues,
-    normalise_rows,
     probabilities,
     remove_self_transitions,
-    resize_chain,
-    speed_up,
     stationary_law,
     transition_matrix,
 )
+from rbmviz.metrics.finite_chain import normalise_rows, resize_chain, speed_up
 
 
 def lazy(n, g):

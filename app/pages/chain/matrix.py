@@ -20,19 +20,21 @@ from rbmviz.knobs import Knob
 from rbmviz.links import read_matrix, read_number, write_matrix
 from rbmviz.metrics import (
     check_chain,
-    distances_from,
     eigenvalues,
-    largest_removable,
-    likeliest,
-    normalise_rows,
-    ordered_chain,
     remove_self_transitions,
-    resize_chain,
-    second_modulus,
-    speed_up,
     stationary_law,
     transition_matrix,
 )
+from rbmviz.metrics.finite_chain import (
+    largest_removable,
+    likeliest,
+    normalise_rows,
+    resize_chain,
+    second_modulus,
+    speed_up,
+)
+from rbmviz.metrics.gibbs_chain import distances_from
+from rbmviz.metrics.landscape import ordered_chain
 
 MATRIX, REMOVED = "A", "lam"
 """Names of the matrix and of lambda in the address."""

@@ -13,7 +13,7 @@ from app.pages.train.naming import fresh_starts, open_ended
 from app.pages.train.results import results
 from app.pages.train.settings import Settings, beginnings, choose_setup, go_on
 from app.shared import data
-from rbmviz.metrics import attainable_log_likelihood
+from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers
