@@ -1,5 +1,6 @@
 """The idea of the page on a matrix: any finite chain, and the same chain with less staying."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -256,6 +257,24 @@ def compare(
             f"Second eigenvalue (its modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
             + speed_up_text(speed_up(before, after))
         )
+    draw_matrices(A, less, lam, names, law)
+    draw_convergence(A, less, spectra, names, law)
+    if not present:
+        controls.downloads(
+            "matrix",
+            [
+                Download(
+                    "Chain",
+                    lambda: chain_csv(A, less, law, names),
+                    "chain.csv",
+                    "Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
+                )
+            ],
+        )
+
+
+def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str], law: np.ndarray) -> None:
+    """Draw both transition matrices."""
     left, middle, right = st.columns([2, 2, 1.3])
     with left:
         draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
@@ -271,6 +290,12 @@ def compare(
         st.caption(
             "**Try**: make one state restless (a small A_ii) and see how that limits λ for all (section 3)."
         )
+
+
+def draw_convergence(
+    A: np.ndarray, less: np.ndarray, spectra: Sequence[np.ndarray], names: list[str], law: np.ndarray
+) -> None:
+    """Draw how both chains come near the stationary law, and their eigenvalues."""
     left, middle, right = st.columns([2, 2, 1.3])
     with left:
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -300,18 +325,6 @@ def compare(
             " to 1 the largest λ hurts 10 % of random chains of 3 states, 2 % of 4 and none of 8. Where the"
             " rows are drawn without regard to staying it hurts 62 to 75 %: a negative eigenvalue takes the"
             " lead."
-        )
-    if not present:
-        controls.downloads(
-            "matrix",
-            [
-                Download(
-                    "Chain",
-                    lambda: chain_csv(A, less, law, names),
-                    "chain.csv",
-                    "Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
-                )
-            ],
         )
 
 

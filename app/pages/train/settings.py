@@ -59,15 +59,8 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
     refused : str
         A sentence where the data asked for cannot be had.
     """
-    default = Settings.train_data.default
-    names = sorted(list_datasets(), key=lambda name: (name != default, name))
-    refused, caption = "", ""
-    if asked is not None and asked not in names:
-        _, refused = controls.data_or_reason(data, asked)
-        if refused:
-            refused = f"The link's data are left out. {refused}"
-        else:
-            names.append(asked)
+    names, refused = data_names(asked)
+    caption = ""
     name = controls.select(
         Settings.train_data,
         "Data",
@@ -105,11 +98,20 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
     except BadInput as error:
         refused = str(error)
     # The page stays alive with the data it had.
-    dataset = dataset or LAST_DATASET.value or data(default)
+    dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
     if own is not None:
         caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
     return TrainingSetup(dataset, n_hidden, seed, replicates), begin, caption, refused
+
+
+def data_names(asked: str | None) -> tuple[list[str], str]:
+    """Return the names of data, the default first, and a sentence where those asked for cannot be had."""
+    names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
+    if asked is None or asked in names:
+        return names, ""
+    _, refused = controls.data_or_reason(data, asked)
+    return (names, f"The link's data are left out. {refused}") if refused else ([*names, asked], "")
 
 
 def uploads() -> tuple[Any, str, Any]:
