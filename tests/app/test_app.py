@@ -307,7 +307,14 @@ def test_transport_and_presets(page):
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
-    assert any("bad for sampling" in caption.value for caption in test.caption)
+
+    def captions():
+        return sum("bad for sampling" in caption.value for caption in test.caption)
+
+    assert captions() == 2  # in the menu, and above the panels
+    comparison.remove(comparison.panels[0].key)  # the preset is on the screen no longer
+    test.run()
+    assert captions() == 1
 
 
 def test_train_page_is_alive(page):
