@@ -13,7 +13,7 @@ from waiting import PATIENCE, wait
 from app import live
 from app.access import guarded
 from app.asked import MAX_FPS, MAX_MESSAGE_BYTES, MOST_PANELS, Turned, read_message
-from app.state import comparisons_by_token
+from app.session import comparisons_by_token
 from rbmviz import BadInput, make_sampler
 from rbmviz.session import (
     Comparison,
