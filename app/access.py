@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import config
 
 from rbmviz import BadInput
+from rbmviz.budget import memory_budget
+from rbmviz.session import limits
 
 PUBLIC = "RBMVIZ_PUBLIC"
 """Environment variable that opens the server to other machines where it is 1."""
@@ -99,13 +101,16 @@ class Loopback:
 
 
 def guarded() -> list[Middleware]:
-    """Return what stands before every route, HTTP and WebSocket; end the process where it would be open.
+    """Return what stands before every route, HTTP and WebSocket.
 
+    The process ends where the server would be open to others, or where a limit in the environment is none.
     Called while the app is imported, before anybody can have been answered.
     """
     try:
         check_address(config.get_option("server.address"))
         hosts = allowed_hosts()
+        limits()
+        memory_budget()
     except BadInput as error:
         print(error, file=sys.stderr)  # noqa: T201
         sys.exit(2)

@@ -26,6 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
 from app.asked import FrameRequest, Turned, read_message
+from app.process import collect_garbage
 from app.session import comparisons_by_token
 from app.wire import ClientState, encode
 from rbmviz import BadInput
@@ -211,9 +212,10 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, desk: Desk) ->
 @contextlib.asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Warm up in the background: the server answers at once, and the first page finds most of it loaded."""
-    warming = asyncio.create_task(anyio.to_thread.run_sync(_warm_up))
+    tasks = [asyncio.create_task(anyio.to_thread.run_sync(_warm_up)), asyncio.create_task(collect_garbage())]
     yield
-    warming.cancel()
+    for task in tasks:
+        task.cancel()
 
 
 def _warm_up() -> None:

@@ -1,4 +1,4 @@
-"""How the site is built: ``docs/build``, with warnings as errors and without a network."""
+"""Settings of the site, which ``docs/build`` builds with warnings as errors and without a network."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ extensions = [
     "mathml",  # formulas without a network, see _ext
 ]
 exclude_patterns = ["_build", "_ext", "examples"]
-nitpicky = True  # a name of the reference that is not there is a broken link
+nitpicky = True  # warns about references to names that do not exist
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -28,8 +28,8 @@ autodoc_typehints = "none"  # types and shapes stand in the docstrings
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-# Checked in every docstring of the reference. Not asked of all: a section for each parameter (PR01), returned
-# value (RT01), cross-reference (SA01) or example (EX01), where the one sentence says everything.
+# Checks for every docstring of the reference. Sections for parameters (PR01), return values (RT01),
+# references (SA01) and examples (EX01) are not required: for some functions one sentence says everything.
 numpydoc_validation_checks = {
     "GL03",
     "GL05",

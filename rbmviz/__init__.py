@@ -1,15 +1,15 @@
 """See Markov chains mix: samplers and trainers of restricted Boltzmann machines.
 
-The public names stand in ``__init__.pyi``; each is imported when it is first used, for numba alone takes
-up to a second.
+The public names are listed in ``__init__.pyi``. Each is imported when it is first used, because importing
+numba alone takes up to a second.
 
-Papers that docstrings name by a word
--------------------------------------
+Papers that docstrings cite by a short name
+-------------------------------------------
 rates-FPCD     Breuleux, Bengio, Vincent (2011), doi:10.1162/NECO_a_00158
 population CD  Krause, Fischer, Igel (2018), doi:10.1016/j.patrec.2017.11.022
 UCD            Qiu, Zhang, Wang (2020), openreview.net/forum?id=r1eyceSYPr
 
-The others stand in docs/algorithms/sources.md.
+All other sources are in docs/algorithms/sources.md.
 """
 
 import lazy_loader

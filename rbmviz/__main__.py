@@ -1,7 +1,7 @@
 """``python -m rbmviz`` and the console script: the command line as a process, from first to last.
 
-Little is imported here, for what comes before ``main`` cannot be interrupted with grace. What a command does
-with an interrupt while it runs, ``rbmviz.cli.signals`` says.
+Little is imported here, because an interrupt before ``main`` would end in a traceback. ``rbmviz.cli.signals``
+handles interrupts while a command runs.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End at once: nothing has been computed yet, or all is done but for the printing."""
+    """End the process at once: nothing has been computed yet, or only the printing is left."""
     try:
         os.write(2, b"Interrupted.\n")
     except OSError:
@@ -23,18 +23,20 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> int:
     """Run the command of this process and return its exit status."""
     stops = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    stops = [number for number in stops if signal.getsignal(number) is not signal.SIG_IGN]  # nohup
+    # nohup has the process ignore SIGHUP, and it stays ignored.
+    stops = [number for number in stops if signal.getsignal(number) is not signal.SIG_IGN]
     for number in stops:
         signal.signal(number, _leave)
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may hold what no encoding has
+        # A file name may hold bytes that are no characters in any encoding.
+        sys.stdout.reconfigure(errors="backslashreplace")
     from rbmviz.cli import main as run
 
     status = run()
     if status == 130:
-        os._exit(status)  # without waiting for threads that compute what nobody wants any more
+        os._exit(status)  # does not wait for threads whose result is no longer needed
     for number in stops:
-        signal.signal(number, signal.SIG_IGN)  # the status stands; Python's end leaves no traceback
+        signal.signal(number, signal.SIG_IGN)  # the status is final: no signal may replace it by a traceback
     return status
 
 

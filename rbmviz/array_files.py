@@ -1,11 +1,12 @@
-"""Reading files that anybody may have made: what they declare is judged before any of it is unpacked.
+"""Reading array files from untrusted sources: the declared sizes are checked before anything is unpacked.
 
-A small archive can declare a large array, and lie about it. Here the declared shapes come first; whoever
-asks says what it will need for them, which is held against the memory budget; then only the wanted arrays
-are read, into memory of the declared size and not a byte beyond. Nothing is ever unpickled.
+A small archive can declare a large array, and the declaration can be false. Reading has three steps: the
+headers with the declared shapes; the caller's estimate of the memory that it needs for them, which is checked
+against the memory budget; then only the wanted arrays, each into memory of exactly the declared size. Nothing
+is ever unpickled.
 
-Two kinds of error: ``BadInput`` where the budget or the file system refuses, a whole sentence; ``Damaged``
-where the content is not what it should be, a few words for the caller's sentence.
+There are two kinds of error. ``BadInput`` is a whole sentence: the memory budget or the file system refuses
+the file. ``Damaged`` is a few words for the caller's sentence: the content is not what it should be.
 """
 
 import io
@@ -28,25 +29,25 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 
 Content = bytes | Path
-"""A file: its bytes, as an upload brings them, or where it lies."""
+"""A file: its bytes (of an upload), or its path."""
 
-MOST_DIRECTORY = 2**24
-"""Bytes of a zip archive's directory, some 200,000 files; Python's own records take ten times as much."""
+MAX_ZIP_DIRECTORY = 2**24
+"""Most bytes of a zip archive's directory, enough for some 200,000 files."""
 
 DIRECTORY_COST = 12
-"""Bytes of Python's records for a byte of a zip archive's directory, measured with the shortest names."""
+"""Bytes of Python objects for each byte of a zip archive's directory, measured with the shortest names."""
 
 MOST_HEADER = 2**20
-"""Bytes of the JSON header of a .safetensors file, and of one string in an .npz."""
+"""Most bytes of the JSON header of a .safetensors file, and of one string in an .npz."""
 
-LARGEST_SIZE = 2**62
-"""Sizes are counted up to here: what declares more is refused all the same."""
+MAX_SIZE = 2**62
+"""Cap on computed sizes, so that they fit into an int64; every memory budget is smaller."""
 
 NPY_START = 2**14
-"""Bytes that hold the header of an .npy: numpy reads no header longer than 10,000 characters."""
+"""Bytes that hold the whole header of an .npy: numpy reads no header longer than 10,000 characters."""
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The other methods of zip ask for as much memory as the file likes, before a byte is out."""
+"""Accepted compression methods: with the others, the file decides how much memory unpacking starts with."""
 
 TENSORS = {
     "BOOL": "|b1",
@@ -62,7 +63,7 @@ TENSORS = {
     "I64": "<i8",
     "F64": "<f8",
 }
-"""Types of .safetensors that numpy has; not the shorter floats of neural networks."""
+"""Types of .safetensors that numpy has; bfloat16 and the 8-bit floats are not among them."""
 
 
 class Damaged(ValueError):
@@ -71,44 +72,45 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Header:
-    """What a file declares of one array, before the array is read."""
+    """Shape and type that a file declares for one array, read before the array itself."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
 
     @property
     def size(self) -> int:
-        """Number of elements, at most ``LARGEST_SIZE``."""
-        return min(math.prod(self.shape), LARGEST_SIZE)
+        """Number of elements, at most ``MAX_SIZE``."""
+        return min(math.prod(self.shape), MAX_SIZE)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array, at most ``LARGEST_SIZE``."""
-        return min(self.size * self.dtype.itemsize, LARGEST_SIZE)
+        """Bytes of the array, at most ``MAX_SIZE``."""
+        return min(self.size * self.dtype.itemsize, MAX_SIZE)
 
 
 Headers = Mapping[str, Header]
 Need = Callable[[Headers], int]
-"""From the headers of the wanted arrays to the bytes that reading and using them takes at the peak; it may
-raise ``Damaged`` or ``BadInput`` where shapes or types will not do."""
+"""Function from the headers of the wanted arrays to the peak of memory, in bytes, that reading and using them
+takes. It may raise ``Damaged`` or ``BadInput`` if a shape or type is not acceptable."""
 
 
 def why(error: BaseException) -> str:
-    """Return the first line of an exception's text, without a full stop, for a sentence about it.
+    """Return the first line of an exception's text, without a full stop, for use in an error message.
 
-    Without objects of this program, too, as ``<_io.BytesIO object at 0x7f42>``: nobody can look at those.
+    Representations of Python objects, as ``<_io.BytesIO object at 0x7f42>``, are removed: they mean nothing
+    to a user.
     """
     lines = re.sub(r"\s*<[^<>]* object at 0x[^<>]*>", "", str(error)).splitlines()
     return printable(lines[0].rstrip(". ") if lines and lines[0] else type(error).__name__)[:300]
 
 
 def printable(text: str) -> str:
-    """Return a text from outside without what a terminal or a page would act upon instead of showing."""
+    """Return a text with every unprintable character (control codes, line breaks) replaced by a space."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def is_file(path: Path) -> bool:
-    """Say whether a path is a regular file: no folder, pipe or device, and nothing that cannot be asked."""
+    """Return whether a path is a regular file; False for folders, pipes, devices and invalid paths."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):  # a name that is too long, a folder that may not be entered, a NUL
@@ -116,7 +118,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Say whether a path is a folder that can be asked about."""
+    """Return whether a path is a folder; False for invalid paths."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError):
@@ -124,22 +126,23 @@ def is_folder(path: Path) -> bool:
 
 
 def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
-    """Return the bytes of a regular file, refused by its size before it is read.
+    """Return the bytes of a regular file; its size is checked against the memory budget before reading.
 
     Parameters
     ----------
     path : Path
+        The file to read.
     what : str
-        The file as the person knows it, for the refusal.
+        Name of the file in error messages.
     factor : int
-        Memory that the caller will take, in sizes of the file (default 1).
+        Memory that the caller will take, as a multiple of the file's size (default 1).
 
     Raises
     ------
     BadInput
-        Where the budget does not allow it.
+        If the file needs more than the memory budget.
     Damaged
-        Where it is no regular file, or cannot be read.
+        If it is not a regular file, or cannot be read.
     """
     if not is_file(path):
         raise Damaged("it is no regular file")
@@ -168,7 +171,7 @@ def _opened(content: Content) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _damaged() -> Iterator[None]:
-    """Turn whatever a damaged file does to the libraries that read it into ``Damaged``."""
+    """Turn every error that a library raises on a damaged file into ``Damaged``."""
     try:
         yield
     except (BadInput, Damaged):
@@ -178,16 +181,16 @@ def _damaged() -> Iterator[None]:
 
 
 class _Bounded(io.BufferedIOBase):
-    """A file for ``ZipFile``, which reads the whole directory at once, however long it says it is."""
+    """A file that refuses long reads: ``ZipFile`` reads a directory of any declared length in one piece."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.most = 0
 
     def read(self, n: int | None = -1, /) -> bytes:
-        if n is None or n < 0:  # the comment at the end, of at most 64 kB
+        if n is None or n < 0:  # ZipFile reads the comment at the end so; it has at most 64 kB
             return self._file.read(2**17)
-        if n > MOST_DIRECTORY:
+        if n > MAX_ZIP_DIRECTORY:
             raise Damaged("its directory is too long")
         self.most = max(self.most, n)
         return self._file.read(n)
@@ -207,14 +210,14 @@ class _Bounded(io.BufferedIOBase):
 
 @contextmanager
 def zip_archive(content: Content, what: str) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive whose directory is of a bearable length; damage inside the block is ``Damaged``.
+    """Open a zip archive after checking the size of its directory; errors in the block become ``Damaged``.
 
     Raises
     ------
     Damaged
-        Where it is no zip archive, two files in it have one name, or, inside the block, on any failure.
+        If it is not a zip archive, if two files in it have the same name, or if reading fails in the block.
     BadInput
-        Where its directory alone is more than the budget allows.
+        If the directory alone needs more than the memory budget.
     """
     with _damaged(), _opened(content) as file:
         if not zipfile.is_zipfile(file):
@@ -231,7 +234,7 @@ def zip_archive(content: Content, what: str) -> Iterator[zipfile.ZipFile]:
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
-    """Open one file of an archive, unpacked as it is read and never beyond its declared size."""
+    """Open one file of an archive; it is unpacked while it is read, up to its declared size at most."""
     if info.flag_bits & 1:
         raise Damaged("it is encrypted")
     if info.compress_type not in METHODS:
@@ -240,7 +243,7 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return one file of an archive, of at most its declared size, which the caller has judged."""
+    """Return one file of an archive, at most its declared size, which the caller has checked."""
     content = bytearray()
     with open_member(archive, info) as file:
         while block := file.read(2**20):
@@ -249,7 +252,13 @@ def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def unpacked(file: BinaryIO, most: int) -> bytes:
-    """Return what a packed stream (gzip, bzip2) holds; ``Damaged`` where that is more than ``most`` bytes."""
+    """Return the content of a compressed stream (gzip, bzip2).
+
+    Raises
+    ------
+    Damaged
+        If the content has more than ``most`` bytes, or the stream is damaged.
+    """
     with _damaged():
         content = file.read(most + 1)
     if len(content) > most:
@@ -258,7 +267,7 @@ def unpacked(file: BinaryIO, most: int) -> bytes:
 
 
 def _npy_header(file: BinaryIO, size: int) -> tuple[Header, bool, bytes]:
-    """Return what an .npy of this size declares, whether in Fortran's order, and the first of its data."""
+    """Return the header of an .npy of ``size`` bytes, whether it is in Fortran order, and its first data."""
     start = io.BytesIO(file.read(NPY_START))
     version = np.lib.format.read_magic(start)
     if version == (1, 0):
@@ -296,18 +305,18 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
             raise Damaged("it ends before its data do")
         memory[at : at + len(block)] = block
         at += len(block)
-    # At its very end zipfile compares the checksum.
+    # Reading to the very end makes zipfile compare the checksum.
     if own_size and (len(first) > len(memory) or file.read(1)):
-        raise Damaged("it goes on behind its data")
+        raise Damaged("it has more bytes than it declares")
     del memory
-    if array.dtype.kind == "b":  # a byte that is neither 0 nor 1 is no truth value to numpy
+    if array.dtype.kind == "b":  # numpy computes wrongly with booleans whose byte is neither 0 nor 1
         np.not_equal(array.view(np.uint8), 0, out=array)
     if not array.dtype.isnative:
         array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))
     if array.dtype.kind == "U" and array.size:
         codes = array.view(np.uint32)
         if codes.max() > sys.maxunicode or ((codes >= 0xD800) & (codes < 0xE000)).any():
-            raise Damaged("it holds codes that are no characters")  # numpy makes broken texts of them
+            raise Damaged("it holds codes that are no characters")  # numpy would make broken strings of them
     return array.reshape(header.shape, order="F" if fortran else "C")
 
 
@@ -317,22 +326,25 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
     Parameters
     ----------
     content : bytes or Path
+        The file.
     what : str
-        The file as the person knows it, for the refusal.
-    wanted : name -> bool
-    need : see ``Need``
+        Name of the file in error messages.
+    wanted : callable
+        Function from the name of an array to whether it is wanted.
+    need : callable
+        See ``Need``.
 
     Returns
     -------
-    arrays
-        Numbers or text, in native byte order, in C's order or Fortran's.
+    dict of str to ndarray
+        Arrays of numbers or text by name, in native byte order, in C or Fortran order.
 
     Raises
     ------
     BadInput
-        Where ``need`` is more than the budget, before anything is unpacked.
+        If ``need`` is more than the memory budget; nothing has been unpacked then.
     Damaged
-        Where the file is no .npz or damaged, or a wanted array is neither of numbers nor of text.
+        If the file is not an .npz or is damaged, or if a wanted array holds neither numbers nor text.
     """
     with zip_archive(content, what) as archive:
         members: dict[str, zipfile.ZipInfo] = {}
@@ -346,7 +358,7 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
                 headers[name], _, _ = _npy_header(file, info.file_size)
-        check_memory(what, min(need(headers), LARGEST_SIZE), "give fewer or smaller arrays")
+        check_memory(what, min(need(headers), MAX_SIZE), "give fewer or smaller arrays")
         arrays = {}
         for name, info in members.items():
             with _named(name), open_member(archive, info) as file:
@@ -359,7 +371,7 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Say which array of a file is the damaged one."""
+    """Put the name of the array before the text of every ``Damaged`` that is raised inside."""
     try:
         with _damaged():
             yield
@@ -368,18 +380,18 @@ def _named(name: str) -> Iterator[None]:
 
 
 def names_in_npz(content: Content, what: str) -> list[str]:
-    """Return the names of the arrays of an .npz file, at most twenty, for a message."""
+    """Return the names of the first twenty arrays of an .npz file, for an error message."""
     with zip_archive(content, what) as archive:
         return [printable(info.filename.removesuffix(".npy"))[:60] for info in archive.infolist()[:20]]
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text: every key once; numbers that are none (NaN) become None.
+    """Return the value of a JSON text; NaN and infinite numbers become None.
 
     Raises
     ------
     Damaged
-        Where it is longer than ``MOST_HEADER``, nested too deep, or no JSON.
+        If the text is longer than ``MOST_HEADER``, is nested too deeply, is not JSON, or repeats a key.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -395,12 +407,12 @@ def read_json(text: str | bytes) -> Any:
 
 
 def text_of(array: np.ndarray | None, name: str) -> str:
-    """Return the text of an array of one string; '{}' without one.
+    """Return the string that an array of one element holds, or '{}' (empty JSON) if the array is None.
 
     Raises
     ------
     Damaged
-        Where it is anything else.
+        If the array does not hold exactly one string.
     """
     if array is None:
         return "{}"
@@ -415,8 +427,8 @@ def read_safetensors(
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return the wanted arrays of a .safetensors file, and the texts of its header.
 
-    Read here and not by the library of that name, which takes headers of up to 100 MB, and an upload only
-    whole. Parameters and errors are those of ``read_npz``.
+    The library ``safetensors`` is not used, because it accepts headers of up to 100 MB and reads all arrays
+    of an upload. Parameters and errors are the same as for ``read_npz``.
     """
     with _damaged(), _opened(content) as file:
         length = int.from_bytes(file.read(8), "little")
@@ -439,7 +451,7 @@ def read_safetensors(
             if wanted(name):
                 with _named(name):
                     headers[name] = _tensor_header(entry)
-        check_memory(what, min(need(headers), LARGEST_SIZE), "give fewer or smaller arrays")
+        check_memory(what, min(need(headers), MAX_SIZE), "give fewer or smaller arrays")
         arrays = {}
         for name, header in headers.items():
             with _named(name):
@@ -451,7 +463,7 @@ def read_safetensors(
 def _end(name: str, entry: Any) -> int:
     match entry:
         case {"dtype": str(), "shape": list(), "data_offsets": [int(first), int(last)]} if (
-            0 <= first <= last <= LARGEST_SIZE
+            0 <= first <= last <= MAX_SIZE
         ):
             return last
     raise Damaged(f"its header does not say what {printable(name)[:60]} is")

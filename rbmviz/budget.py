@@ -1,4 +1,4 @@
-"""The memory that one thing from outside may take, and the sentence that refuses what would take more."""
+"""The memory budget of one input (file, upload, checkpoint, link), and the error if an input exceeds it."""
 
 import os
 
@@ -11,12 +11,12 @@ DEFAULT_MB = 1000
 
 
 def memory_budget() -> int:
-    """Return the bytes that one file, upload, checkpoint or link may take when it is opened; default 1 GB.
+    """Return how many bytes opening one file, upload, checkpoint or link may take; default 10^9 (1 GB).
 
     Raises
     ------
     BadInput
-        Where the environment variable ``RBMVIZ_MEMORY_MB`` is not a positive whole number.
+        If the environment variable ``RBMVIZ_MEMORY_MB`` is not a positive whole number.
     """
     text = os.environ.get(SETTING) or str(DEFAULT_MB)
     if not (text.isascii() and text.isdecimal()) or len(text) > 12 or int(text) < 1:
@@ -27,21 +27,21 @@ def memory_budget() -> int:
 
 
 def check_memory(what: str, needed: int, advice: str) -> None:
-    """Refuse what would need more than the budget, before any of the memory is taken.
+    """Raise ``BadInput`` if an input needs more than the memory budget, before any memory is allocated.
 
     Parameters
     ----------
     what : str
-        The thing as the person knows it, at the beginning of a sentence: ``'samples.npz'``.
+        Name of the input, at the beginning of a sentence: ``'samples.npz'``.
     needed : int
-        Bytes that it takes at the peak, as far as its declared shapes tell.
+        Estimated peak of memory in bytes, from the declared shapes.
     advice : str
-        What to do besides raising the budget, an imperative: ``give fewer rows``.
+        What to do instead of raising the budget, as an imperative: ``give fewer rows``.
 
     Raises
     ------
     BadInput
-        Where ``needed`` is more than ``memory_budget()``.
+        If ``needed`` is more than ``memory_budget()``.
     """
     budget = memory_budget()
     if needed > budget:

@@ -1,4 +1,9 @@
-"""Coupled Gibbs chains: meeting times, the unbiased estimate they give, a bound on total variation."""
+"""Coupled Gibbs chains: their meeting times, an unbiased estimate, and a bound on total variation.
+
+Two chains of one model are drawn jointly so that each is an exact Gibbs chain and both meet: paper UCD (Qiu,
+Zhang, Wang, "Unbiased contrastive divergence algorithm for training energy-based latent variable models",
+ICLR 2020), sections 3 and 4. ``couple`` runs many pairs at once, PairStream a few sweeps at a time.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,12 +21,15 @@ from rbmviz.rbm import RBM
 Algorithm = Literal["rbm", "general"]
 ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general")
 
-MOST_PROPOSALS = 10_000_000
-"""Residual proposals of one sweep before it is given up, and counted: a small cap would bias the estimate."""
+MAX_PROPOSALS = 10_000_000
+"""Residual proposals of one sweep before its loop is given up, which is counted: a small cap adds bias."""
+
+UNLIMITED = 2**62
+"""More sweeps than any run can do: pairs are run to their end."""
 
 
 def pair_states(n: int, seed: rng.Seed) -> np.ndarray:
-    """Return the random states of n pairs, uint32 (n, 4, FEW): one of its own each."""
+    """Return the random states of n pairs, uint32 (n, 4, FEW): each pair has a state of its own."""
     words = rng.child(seed, "couple").generate_state(n * 4 * FEW, np.uint32)
     return words.reshape(n, 4, FEW)
 
@@ -35,11 +43,11 @@ class Pairs:
     tau : int64 (pairs,)
         Meeting times: the smallest t with xi_t = eta_{t - lag}; max_sweeps where truncated.
     rejected : int64 (pairs,)
-        Residual proposals that were refused.
+        Residual proposals that both chains together rejected.
     truncated : bool (pairs,)
-        Pairs that had not met at max_sweeps: their tau is a lower bound, their estimate is biased.
+        Whether the pair had not met at max_sweeps: its tau is then a lower bound, and its estimate is biased.
     stopped : int
-        Residual loops given up after MOST_PROPOSALS; anything but 0 biases the estimate.
+        Residual loops that were given up after MAX_PROPOSALS proposals; anything but 0 biases the estimate.
     lag : int
         Sweeps that the first chain ran ahead.
     """
@@ -55,24 +63,44 @@ class Pairs:
 
     @cached_property
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Unbiased estimates of <v h'>, <v>, <h> under the model, one a pair.
+        """Unbiased estimates of <v h'>, <v> and <h> under the model, one a pair (UCD, section 3.1).
 
-        float64 (pairs, n_visible, n_hidden), (pairs, n_visible), (pairs, n_hidden); the mean over pairs of
-        f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})], f = (v E[h|v]', v, E[h|v]) (UCD, sec. 3.1).
+        Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]). The
+        pairs are run a second time to get it, from the same random numbers.
+
+        Returns
+        -------
+        W, b, c : float64 (pairs, n_visible, n_hidden), (pairs, n_visible), (pairs, n_hidden)
+            One estimate a pair; their mean over pairs is unbiased, too.
+
+        Raises
+        ------
+        BadInput
+            Where the lag of the pairs is not 1.
         """
         if self.lag != 1:
             raise BadInput(f"couple: the estimate is for lag 1, these pairs have lag {self.lag}.")
         algorithm, k, max_sweeps, seed = self._run
         (m, n), slots = self._rbm.W.shape, len(self._v0)
-        sums = np.zeros((slots, m, n)), np.zeros((slots, m)), np.zeros((slots, n))
-        states = pair_states(slots, seed)
-        run_pairs(self._rbm, self._v0, states, algorithm, 1, k, max_sweeps, sums)
-        return sums
+        totals = np.zeros((slots, m, n)), np.zeros((slots, m)), np.zeros((slots, n))
+        run_pairs(self._rbm, self._v0, pair_states(slots, seed), algorithm, 1, k, max_sweeps, totals)
+        return totals
 
     def tv_bound(self, t: np.ndarray) -> np.ndarray:
-        """Return an upper bound on the total variation distance to the model's law after t sweeps, float64.
+        """Return an upper bound on the total variation distance to the model's law after t sweeps.
 
-        For chains started as these; see the function ``tv_bound``, which gives its error, too.
+        The bound is for a Gibbs chain that starts as these pairs did. The function ``tv_bound`` returns its
+        standard error, too.
+
+        Parameters
+        ----------
+        t : int (times,)
+            Sweeps.
+
+        Returns
+        -------
+        float64 (times,)
+            The bound, estimated by the mean over pairs.
         """
         return tv_bound(self.tau, self.lag, t)[0]
 
@@ -95,8 +123,8 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     Returns
     -------
     bound, std_error : float64 (times,)
-        std_error is that of the mean. Where no pair met later than t + lag both are 0: nothing was seen in
-        so many pairs, not more.
+        The mean over pairs, and its standard error. Both are 0 where no pair met later than t + lag: the
+        distance is then too small for so many pairs to show, but need not be 0.
     """
     lag = checks.whole("tv_bound: lag", lag, 1)
     tau, t = checks.numbers("tv_bound: tau", tau), checks.numbers("tv_bound: t", t)
@@ -109,51 +137,57 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     return mean, np.sqrt(variance / len(tau))
 
 
-def _maps(rbm: RBM) -> tuple[kernels.AffineMap, kernels.AffineMap]:
-    return kernels.make_map(rbm.W, rbm.c), kernels.make_map(rbm.W.T, rbm.b)
-
-
 def run_pairs(
     rbm: RBM,
     v0: np.ndarray,
-    states: np.ndarray,
+    rng_states: np.ndarray,
     algorithm: str,
     lag: int,
     k: int,
     max_sweeps: int,
-    sums: tuple[np.ndarray, ...] | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Run one pair from each row of v0; the random states advance in place.
+    totals: tuple[np.ndarray, ...] | None = None,
+) -> kernels.PairOutcomes:
+    """Run one pair from each row of v0 until it meets or is cut off.
 
-    sums : float64 (slots, *shape) of W, b, c, or None; one slot a pair, or a single one for all.
+    Parameters
+    ----------
+    rbm : RBM
+        The model.
+    v0 : uint8 (pairs, n_visible)
+        Start of both chains of each pair.
+    rng_states : uint32 (pairs, 4, FEW)
+        Random states, see ``pair_states``; they are advanced in place.
+    algorithm, lag, k, max_sweeps
+        See ``couple``.
+    totals : tuple of float64 arrays (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
+        Receive the estimates where they are given (lag 1 only): one slot a pair, or one slot for the sum over
+        all pairs. Every pair is then run for k sweeps at least.
 
     Returns
     -------
-    tau : int64 (pairs,)
-    counts : int64 (pairs, 3), rejected proposals, truncated, residual loops stopped
+    PairOutcomes
+        Meeting times and counts, one row a pair.
     """
-    tau, counts = np.zeros(len(v0), np.int64), np.zeros((len(v0), 3), np.int64)
-    estimate = sums is not None
-    totals = sums or (np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
     m, n = rbm.W.shape
-    kernels.couple(
-        *_maps(rbm),
-        kernels.make_pair(m, n),
-        kernels.make_scratch(m, n),
-        kernels.make_gradient_buffer(m, n) if estimate else kernels.make_gradient_buffer(1, 1),
+    if totals is None:
+        sums = kernels.no_sums(m, n)
+    else:
+        W, b, c = totals
+        sums = kernels.PairSums(W, b, c, kernels.make_gradient_buffer(m, n))
+        max_sweeps = max(max_sweeps, k)
+    outcomes = kernels.make_outcomes(len(v0))
+    kernels.run_pairs(
+        kernels.make_chains(rbm.W, rbm.b, rbm.c),
         np.ascontiguousarray(v0, dtype=np.uint8),
-        states,
-        lag,
-        k,
-        max_sweeps,
-        algorithm == "rbm",
-        MOST_PROPOSALS,
-        estimate,
-        tau,
-        counts,
-        *totals,
+        rng_states,
+        kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS),
+        UNLIMITED,
+        kernels.make_progress(),
+        outcomes,
+        sums,
+        kernels.watch_nothing(),
     )
-    return tau, counts
+    return outcomes
 
 
 def couple(
@@ -166,7 +200,9 @@ def couple(
     *,
     k: int = 1,
 ) -> Pairs:
-    """Run coupled chains, one pair from each row of v0, until they meet.
+    """Run coupled Gibbs chains, one pair from each row of v0, until they meet.
+
+    The method is that of Qiu, Zhang and Wang (ICLR 2020), sections 3.2 and 4.
 
     Of random models (500 visible, 100 hidden, all parameters N(0, 0.1^2)) started at fair bits, 65.3 % of the
     pairs meet within 10 sweeps by algorithm 3 (59 to 70 % over 20 models, 1000 pairs each; paper UCD: 65.4 %)
@@ -179,16 +215,16 @@ def couple(
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
     algorithm : "rbm" or "general"
-        Paper UCD, algorithm 3 (residual proposals and hidden draws share their randomness) or 1. Each
-        marginal is an exact Gibbs chain with both.
-    max_sweeps : int
-        Pairs that have not met by then are truncated, counted, and named.
-    lag : int
-        Sweeps that the first chain runs ahead; more than 1 is for ``tv_bound``.
-    seed : int, SeedSequence or Generator
-        Same seed, same pairs.
-    k : int
-        Sweeps before the estimate begins.
+        Paper UCD, algorithm 3 (the chains share the random numbers of residual proposals and hidden draws) or
+        algorithm 1 (they do not). With either, each chain alone is an exact Gibbs chain.
+    max_sweeps : int, default 1000
+        Pairs that have not met by then are truncated.
+    lag : int, default 1
+        Sweeps that the first chain runs ahead; more than 1 gives a sharper ``tv_bound``, and no estimate.
+    seed : int, SeedSequence or Generator, default 0
+        Source of all random numbers: the same seed gives the same pairs.
+    k : int, default 1
+        Sweep at which the estimate begins.
 
     Returns
     -------
@@ -198,7 +234,8 @@ def couple(
     Raises
     ------
     BadInput
-        Where a shape or number does not fit.
+        Where v0 is no array of 0 and 1 with n_visible columns, where there is no such algorithm, or where lag
+        or k is below 1 or max_sweeps is not above lag.
 
     Examples
     --------
@@ -224,17 +261,17 @@ def couple(
             f"couple: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
         )
     seed = rng.seed_sequence(seed)
-    states = pair_states(len(v0), seed)
-    tau, counts = run_pairs(rbm, v0, states, algorithm, lag, k, max_sweeps, None)
+    ended = run_pairs(rbm, v0, pair_states(len(v0), seed), algorithm, lag, k, max_sweeps)
     run = (algorithm, k, max_sweeps, seed)
-    return Pairs(tau, counts[:, 0], counts[:, 1] > 0, int(counts[:, 2].sum()), lag, rbm, v0, run)
+    rejected, stopped = ended.rejected.sum(axis=1), int(ended.stopped.sum())
+    return Pairs(ended.tau, rejected, ended.truncated, stopped, lag, rbm, v0, run)
 
 
 PAIRS_PER_BLOCK = 256
-"""Pairs of a stream that have their starts and random states made together."""
+"""Pairs of a stream whose starts and random states are made together."""
 
 MOST_PAIRS = 100_000
-"""Pairs of a stream; their mean is then known to a three-hundredth of a standard deviation."""
+"""Pairs after which a stream stops: a mean over them has an error of 1/300 of a standard deviation."""
 
 STATISTICS = (
     "share of visible units on",
@@ -243,43 +280,47 @@ STATISTICS = (
     "the hidden unit on",
     "both units on",
 )
-"""What a stream estimates: means of v, E[h|v], v_i, E[h_j|v], v_i E[h_j|v] for two chosen units."""
+"""What a stream estimates: the means of v, E[h|v], v_i, E[h_j|v] and v_i E[h_j|v] for chosen units i, j."""
 
 
 class PairStream:
-    """Pairs of coupled chains one after the other, a few sweeps at a time: to watch, and to count.
+    """Pairs of coupled chains, run one after another, a few sweeps at a time.
 
     Pair number p is pair p % PAIRS_PER_BLOCK of ``couple(rbm, starts(p // PAIRS_PER_BLOCK), algorithm,
-    max_sweeps, lag, seed=rng.child(seed, "pairs", p // PAIRS_PER_BLOCK), k=k)``, bit for bit. A pair is
-    counted when it ends, and they run in order: to run many at once and count those that have ended would
-    favour short ones.
+    max_sweeps, lag, seed=rng.child(seed, "pairs", p // PAIRS_PER_BLOCK), k=k)``, bit for bit. Pairs
+    run in order, and a pair is counted when it ends: counting the first to end of many that run at once would
+    favour pairs that meet early.
 
     Parameters
     ----------
     rbm : RBM
+        The model.
     starts : function
-        Number of a block -> its starts, uint8 (PAIRS_PER_BLOCK, n_visible).
+        Takes the number of a block and returns its starts, uint8 (PAIRS_PER_BLOCK, n_visible).
     algorithm, max_sweeps, lag, seed, k
-        As ``couple`` takes them.
+        See ``couple``.
     unit : (int, int)
-        The visible and the hidden unit that STATISTICS speak of.
-    times : int64 (times,), ascending, from lag on
-        Sweeps at which the Hamming distance of every pair is counted.
+        The visible unit i and the hidden unit j of STATISTICS.
+    times : int64 (times,), default none
+        Sweeps at which the Hamming distance of every pair is counted, ascending and at least ``lag``.
 
     Attributes
     ----------
     finished : int
-        Pairs that have ended; the arrays below hold one row for each.
-    tau : int64 (pairs,)
-    rejected : int64 (pairs, 2)
-        Refused proposals of the first and of the second chain.
-    truncated : bool (pairs,)
+        Number of pairs that have ended. The arrays below have MOST_PAIRS rows, of which so many are filled.
+    tau : int64 (MOST_PAIRS,)
+        Meeting times; max_sweeps where a pair was truncated.
+    rejected : int64 (MOST_PAIRS, 2)
+        Residual proposals that the first and the second chain rejected.
+    truncated : bool (MOST_PAIRS,)
+        Whether a pair had not met at max_sweeps.
     stopped : int
-        Residual loops given up after MOST_PROPOSALS.
-    plain, unbiased : float64 (pairs, 5)
-        Estimates of STATISTICS: f(xi_k), which is what CD-k uses, and UCD's (UCD, sec. 3.1). Lag 1 only.
+        Residual loops that were given up after MAX_PROPOSALS proposals.
+    plain, unbiased : float64 (MOST_PAIRS, 5)
+        Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 where
+        the lag is not 1.
     distances : int64 (times, n_visible + 1)
-        How many of the pairs had each Hamming distance at these times.
+        How many of the pairs that have ended had each Hamming distance of v at these times.
     """
 
     def __init__(
@@ -298,64 +339,79 @@ class PairStream:
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
-        m, n = rbm.W.shape
-        self._maps, self._pair, self._scratch = (
-            _maps(rbm),
-            kernels.make_pair(m, n),
-            kernels.make_scratch(m, n),
-        )
-        # Zeros cost no memory before they are written.
-        self.tau, self._counts = np.zeros(MOST_PAIRS, np.int64), np.zeros((MOST_PAIRS, 4), np.int64)
+        self._setup = kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS)
+        self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)
+        self._outcomes = kernels.make_outcomes(MOST_PAIRS)
+        # Zeros take no memory before they are written.
         self.plain, self.unbiased = np.zeros((MOST_PAIRS, 5)), np.zeros((MOST_PAIRS, 5))
-        self.distances = np.zeros((len(self.times), m + 1), np.int64)
+        self.distances = np.zeros((len(self.times), rbm.n_visible + 1), np.int64)
         self.finished, self.stopped = 0, 0
         self._begin(0)
 
     def _begin(self, block: int) -> None:
-        self._block, self._cursor = block, np.zeros(3, np.int64)
-        self._v0 = np.ascontiguousarray(self._starts(block), dtype=np.uint8)
-        self._states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
-        self._near = np.zeros((PAIRS_PER_BLOCK, len(self.times)), np.int32)
+        """Make the starts and random states of a block of pairs, and the records that its pairs fill."""
+        self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.make_progress()
+        here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MOST_PAIRS))
+        pairs = here.stop - here.start
+        self._v0 = np.ascontiguousarray(self._starts(block)[:pairs], dtype=np.uint8)
+        self._rng_states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
+        self._here = kernels.PairOutcomes(*(x[here] for x in self._outcomes))
+        near = np.zeros((pairs, len(self.times)), np.int32)
+        self._watched = kernels.WatchedPairs(
+            self._unit, self.plain[here], self.unbiased[here], self.times, near
+        )
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return (v, h) of the first chain and of the second, uint8, of the pair under way or just ended."""
-        v, h = self._pair.v.bits, self._pair.h.bits
+        """Return the states of the pair under way, or of the pair that has just ended.
+
+        Returns
+        -------
+        first, second : tuple of uint8 (n_visible,), (n_hidden,)
+            v and h of either chain. Where a pair was truncated before sweep k, the first chain is at sweep k.
+        """
+        v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape
-        first, second = ((kernels.bits_of(v[i], m), kernels.bits_of(h[i], n)) for i in range(2))
+        first, second = ((kernels.unpack_bits(v[i], m), kernels.unpack_bits(h[i], n)) for i in range(2))
         return first, second
 
     @property
+    def tau(self) -> np.ndarray:
+        """Meeting times; max_sweeps where a pair was truncated."""
+        return self._outcomes.tau
+
+    @property
     def rejected(self) -> np.ndarray:
-        """Refused proposals of the first and of the second chain."""
-        return self._counts[:, :2]
+        """Residual proposals that the first and the second chain rejected."""
+        return self._outcomes.rejected
 
     @property
     def truncated(self) -> np.ndarray:
         """Whether a pair had not met at max_sweeps."""
-        return self._counts[:, 2] > 0
+        return self._outcomes.truncated
 
     @property
     def t(self) -> int:
         """Sweeps of the first chain in the pair under way; 0: the next one has not begun."""
-        return int(self._cursor[1])
+        return int(self._progress["t"])
 
     def advance(self, sweeps: int) -> int:
-        """Go on by about so many sweeps (a beginning is ``lag`` at once), within a block; return how many."""
+        """Run for about so many sweeps and stop at the end of a block; return how many were done.
+
+        The first sweeps of a pair, as many as the lag, are done at once.
+        """
         if self.finished >= MOST_PAIRS:
             return 0
-        if self._cursor[0] == len(self._v0):
-            self._begin(self._block + 1)
-        first, before = self._block * PAIRS_PER_BLOCK, int(self._cursor[0])
-        here = slice(first, min(first + PAIRS_PER_BLOCK, MOST_PAIRS))
-        used = kernels.advance_pairs(
-            *self._maps, self._pair, self._scratch, self._v0[: here.stop - first], self._states,
-            self.lag, self.k, self.max_sweeps, self.algorithm == "rbm", MOST_PROPOSALS, self._unit,
-            self.times, sweeps, self._cursor,
-            self.tau[here], self._counts[here], self.plain[here], self.unbiased[here], self._near,
+        if self._progress["pair"] == len(self._v0):
+            self._begin(self._first // PAIRS_PER_BLOCK + 1)
+        before = int(self._progress["pair"])
+        done = kernels.run_pairs(
+            self._chains, self._v0, self._rng_states, self._setup, sweeps,
+            self._progress, self._here, self._sums, self._watched,
         )  # fmt: skip
-        ended = slice(before, int(self._cursor[0]))
-        self.finished = first + ended.stop
-        self.stopped += int(self._counts[first + before : self.finished, 3].sum())
-        for j, near in enumerate(self._near[ended].T):
-            self.distances[j] += np.bincount(near, minlength=self.distances.shape[1])
-        return used
+        ended = slice(before, int(self._progress["pair"]))
+        if ended.stop > before:
+            self.finished = self._first + ended.stop
+            self.stopped += int(self._here.stopped[ended].sum())
+            for j, near in enumerate(self._watched.distances[ended].T):
+                self.distances[j] += np.bincount(near, minlength=self.distances.shape[1])
+        return done

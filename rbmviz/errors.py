@@ -1,4 +1,4 @@
-"""Errors that are one sentence for a person: bad input (what is wrong, where, what to do), failed output."""
+"""Errors with one sentence for the user: what is wrong, where, and what to do."""
 
 import difflib
 from collections.abc import Iterable
@@ -6,16 +6,16 @@ from typing import Any
 
 
 class BadInput(ValueError):
-    """Input that rbmviz refuses; its text is one sentence for the person who gave it.
+    """Input that rbmviz refuses; the text is one sentence for the user who gave the input.
 
     The command line prints it and exits with status 2; the app shows it on the page.
     """
 
 
 class OutputFailure(OSError):
-    """A file that could not be written although nothing was wrong with its name: a full disk, for example.
+    """A file that could not be written although its name is valid: the disk is full, for example.
 
-    Its text is one sentence with the path and the reason. The command line prints it and exits with status 1.
+    The text is one sentence with the path and the reason. The command line prints it and exits with status 1.
     """
 
 
@@ -24,16 +24,16 @@ MAX_SHOWN = 60
 
 
 def shown(value: Any) -> str:
-    """Return a value as Python writes it, cut where it is long, whatever it is."""
+    """Return the ``repr`` of any value for an error message, cut after ``MAX_SHOWN`` characters."""
     try:
         text = repr(value)
-    except Exception:  # of a whole number with thousands of digits, say
+    except Exception:  # for example an int with more digits than Python converts
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
-    """Return the error for a name that is not there, with the nearest name that is."""
+    """Return the error for an unknown name, with the most similar known name, or all known names."""
     names = sorted(known)
     near = difflib.get_close_matches(name[:MAX_SHOWN], names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."

@@ -11,7 +11,8 @@ from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.metrics import exact_gradient, too_large
 from rbmviz.rbm import RBM
-from rbmviz.trainers import Trainer, make_trainer, parts
+from rbmviz.trainers import Trainer, make_trainer, training
+from rbmviz.trainers.parameters import FixedParameters
 
 RUNS = 20
 """Independent runs that the replications are cut into: errors come from the differences between them."""
@@ -89,9 +90,9 @@ def endless_run(
     state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
     total, square = np.zeros(sum(x.size for x in state.theta)), 0.0
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
-        trainer.negative(state, parts.Fixed(*state.theta), data[:1].astype(np.float32))
+        trainer.negative(state, FixedParameters(*state.theta), data[:1].astype(np.float32))
     for n in itertools.count(1):
-        found = _flat(parts.gradient(trainer, state))
+        found = _flat(training.gradient(trainer, state))
         total += found
         square += found @ found
         yield EstimatorRun(n, total / n, square / n)

@@ -37,6 +37,10 @@ class Knob:
         Whether it may change while the chain runs; else a change restarts the chain.
     choices
         The allowed words of a str knob.
+    front
+        Whether its slider stands in sight where a page shows only some; the others are a click away.
+    formerly
+        An earlier name, which links, command lines and checkpoints may still say; "": none.
     """
 
     name: str
@@ -51,6 +55,8 @@ class Knob:
     zero: bool = False
     live: bool = True
     choices: tuple[str, ...] = ()
+    front: bool = False
+    formerly: str = ""
 
     @property
     def range_text(self) -> str:
@@ -108,9 +114,15 @@ def knob(
 
 
 def knobs_of(algorithm: Any) -> dict[str, Knob]:
-    """Return the knobs of an algorithm (class or instance) by name, in the order they are declared."""
+    """Return the knobs of an algorithm (class or instance) by name: its own, then those that it inherits.
+
+    Each group stands in the order in which it is declared.
+    """
+    cls = algorithm if isinstance(algorithm, type) else type(algorithm)
+    bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
+    inherited = {field.name for base in bases for field in dataclasses.fields(base)}
     found = {}
-    for field in dataclasses.fields(algorithm):
+    for field in sorted(dataclasses.fields(cls), key=lambda field: field.name in inherited):
         if "knob" in field.metadata:
             assert field.default is not MISSING
             found[field.name] = Knob(
@@ -141,6 +153,25 @@ def check_names(cls: Any, given: Mapping[str, Any]) -> None:
             raise BadInput(f"{cls.name} has no knob {shown(name)}: {hint}")
 
 
+def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values under the names that the knobs have today, see ``Knob.formerly``.
+
+    Raises
+    ------
+    BadInput
+        Where the algorithm has no such knob, or one is given under both its names.
+    """
+    today = {knob.formerly: knob.name for knob in knobs_of(cls).values() if knob.formerly}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        now = today.get(name, name)
+        if now in found:
+            raise BadInput(f"{cls.name}: {now} is given twice, once by its earlier name: give it only once.")
+        found[now] = value
+    check_names(cls, found)
+    return found
+
+
 def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
     """Write knobs as text: ``eps=0.03,alpha=1.0``; ``only`` these names, None: all."""
     values = values_of(algorithm)
@@ -152,7 +183,7 @@ def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def read_knobs(cls: Any, text: str) -> dict[str, Any]:
-    """Read what write_knobs writes; some may be left out.
+    """Read what write_knobs writes, now or under earlier names; some may be left out.
 
     Raises
     ------
@@ -160,6 +191,5 @@ def read_knobs(cls: Any, text: str) -> dict[str, Any]:
         Where a knob is unknown or out of range.
     """
     given = dict(pair.partition("=")[::2] for pair in text.split(",") if pair)
-    check_names(cls, given)
     known = knobs_of(cls)
-    return {name: known[name].parse(value, cls.name) for name, value in given.items()}
+    return {name: known[name].parse(value, cls.name) for name, value in current_names(cls, given).items()}

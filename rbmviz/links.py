@@ -6,6 +6,7 @@ not name has the default value of the link's *version* (``v=1``; a link without 
 panels or of a setting adds a version here, so that old links open what they opened when they were written.
 """
 
+import contextlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import Value, knobs_of, read_knobs, write_knobs
+from rbmviz.knobs import Value, read_knobs, write_knobs
 from rbmviz.registry import Table
 
 VERSION = 1
@@ -160,11 +161,10 @@ def knob_values(cls: Any, text: str, version: int = VERSION) -> dict[str, Any]:
     BadInput
         Where a knob is unknown or out of range.
     """
-    known = knobs_of(cls)
-    then = dict(
-        pair.partition("=")[::2] for pair in DEFAULTS[version].knobs.get(cls.name, "").split(",") if pair
-    )
-    kept = {name: known[name].parse(value, cls.name) for name, value in then.items() if name in known}
+    kept: dict[str, Any] = {}
+    for pair in DEFAULTS[version].knobs.get(cls.name, "").split(","):
+        with contextlib.suppress(BadInput):  # a knob that has gone since
+            kept |= read_knobs(cls, pair)
     return kept | read_knobs(cls, text)
 
 

@@ -1,4 +1,4 @@
-"""What a model says of itself: the keys that are known, and what each may hold."""
+"""The metadata of a model: the known keys, and the check of their values."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,13 +9,13 @@ from rbmviz.array_files import printable
 from rbmviz.errors import BadInput
 
 MAX_TEXT = 5000
-"""Characters of one text; a path has at most 4,096."""
+"""Most characters of one text; a path has at most 4,096."""
 
-MOST_DEPTH, MOST_VALUES = 8, 10_000
-"""Of what is nested in each other, and of all values together."""
+MAX_DEPTH, MAX_VALUES = 8, 10_000
+"""Most levels of nesting, and most values in all."""
 
-LARGEST_WHOLE = 2**128
-"""Whole numbers are below it, seeds as well."""
+INTEGER_LIMIT = 2**128
+"""Whole numbers, seeds included, must be smaller."""
 
 
 def _text(value: Any) -> bool:
@@ -68,7 +68,7 @@ SCHEMA_OF_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "reference": (_reference, 'an object {kernel: {"isl": number, "n": whole number}}'),
     "command": (_text, "the command that trained it"),
 }
-"""Key -> (what its value passes where it is not null, what it should be)."""
+"""Key -> (check of a value that is not null, description of a valid value for the error message)."""
 
 
 def data_name(meta: Mapping[str, Any]) -> str | None:
@@ -77,24 +77,26 @@ def data_name(meta: Mapping[str, Any]) -> str | None:
 
 
 def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
-    """Return metadata whose known keys hold what ``SCHEMA_OF_KEYS`` says, or None; others are bounded JSON.
+    """Return a checked copy of a model's metadata.
 
-    Control characters in texts become spaces; NaN and infinite numbers, which JSON does not have, None.
+    The known keys hold None or what ``SCHEMA_OF_KEYS`` requires; all other keys hold JSON values of bounded
+    size. Control characters in texts become spaces; NaN and infinite numbers, which JSON lacks, become None.
 
     Parameters
     ----------
     meta : mapping
+        Metadata by key, from a file or a caller.
     what : str
-        Whose metadata, at the beginning of a sentence.
+        Name of the metadata, at the beginning of the error message.
 
     Raises
     ------
     BadInput
-        Where a value is of another type, too long, or nested too deep.
+        If a value has the wrong type, is too long, or is nested too deeply.
     """
     if not isinstance(meta, Mapping):
         raise BadInput(f"{what} must be an object of names and values, not {_shown(meta)}.")
-    left = [MOST_VALUES]
+    left = [MAX_VALUES]
     found = {_key(key, what): _json(value, f"{what}, {_shown(key)}", 1, left) for key, value in meta.items()}
     for key, (passes, wanted) in SCHEMA_OF_KEYS.items():
         if found.get(key) is not None and not passes(found[key]):
@@ -114,11 +116,11 @@ def _key(key: Any, what: str) -> str:
 
 
 def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
-    """Return a JSON value of bounded size; ``left`` counts down over all values."""
+    """Return a checked JSON value; ``left`` holds one number, how many more values are allowed."""
     left[0] -= 1
-    if depth > MOST_DEPTH or left[0] < 0:
+    if depth > MAX_DEPTH or left[0] < 0:
         raise BadInput(
-            f"{what}: at most {MOST_VALUES:,} values are kept, nested {MOST_DEPTH} deep: leave some out."
+            f"{what}: at most {MAX_VALUES:,} values are kept, nested {MAX_DEPTH} deep: leave some out."
         )
     if isinstance(value, np.generic):
         value = value.item()
@@ -130,7 +132,7 @@ def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
                 raise BadInput(f"{what}: the text has {len(value):,} characters; {MAX_TEXT:,} are the most.")
             return printable(str(value))
         case int():
-            if not -LARGEST_WHOLE < value < LARGEST_WHOLE:
+            if not -INTEGER_LIMIT < value < INTEGER_LIMIT:
                 raise BadInput(f"{what}: a whole number has more than 38 digits.")
             return int(value)
         case float():

@@ -1,4 +1,4 @@
-"""The models that come with rbmviz, and anybody else's from a file."""
+"""Pretrained models, models from files and from scikit-learn, and small constructed models."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from rbmviz.metrics import Kernel, model_statistics
 from rbmviz.rbm import RBM, Model, load_model_file
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
-"""Beside the package in a checkout."""
+"""Folder of the pretrained models: it lies beside the package in a checkout."""
 
 
 def list_models() -> list[str]:
@@ -24,12 +24,17 @@ def list_models() -> list[str]:
 
 
 def load_model(name: str | Path) -> Model:
-    """Return a pretrained model by name, or read one from a file (.safetensors, .npz).
+    """Return a pretrained model by name, or a model from a file.
+
+    Parameters
+    ----------
+    name : str or Path
+        A name of ``list_models()``, or a path that ends in .safetensors or .npz.
 
     Raises
     ------
     BadInput
-        Where there is no such model, or the file is not a model (see ``rbm.load_model_file``).
+        If there is no such model, or the file is not a model (see ``rbm.load_model_file``).
 
     Examples
     --------
@@ -45,14 +50,14 @@ def load_model(name: str | Path) -> Model:
 
 
 def load_pretrained(name: object) -> Model:
-    """Return a pretrained model by name; never a file that the name may lead to.
+    """Return a pretrained model by name; unlike ``load_model`` it never opens a path.
 
-    For a name that the person did not type: it stands in a link, or in a file's metadata.
+    It is for names that the user did not type, but that come from a link or from a file's metadata.
 
     Raises
     ------
     BadInput
-        Where there is no such model.
+        If there is no such pretrained model.
     """
     if name not in list_models():
         raise unknown("model", str(name), list_models())
@@ -60,19 +65,19 @@ def load_pretrained(name: object) -> Model:
 
 
 def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
-    """Return the Model of a fitted ``sklearn.neural_network.BernoulliRBM``.
+    """Return a fitted ``sklearn.neural_network.BernoulliRBM`` as a Model.
 
     Parameters
     ----------
     estimator : BernoulliRBM
-        Its ``components_`` (n_hidden, n_visible) are W transposed.
+        The fitted estimator; its ``components_`` (n_hidden, n_visible) become W, transposed.
     data : uint8 (n, n_visible), optional
-        Its training data: the model then carries their rates, which the driven samplers need.
+        Training data of the estimator. The model then has their rates, which the driven samplers need.
 
     Raises
     ------
     BadInput
-        Where the estimator is of another kind or not fitted, or the data do not fit.
+        If the estimator is not a fitted BernoulliRBM, or the data do not have its number of columns.
     """
     try:
         W = estimator.components_.T
@@ -87,24 +92,24 @@ def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
 
 
 def pattern_model(patterns: Sequence[str], depth: float) -> Model:
-    """Return a small model with one valley a pattern, with its own exact statistics as rates.
+    """Return a small model with one valley for each pattern; its rates are its own exact statistics.
 
-    Hidden unit j holds pattern x_j: W_:j = s (2 x_j - 1), c_j = s (r - |x_j|), b = 0. It is on with log odds
-    ``depth`` = s r at its pattern, and s less for each bit that is wrong; r is half the smallest distance of
-    two patterns (of a single one: half its bits). A Gibbs chain has to turn it off to leave the valley: its
-    stay grows about threefold with each nat of depth.
+    Hidden unit j represents pattern x_j: W_:j = s (2 x_j - 1), c_j = s (r - |x_j|), b = 0. The unit is on
+    with log odds ``depth`` = s r at its pattern, and s less for each bit that differs; r is half the smallest
+    distance between two patterns (for a single pattern, half its number of bits). A Gibbs chain leaves the
+    valley only when this unit turns off, so its stay grows about threefold with each nat of depth.
 
     Parameters
     ----------
     patterns : sequence of str
-        Different rows of "0" and "1", with "/" where a new row of the picture begins: "110/110".
+        Distinct patterns of "0" and "1", with "/" between the rows of the picture: "110/110".
     depth : float
-        In nats.
+        Depth of the valleys, in nats.
 
     Raises
     ------
     BadInput
-        Where the patterns are not different pictures of one shape.
+        If the patterns are not distinct pictures of one shape.
     """
     rows = [pattern.split("/") for pattern in patterns]
     shapes = {(len(picture), *{len(row) for row in picture}) for picture in rows}
@@ -122,9 +127,9 @@ def pattern_model(patterns: Sequence[str], depth: float) -> Model:
 
 
 def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0) -> Model:
-    """Return a small model of weights N(0, scale^2), with its own exact statistics as rates.
+    """Return a small model with weights N(0, scale^2); its rates are its own exact statistics.
 
-    The biases make every v as likely as its mirror image 1 - v: so there are valleys far apart.
+    The biases make every v as likely as its complement 1 - v, so that the valleys are far apart.
     """
     W = rng.generator(seed, "weights").normal(0, scale, (n_visible, n_hidden))
     rbm = RBM(W, -W.sum(axis=1) / 2, -W.sum(axis=0) / 2)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the sentence that says why one could not be written."""
+"""Atomic writing of files, and the error messages for files that cannot be written."""
 
 import errno
 import os
@@ -24,17 +24,17 @@ REASONS = {
     errno.ENOTDIR: "its folder is a file",
     errno.EEXIST: "its folder is a file",
 }
-"""Why the system refuses to write, in words; the system's own words for what is not here."""
+"""Reasons for a refused write, in plain words; for other codes the system's own words are used."""
 
 
 def reason(error: OSError) -> str:
-    """Return in a few words why the system refused."""
+    """Return in a few words why the operating system refused."""
     return REASONS.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
 
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Turn every error of the system inside into the OutputFailure of this file."""
+    """Turn every ``OSError`` inside into an ``OutputFailure`` that names this file."""
     try:
         yield
     except OutputFailure:
@@ -44,24 +44,24 @@ def writing(path: str | Path) -> Iterator[None]:
 
 
 def neighbour(path: Path) -> Path:
-    """Return a new hidden name beside a file, ``.name.xxxxxxxx``, by which leftovers can be known."""
-    # A name has at most 255 bytes, and 'name' may have them all.
+    """Return a new hidden path in the same folder, ``.name.xxxxxxxx``: leftovers can be recognised by it."""
+    # A file name has at most 255 bytes, and 'name' may use all of them.
     name = os.fsencode(path.name)[:200].decode(errors="ignore")
     return path.with_name(f".{name}.{secrets.token_hex(4)}")
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file whole or not at all: a temporary neighbour, flushed to the disk, then one rename.
+    """Write a file completely or not at all: to a temporary file beside it, flushed to disk, then renamed.
 
-    A link is followed, so that it stays one. A new file has the permissions that the umask leaves; one that
-    is written over keeps its own.
+    A symbolic link is followed and stays a link. A new file has the permissions that the umask leaves; a file
+    that is replaced keeps its permissions.
 
     Raises
     ------
     BadInput
-        Where the folder does not exist, or the path is one of a folder or device.
+        If the folder does not exist, or if the path is a folder or a device.
     OutputFailure
-        Where the system refuses: the disk is full or read-only, for example. Nothing is left behind.
+        If the system refuses (the disk is full or read-only, for example). No file is left behind.
     """
     target = output_path(path)
     with writing(path):
@@ -70,9 +70,9 @@ def write_whole(path: str | Path, content: bytes) -> None:
             with open(beside, "xb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())  # else a power failure may leave the name with nothing behind it
+                os.fsync(file.fileno())  # without it, a power failure may leave an empty file
             put_in_place(beside, target)
-        except BaseException:  # an interrupt can come after the rename, too
+        except BaseException:  # an interrupt may arrive even after the rename
             beside.unlink(missing_ok=True)
             raise
 
@@ -85,14 +85,15 @@ def put_in_place(whole: Path, target: Path) -> None:
 
 
 def output_path(path: str | Path) -> Path:
-    """Return where a file will really be written, links followed.
+    """Return the path that will be written, with symbolic links resolved.
 
     Raises
     ------
     BadInput
-        Where nothing can be written there by its name: no such folder, a folder, a device, too long a name.
+        If the path cannot be a file: its folder does not exist, it is a folder or a device, or its name is
+        too long.
     OutputFailure
-        Where the system does not let us look, or the file that is there is write-protected.
+        If the system refuses access, or a write-protected file is there.
     """
     if not os.fspath(path):
         raise BadInput("An output file has an empty name: name a file.")
@@ -101,7 +102,7 @@ def output_path(path: str | Path) -> Path:
         target = Path(os.path.realpath(path))
         kind = os.lstat(target).st_mode
     except FileNotFoundError:
-        kind = stat.S_IFREG  # what it will be
+        kind = stat.S_IFREG  # the kind that the new file will have
         if not target.parent.is_dir():
             folder = Path(path).parent
             raise BadInput(f"The folder '{folder}' does not exist; make it, or name another file.") from None
@@ -116,18 +117,18 @@ def output_path(path: str | Path) -> Path:
         raise BadInput(f"'{short}' is a folder: name a file.")
     if not stat.S_ISREG(kind):
         raise BadInput(f"'{short}' is a device, a pipe or a link to itself: name a file.")
-    if target.exists() and not os.access(target, os.W_OK):  # a rename would not ask
+    if target.exists() and not os.access(target, os.W_OK):  # a rename would ignore the protection
         raise OutputFailure(f"'{short}' cannot be written: it is write-protected.")
     return target
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse now what could not be written later: make an empty file beside the target, and remove it.
+    """Check early that a file can be written: create an empty file beside the target, and remove it.
 
     Raises
     ------
     BadInput, OutputFailure
-        As ``write_whole`` would.
+        The error that ``write_whole`` would raise.
     """
     beside = neighbour(output_path(path))
     with writing(path):
@@ -138,11 +139,19 @@ def check_writable(path: str | Path) -> None:
 
 
 def rescue(name: str, write: Callable[[Path], None]) -> Path | None:
-    """Let ``write`` make a file in a new folder of the system's temporary folder, for want of a better place.
+    """Write a result to the system's temporary folder, after it could not be written to its own place.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, in a new folder ``rbmviz-kept-...``.
+    write : callable
+        Writes the file to the path that it is given.
 
     Returns
     -------
-    The file, or None where it cannot be written there, either.
+    Path or None
+        The file, or None if it cannot be written there either.
     """
     folder = None
     try:
@@ -158,10 +167,10 @@ def rescue(name: str, write: Callable[[Path], None]) -> Path | None:
 
 
 def write_or_rescue(path: str | Path, content: bytes) -> str:
-    """Write a file whole, here or else in a temporary folder; return what to tell, "" where all is well."""
+    """Write a file, or else keep it in a temporary folder; return the error message, "" on success."""
     try:
         write_whole(path, content)
-    except (BadInput, OutputFailure) as error:  # the folder may have gone since it was checked
+    except (BadInput, OutputFailure) as error:  # the folder may have been removed since it was checked
         kept = rescue(Path(path).name, lambda other: write_whole(other, content))
         return f"{error} " + (f"It is kept in '{kept}'." if kept else "It could be kept nowhere.")
     return ""

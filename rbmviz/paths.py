@@ -1,4 +1,4 @@
-"""Where rbmviz keeps what it can make again: compiled kernels and downloaded data."""
+"""The cache folder: compiled kernels and downloaded data, all of which can be made again."""
 
 import os
 from pathlib import Path
@@ -7,14 +7,14 @@ from platformdirs import user_cache_dir
 
 
 def cache_dir() -> Path:
-    """Return the cache folder: ``RBMVIZ_CACHE_DIR``, or the user's own cache folder.
+    """Return the cache folder: ``RBMVIZ_CACHE_DIR``, or else the user's cache folder.
 
-    Who has no home at all has no such folder either: the path is then one that cannot be made.
+    A user without a home folder has no cache folder: the path that is returned then cannot be created.
     """
     if given := os.environ.get("RBMVIZ_CACHE_DIR"):
         return Path(given)
     try:
         folder = Path(user_cache_dir("rbmviz", appauthor=False))
-    except RuntimeError:  # older platformdirs name a folder "~" in this one instead
+    except RuntimeError:  # older versions of platformdirs return a folder named "~" instead
         folder = Path("~")
     return folder if folder.parts[0] != "~" else Path(os.devnull) / "no home folder"

@@ -1,19 +1,74 @@
 """The restricted Boltzmann machine: the records, what they compute on themselves, and their files.
 
-Glossary (one name for one thing, in the whole project)
--------------------------------------------------------
-W        weights, float32 (n_visible, n_hidden); scikit-learn stores the transpose
-b, c     visible bias (n_visible,), hidden bias (n_hidden,)
-v, h     visible and hidden state, 0/1
-p        mean of v given h, float32
-theta    the parameters (W, b, c) together; theta_F the fast parameters added to them
-beta     inverse temperature (tempering), or the kernel parameter of ISL where the context says so
-eps      step size of the fast parameters; alpha their decay
-k        Gibbs sweeps per emitted sample or per update; a *sweep* is v -> h -> v
-rates    sufficient statistics of the training set: <v E[h|v]'>, <v>, <E[h|v]>
+Glossary: one name for one thing, in the whole project
+------------------------------------------------------
+
+The model
+W            weights, float32 (n_visible, n_hidden); scikit-learn stores the transpose
+b, c         visible bias (n_visible,), hidden bias (n_hidden,)
+v, h         visible and hidden state, values 0 and 1
+p            mean of v given the h that v was drawn from, float32
+theta        the parameters (W, b, c) together
 free_energy  F(v) with exp(-F(v)) the unnormalised probability of v
-log_z    log of the partition function
-nats     unit of every log-likelihood
+log_z        logarithm of the partition function
+nats         unit of every log-likelihood: natural logarithms
+beta         inverse temperature (tempering), or the kernel parameter of ISL where the context says so
+statistics   the sufficient statistics s = (v h', v, h); with means of h instead of draws where it says "mean"
+rates        mean statistics of the training set, R = (<v E[h|v]'>, <v>, <E[h|v]>)
+
+Chains
+sweep        one Gibbs step of both layers, v -> h -> v
+k            sweeps for one sample or one update
+v0           the state in which a chain begins
+n_chains     chains that take turns; sample t belongs to chain t % n_chains
+interleave   to put the samples of several chains into one sequence, in turns
+target       the model that the next sample of a chain is drawn from
+exact_chain  says that a chain leaves the law of the model as it is
+driven       said of chains that are pushed away from where they have been: their parameters move
+theta_F      the fast parameters, which are added to theta while a driven chain runs
+eps, alpha   step size and decay of theta_F
+fast_norm    the Euclidean norm of theta_F
+share        whether all chains have one theta_F, which moves by the mean of their statistics
+tau          the sweep at which two coupled chains meet
+lag          sweeps by which the first of two coupled chains is ahead
+burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
+thin         to keep every so-manieth sample of a chain
+ess          effective sample size: independent samples that would say as much
+rhat         disagreement of several chains, near 1 where they agree
+isl          log-likelihood of test data under a kernel density around the samples
+
+Training
+update       one change of theta, from one mini-batch
+batch_size   rows of the training data in one update
+negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
+persistent   said of chains that go on from update to update; fresh ones begin anew at each
+inner        statistics that one trainer adds to those that all trainers give
+checkpoint   a training as bytes, from which it goes on to the same bits
+
+Runs
+knob         one parameter of an algorithm that a person may turn, declared beside its field
+live         said of a knob that may be turned while a run goes on
+chunk        steps that a run makes between two looks at its commands, about 30 ms of work
+setup        what the panels of a page have in common: model, data, seed, start
+plan         what one run is made of; a run prepares, advances and shows
+worker       the thread of one run, and its commands
+comparison   the workers of one page, which are commanded together
+panel        one algorithm on a page, with its knobs and its worker
+snapshot     what there is to see of a run at one moment, as a record that never changes
+slot         the right to compute for one turn; there are as many as cores
+record       seed, start and changes of knobs: enough to replay a run
+
+Kernels
+kernel       a function that numba compiles: arrays in, arrays out
+stream       random numbers of one purpose, found by a seed and a name
+lanes        generators of one stream that are advanced side by side, one in each part of a vector register
+pre-activation  what a unit's mean is the sigmoid of: its bias and the sum over the active units below it
+flips        units that differ from the sweep before, whose rows alone change a pre-activation
+half-step    v -> h, or h -> v
+history      the newest samples of a chain, packed as bits, whose statistics make up theta_F where it decays
+pending      an update of rank 1 that has been added up and not yet written to the rows of a matrix
+pair         two coupled chains
+oracle       the slow form that a kernel is tested against
 """
 
 import io

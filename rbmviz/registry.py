@@ -1,7 +1,8 @@
 """The tables of samplers, trainers, metrics and data sets.
 
 One new file in ``samplers/`` (or ``trainers/`` ...) with one decorated class is all it takes: the
-folder is imported when its table is first read, and a file that does not import fails loudly.
+folder is imported when its table is first read, and a file that does not import fails loudly. A file whose
+name begins with an underscore is an example to copy: what it decorates is not registered.
 """
 
 import dataclasses
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import unknown
-from rbmviz.knobs import check_all, check_names, knob, read_knobs
+from rbmviz.knobs import check_all, current_names, knob, read_knobs
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,11 +33,15 @@ class Table:
             raise ValueError(f"two {self.kind}s are called '{name}'")
         self._entries[name] = entry
 
+    def is_example(self, module: str) -> bool:
+        """Whether a module of the folder is there to be copied: its name begins with an underscore."""
+        return module.startswith(f"{self._package}._")
+
     def _discover(self) -> None:
         if not self._discovered:
             package = importlib.import_module(self._package)
-            for module in pkgutil.iter_modules(package.__path__):
-                importlib.import_module(f"{self._package}.{module.name}")
+            for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
+                importlib.import_module(module.name)
             self._discovered = True
 
     def __getitem__(self, name: str) -> Any:
@@ -53,8 +58,7 @@ class Table:
     def make(self, name: str, **knobs: Any) -> Any:
         """Return the algorithm ``name`` with these knobs, the others at their defaults."""
         cls = self[name]
-        check_names(cls, knobs)
-        return cls(**knobs)
+        return cls(**current_names(cls, knobs))
 
     def read(self, text: str) -> Any:
         """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
@@ -74,29 +78,42 @@ metrics = Table("metric", "rbmviz.metrics")
 datasets = Table("data set", "rbmviz.datasets")
 
 
-def _algorithm(table: Table, name: str, label: str, paper: str) -> Callable[[C], C]:
+def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> Callable[[C], C]:
     def register(cls: C) -> C:
         # Installed before dataclass() looks for it: every instance, also one made by
         # dataclasses.replace, is checked.
         cls.__post_init__ = check_all  # type: ignore[attr-defined]
-        cls.name, cls.label, cls.paper = name, label, paper  # type: ignore[attr-defined]
-        dataclasses.dataclass(frozen=True)(cls)  # decorates in place
-        table.add(name, cls)
+        cls.name, cls.label, cls.paper, cls.colour = name, label, paper, colour  # type: ignore[attr-defined]
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)  # decorates in place
+        if not table.is_example(cls.__module__):
+            table.add(name, cls)
         return cls
 
     return register
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(knob,))
-def sampler(name: str, *, label: str, paper: str) -> Callable[[C], C]:
-    """Make the class a frozen dataclass and register it; ``label`` is for people, ``paper`` its source."""
-    return _algorithm(samplers, name, label, paper)
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(knob,))
+def sampler(name: str, *, label: str, paper: str, colour: str = "") -> Callable[[C], C]:
+    """Return a class decorator that makes a sampler a frozen dataclass and registers it.
+
+    Parameters
+    ----------
+    name : str
+        The word of the command line, of links and of files.
+    label : str
+        What people read.
+    paper : str
+        Where the algorithm comes from.
+    colour : str
+        Its colour in charts and panels, ``#rrggbb``; "" lets the app choose one.
+    """
+    return _algorithm(samplers, name, label, paper, colour)
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(knob,))
-def trainer(name: str, *, label: str, paper: str) -> Callable[[C], C]:
-    """Make the class a frozen dataclass and register it; ``label`` is for people, ``paper`` its source."""
-    return _algorithm(trainers, name, label, paper)
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(knob,))
+def trainer(name: str, *, label: str, paper: str, colour: str = "") -> Callable[[C], C]:
+    """Return a class decorator that makes a trainer a frozen dataclass and registers it; see ``sampler``."""
+    return _algorithm(trainers, name, label, paper, colour)
 
 
 def metric(name: str) -> Callable[[F], F]:
@@ -109,10 +126,23 @@ def metric(name: str) -> Callable[[F], F]:
     return register
 
 
-def dataset(name: str) -> Callable[[F], F]:
-    """Register a function that returns a Dataset; its docstring's first line is its description."""
+def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F], F]:
+    """Return a decorator that registers a function that returns a Dataset.
+
+    The first line of the function's docstring is the description of the data set.
+
+    Parameters
+    ----------
+    name : str
+        The word of the command line and of links.
+    bundled_with : str
+        The package that brings the data; "" for data that are generated or lie in a file.
+    file : str
+        Name of the published file that it is cut from, in ``raw.SOURCES``; default ``name``.
+    """
 
     def register(function: F) -> F:
+        function.bundled_with, function.file = bundled_with, file or name  # type: ignore[attr-defined]
         datasets.add(name, function)
         return function
 

@@ -1,7 +1,7 @@
-"""Randomness: a seed at the door, then one independent named stream a purpose.
+"""Random numbers: from the user's seed, one independent stream for each named purpose.
 
-A stream is found by its *name*, not by the order in which streams are asked for, so that a new
-purpose (one more metric, say) never shifts the numbers of an existing one.
+A stream is derived from its *name*, not from the order in which streams are created, so that a new purpose
+(another metric, for example) never changes the numbers of an existing one.
 """
 
 import zlib
@@ -14,22 +14,24 @@ from rbmviz.errors import BadInput, shown
 Seed = int | np.random.SeedSequence | np.random.Generator
 
 STREAM_LANES = 64
-"""Parallel lanes of one kernel stream: four 512-bit vectors of uint32, so that draws vectorise."""
-
+"""Parallel lanes of one kernel stream: four 512-bit vectors of uint32, so that draws are vectorised."""
 
 STATE_BYTES = 16 * STREAM_LANES
 """Bytes of one kernel stream."""
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
-    """Turn what a user may give as a seed into a SeedSequence, once, at the door.
+    """Return the SeedSequence of a user's seed.
 
-    A Generator gives 128 bits of entropy and is advanced by that.
+    Parameters
+    ----------
+    seed : int, SeedSequence or Generator
+        A whole number from 0 to 2^128 - 1. A Generator gives 128 bits of entropy, which advances it.
 
     Raises
     ------
     BadInput
-        Where the seed is neither of these nor a whole number from 0 up, of at most 128 bits.
+        If the seed is none of these.
     """
     if isinstance(seed, np.random.SeedSequence):
         return seed
@@ -41,7 +43,7 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
 
 
 def child(seed: Seed, name: str, index: int = 0) -> np.random.SeedSequence:
-    """Return the child of ``seed`` for the purpose ``name`` (and the ``index``-th chain or replication)."""
+    """Return the child of ``seed`` for the purpose ``name`` and the chain or replication ``index``."""
     parent = seed_sequence(seed)
     key = (*parent.spawn_key, zlib.crc32(name.encode()), index)
     return np.random.SeedSequence(parent.entropy, spawn_key=key, pool_size=parent.pool_size)
@@ -53,5 +55,5 @@ def generator(seed: Seed, name: str, index: int = 0) -> np.random.Generator:
 
 
 def kernel_state(seed: Seed, name: str, index: int = 0) -> np.ndarray:
-    """Return a kernel's state of the named stream: uint32 (4, STREAM_LANES), one xoshiro128++ a lane."""
+    """Return the named stream's state for kernels: uint32 (4, STREAM_LANES), one xoshiro128++ per lane."""
     return child(seed, name, index).generate_state(4 * STREAM_LANES, np.uint32).reshape(4, STREAM_LANES)

@@ -1,3 +1,5 @@
+"""Fixtures of all tests: a small model, a small data set, workers and pages that are closed afterwards."""
+
 import json
 import os
 import sys
@@ -24,19 +26,21 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def rbm() -> RBM:
-    """A small model; 5 visible and 3 hidden, so that a swapped side is seen."""
+    """A small model of 5 visible and 3 hidden units: different numbers, so that swapped layers show."""
     g = np.random.default_rng(7)
     return RBM(g.normal(0, 1, (5, 3)), g.normal(0, 0.5, 5), g.normal(0, 0.5, 3))
 
 
 @pytest.fixture
 def model(rbm: RBM) -> Model:
+    """The small model with the rates of random data."""
     data = np.random.default_rng(8).integers(0, 2, (40, 5), dtype=np.uint8)
     return Model(rbm, rbm.rates(data), {"dataset": "random bits"})
 
 
 @pytest.fixture
 def toy() -> Dataset:
+    """A data set of 5 random bits with two classes, the value of the first bit."""
     g = np.random.default_rng(3)
     train, validation, test = (g.integers(0, 2, (n, 5), dtype=np.uint8) for n in (40, 11, 17))
     labels = train[:, 0].astype(np.int64)
@@ -45,7 +49,7 @@ def toy() -> Dataset:
 
 @pytest.fixture
 def data_dir(monkeypatch) -> Path:
-    """The folder with the published arrays (mnist.npz ...): RBMVIZ_DATA_DIR, or ../shared/data here."""
+    """The folder with the published arrays (mnist.npz ...): RBMVIZ_DATA_DIR, or else ../shared/data."""
     beside = Path(__file__).parents[2] / "shared" / "data"
     folder = Path(os.environ.get("RBMVIZ_DATA_DIR", beside))
     if not (folder / "mnist.npz").is_file():
@@ -56,7 +60,7 @@ def data_dir(monkeypatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _nothing_left_running():
-    """Give back what the runs of pages hold: all pages of a test process count against one server's limit."""
+    """Release the memory of all runs: the pages of one test process share the memory limit of one server."""
     yield
     if "app.session" in sys.modules:
         for comparison in list(sys.modules["app.session"].comparisons_by_token().values()):
@@ -66,7 +70,7 @@ def _nothing_left_running():
 
 @pytest.fixture
 def open_worker():
-    """Make workers that are closed, and have ended, after the test."""
+    """Make workers; after the test they are closed, and their threads must have ended."""
     made = []
 
     def make(*args, **kwargs):
@@ -85,8 +89,9 @@ def open_worker():
 def page():
     """Run pages of the app without a browser, and stop their threads afterwards.
 
-    name : of the page; shell: through what all pages share, which looks through the address first;
-    state: of the session, before the page is drawn; query: parts of the address
+    Arguments of the function: ``name`` of the page; ``shell``, whether the page is opened through the app's
+    shell, which checks the address first; ``state`` of the session before the page is drawn; ``query``
+    parameters of the address.
     """
     opened = []
 

@@ -1,7 +1,8 @@
-"""Checkpoints taken apart and put together again with a right checksum: what a hostile sender can do.
+"""Crafted checkpoints: real ones with changed content and a valid checksum, as an attacker could send.
 
-As a program: ``python tests/crafted_checkpoints.py SEED N`` makes N random ones, steps those that are
-accepted, and prints how each case ended as JSON; in a process of its own, for a crash ends it.
+The program ``python tests/crafted_checkpoints.py SEED N`` makes N random ones, continues the training of
+those that are accepted, and prints the results as JSON. It is a process of its own, because a crash would end
+it.
 """
 
 import collections
@@ -27,7 +28,7 @@ DTYPES = ["float64", "float32", "float16", "int64", "int32", "uint32", "uint8", 
 
 
 def checkpoint(name: str, updates: int = 3) -> bytes:
-    """Return a real one, with all that a state may hold."""
+    """Return a real checkpoint whose state uses every optional part."""
     known = knobs_of(make_trainer(name))
     trainer = make_trainer(name, **{key: value for key, value in KNOBS.items() if key in known})
     g = np.random.default_rng(1)
@@ -38,11 +39,12 @@ def checkpoint(name: str, updates: int = 3) -> bytes:
 
 
 def sign(content: bytes) -> bytes:
+    """Return a checkpoint with this content and a valid checksum."""
     return MAGIC + hashlib.sha256(content).digest() + content
 
 
 def take_apart(content: bytes) -> tuple[dict, dict]:
-    """Return the arrays and the JSON."""
+    """Return the arrays and the JSON value of a checkpoint."""
     arrays = {name: x.copy() for name, x in load(content[START:]).items()}
     return arrays, json.loads(arrays.pop("json").tobytes())
 
@@ -53,14 +55,14 @@ def put_together(arrays: dict, written, text: bytes | None = None) -> bytes:
 
 
 def nodes(x, path=()):
-    """Yield the path of everything below a JSON value."""
+    """Yield the path of every value inside a JSON value."""
     for key in x if isinstance(x, dict) else range(len(x)) if isinstance(x, list) else ():
         yield (*path, key)
         yield from nodes(x[key], (*path, key))
 
 
 def parent(x, path):
-    """Return what holds the node at a path, in a copy of x, and that copy."""
+    """Return a copy of x, and in this copy the container of the value at a path."""
     whole = copy.deepcopy(x)
     at = whole
     for key in path[:-1]:
@@ -112,7 +114,7 @@ def main(seed: int, n: int) -> None:
     real, defects = [checkpoint(name, updates) for name in list_trainers() for updates in (0, 3)], []
     for case in range(n):
         content = mutate(real[g.integers(len(real))], g)
-        faulthandler.dump_traceback_later(20, exit=True)  # a hang
+        faulthandler.dump_traceback_later(20, exit=True)  # a case of more than 20 s hangs
         try:
             found = load_checkpoint(content, DATA)
             ended["accepted"] += 1

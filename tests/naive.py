@@ -1,4 +1,4 @@
-"""Slow oracles, written for reading: one a kernel, and exact enumeration of small models."""
+"""Slow reference implementations, written to be read: one for each kernel, and exact enumeration."""
 
 import itertools
 import math
@@ -9,11 +9,12 @@ from rbmviz import RBM
 
 
 def states(n: int) -> np.ndarray:
-    """All 2^n rows of bits, float64 (2^n, n); the first unit is the slowest."""
+    """Return all 2^n rows of bits, float64 (2^n, n); the first unit is the most significant bit."""
     return np.array(list(itertools.product((0.0, 1.0), repeat=n)))
 
 
 def energy(rbm: RBM, v: np.ndarray, h: np.ndarray) -> float:
+    """Return E(v, h)."""
     total = 0.0
     for i in range(rbm.n_visible):
         total -= rbm.b[i] * v[i]
@@ -25,7 +26,7 @@ def energy(rbm: RBM, v: np.ndarray, h: np.ndarray) -> float:
 
 
 def joint(rbm: RBM) -> np.ndarray:
-    """p(v, h), float64 (2^n_visible, 2^n_hidden)."""
+    """Return p(v, h) of all states, float64 (2^n_visible, 2^n_hidden)."""
     weight = np.array(
         [[np.exp(-energy(rbm, v, h)) for h in states(rbm.n_hidden)] for v in states(rbm.n_visible)]
     )
@@ -37,12 +38,13 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 class Xoshiro:
-    """xoshiro128++ in Python integers, one generator a lane; state uint32 (4, lanes)."""
+    """xoshiro128++ in Python integers, one generator per lane; ``state`` is uint32 (4, lanes)."""
 
     def __init__(self, state: np.ndarray) -> None:
         self.lanes = [[int(x) for x in state[:, lane]] for lane in range(state.shape[1])]
 
     def block(self) -> list[int]:
+        """Return one draw of 32 bits from each lane."""
         return [self._next(s) for s in self.lanes]
 
     @staticmethod
@@ -61,7 +63,7 @@ class Xoshiro:
         return result
 
     def bernoulli(self, mean: np.ndarray) -> np.ndarray:
-        """One draw a mean, a new block for each call and for each further set of lanes."""
+        """Return one draw per mean; each call begins a new block, and takes as many blocks as needed."""
         draws: list[float] = []
         while len(draws) < len(mean):
             draws += [((bits >> 8) + 0.5) / 2**24 for bits in self.block()]
@@ -69,7 +71,7 @@ class Xoshiro:
 
 
 class FastWeights:
-    """theta + theta_F, dense and float64: what the driven samplers do, written as in the paper."""
+    """A driven chain, dense and in float64, as the paper writes it: it runs under theta + theta_F."""
 
     def __init__(self, model, rng_state, v0, rates: bool = True) -> None:
         rbm = model.rbm
@@ -84,6 +86,7 @@ class FastWeights:
         return [t + f for t, f in zip(self.theta, self.F, strict=True)]
 
     def sweep(self) -> np.ndarray:
+        """Draw h, then v; return the mean of v given h."""
         W, b, c = self._parameters()
         self.h = self.rng.bernoulli(sigmoid(c + self.v @ W))
         p = sigmoid(b + W @ self.h)
@@ -91,6 +94,7 @@ class FastWeights:
         return p
 
     def climb(self, max_sweeps: int) -> int:
+        """Maximise h and v in turn until v no longer changes; return the number of sweeps."""
         W, b, c = self._parameters()
         sweep, before = 0, None
         while sweep < max_sweeps and (before is None or (before != self.v).any()):
@@ -100,6 +104,7 @@ class FastWeights:
         return sweep
 
     def push(self, eps: float, alpha: float, mean_field: bool = False) -> float:
+        """Set theta_F to alpha theta_F + eps (R - s) and return its norm."""
         W, _, c = self._parameters()
         h = sigmoid(c + self.v @ W) if mean_field else self.h
         s = [np.outer(self.v, h), self.v, h]
@@ -108,15 +113,16 @@ class FastWeights:
 
 
 class SharedFastWeights:
-    """Chains of FastWeights under one theta_F, which moves by the mean of their statistics."""
+    """Driven chains that share one theta_F, which moves by the mean of their statistics."""
 
     def __init__(self, model, rng_states, starts, rates: bool = True) -> None:
         self.chains = [FastWeights(model, *of, rates) for of in zip(rng_states, starts, strict=True)]
 
     def push(self, eps: float, alpha: float, mean_field: bool = False) -> float:
+        """Move the shared theta_F and return its norm."""
         before = self.chains[0].F
         moved = []
-        for chain in self.chains:  # theta_F is linear in s: the mean of what each would have done alone
+        for chain in self.chains:  # the update is linear in s, so it is the mean of the chains' own updates
             chain.F = before
             chain.push(eps, alpha, mean_field)
             moved.append(chain.F)
@@ -140,7 +146,7 @@ def held_by_heaviest(log_weights: list[float], count: int) -> float:
 
 
 def sum_of_rows(matrix: np.ndarray, listed: np.ndarray) -> np.ndarray:
-    """Sum of the listed rows in float32, in the order of ``kernels.batch``: four first among themselves."""
+    """Return the sum of the listed rows in float32, in the order of ``kernels.batch``: in groups of four."""
     n_out = matrix.shape[1]
     rows = [matrix[i] for i in listed] + [np.zeros(n_out, np.float32)] * (-len(listed) % 4)
     total = np.zeros(n_out, np.float32)

@@ -1,7 +1,7 @@
 """Run the Python on pages of documentation: ``python tests/page_examples.py PAGE ...``.
 
-Blocks marked ``pycon`` are doctests, blocks marked ``python`` are run as they are; a page has its own names.
-The sampler that a page tells how to write is found as if it lay in ``rbmviz/samplers/``.
+Blocks marked ``pycon`` are doctests, blocks marked ``python`` are run as they are. Each page has a namespace
+of its own. The example sampler in ``docs/examples/`` is found as if it were in ``rbmviz/samplers/``.
 """
 
 import doctest
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""The fenced blocks of a page, one after another: what stands behind the first fence, and the text."""
+"""A fenced block of a page: its language, and its text."""
 
 
 def run(page):

@@ -1,4 +1,4 @@
-"""The benchmark: its clock, its peers against ours, the structure of its JSON. Nothing here judges a time."""
+"""The benchmark: its timing, its peers, the structure of its JSON. No test depends on a time."""
 
 import json
 

@@ -1,3 +1,5 @@
+"""The memory budget."""
+
 import pytest
 
 from rbmviz.budget import check_memory, memory_budget

@@ -1,4 +1,4 @@
-"""Bias and variance of gradient estimators: the paper's formulas, and estimators whose bias is known."""
+"""Bias and variance of gradient estimators: the paper's formulas, and estimators with known bias."""
 
 import numpy as np
 import pytest

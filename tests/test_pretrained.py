@@ -1,4 +1,4 @@
-"""The shipped models: whole, documented, and as good as they say."""
+"""The pretrained models: complete, documented, and with the scores that they state."""
 
 import re
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""RBM and Model: checks, means, free energy, rates, and model files."""
+
 import pickle
 
 import naive

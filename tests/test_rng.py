@@ -1,3 +1,5 @@
+"""Seeds, named streams, and the quality of the kernels' random bits."""
+
 import numpy as np
 
 from rbmviz import rng
@@ -23,7 +25,7 @@ def test_every_kind_of_seed_is_taken():
 
 
 def blocks_of(state: np.ndarray, n: int) -> np.ndarray:
-    """n blocks of draws, one row a block."""
+    """Return n blocks of draws, one row per block."""
     out = np.empty((n, rng.STREAM_LANES), np.uint32)
     for block in out:
         random.random_bits(state, block)
@@ -31,9 +33,9 @@ def blocks_of(state: np.ndarray, n: int) -> np.ndarray:
 
 
 def strangest(bits: np.ndarray) -> float:
-    """The largest of some standardised statistics: each is about N(0, 1) where all bits are fair coins.
+    """Return the largest of some standardised statistics, each about N(0, 1) if all bits are fair coins.
 
-    Counts of every bit, and products of neighbours: in a lane from block to block, and between lanes.
+    The statistics are counts of every bit, and products of neighbours within a lane and between lanes.
     """
     u = bits / 2.0**32 - 0.5 + 2.0**-33
     ones = np.array([(bits >> np.uint32(i) & 1).sum() for i in range(32)], float)

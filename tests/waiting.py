@@ -1,8 +1,8 @@
-"""Waiting for what other threads do, without asking how fast they are."""
+"""Waiting for other threads, without any assumption about their speed."""
 
 import time
 
-PATIENCE = 120.0  # the first run of a kernel may have to compile it, on a machine that has other work
+PATIENCE = 120.0  # seconds; the first run of a kernel may compile it, on a machine with other load
 
 
 def wait(condition, what):

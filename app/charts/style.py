@@ -10,42 +10,31 @@ import altair as alt
 import pandas as pd
 
 from rbmviz.knobs import knobs_of, values_of
-from rbmviz.samplers import list_samplers
+from rbmviz.registry import samplers, trainers
 from rbmviz.session import TrainingPlan
-from rbmviz.trainers import list_trainers
 
 Chart = tuple[pd.DataFrame, dict[str, Any]]
 """Data and Vega-Lite spec of a chart; the spec refers to the data as "curves"."""
 
 Rows = list[dict[str, Any]]
 
-# One colour for one algorithm, everywhere; what a trainer and a sampler share has one colour, too. After
-# Okabe and Ito's palette: told apart by colour-blind eyes, on white and on black.
-COLOURS = {
-    "gibbs": "#0088cc",
-    "cd": "#0088cc",
-    "rates_fpcd": "#e8590c",
-    "fpcd": "#e8590c",
-    "rates_herding": "#0ca678",
-    "herding": "#0ca678",
-    "sample_penalization": "#c678b4",
-    "pcd": "#7a6ff0",
-    "pop_cd": "#d6336c",
-    "ucd": "#5c940d",
-    "pt": "#a0522d",
-    "exact": "#808080",
-    # The two couplings; UCD takes the first.
-    "rbm": "#5c940d",
-    "general": "#d08700",
-}
 GREY = "#808080"
-MORE = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
+COUPLING_COLOURS = {"rbm": "#5c940d", "general": "#d08700"}
+"""The two couplings; UCD has the colour of the first."""
+SPARE_COLOURS = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
+"""For algorithms that say none."""
 
 
 def colour(name: str) -> str:
-    """Return the colour of a sampler, trainer or coupling."""
-    others = [other for other in (*list_samplers(), *list_trainers()) if other not in COLOURS]
-    return COLOURS.get(name) or MORE[others.index(name) % len(MORE)]
+    """Return the colour of a sampler, trainer or coupling.
+
+    Algorithms say theirs: one for what a sampler and a trainer share, after Okabe and Ito's palette, so that
+    colour-blind eyes tell them apart on white and on black.
+    """
+    declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
+    others = [other for other in declared if not declared[other]]
+    declared |= {other: SPARE_COLOURS[i % len(SPARE_COLOURS)] for i, other in enumerate(others)}
+    return (declared | COUPLING_COLOURS)[name]
 
 
 def about(algorithm: Any) -> str:

@@ -161,9 +161,6 @@ NUMBERS = [
 ]
 """Numbers of every trainer: name, label, help; its inner ones follow."""
 
-FRONT = ("learning_rate", "k", "eps_fast", "n_temperatures", "t_max", "proposal")
-"""Knobs in sight; the others are a click away."""
-
 
 def train_grid(
     comparison: Comparison[TrainingSetup],
@@ -180,7 +177,7 @@ def train_grid(
     """Mount the trainers' panels; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what."""
     dataset = comparison.setup.dataset
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
-    panels = _panels(comparison, lambda knob: knob.name in FRONT, origins)
+    panels = _panels(comparison, lambda knob: knob.front, origins)
     for spec, panel in zip(panels, comparison.panels, strict=True):
         inner, origin = panel.worker.algorithm.inner, panel.worker.plan.origin
         spec["inner"] = next(iter(inner.values()), "")
@@ -305,7 +302,7 @@ def landscape_grid(
             },
             "panels": _panels(
                 comparison,
-                lambda knob: knob.name in ("eps", "alpha", "temperature"),
+                lambda knob: knob.front,
                 hidden=("n_chains", "share"),  # one chain is drawn
             ),
         },

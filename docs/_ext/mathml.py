@@ -16,11 +16,11 @@ REPAIRS = (
     (r"<mo>(min|max)</mo>", r"<mi>\1</mi>"),  # a function stands close to its bracket
     (r"<mi>log</mi>(?!<mo|<mrow><mo)", r'<mi>log</mi><mspace width="0.17em" />'),  # and apart from a letter
 )
-"""What the converter says otherwise than the standard asks for."""
+"""Corrections (pattern, replacement) of the converter's output, after the MathML standard."""
 
 
 def _mathml(node: nodes.Node, display: str) -> str:
-    """Return the formula; a command that the converter does not know would stand on the page as it is."""
+    """Return the formula as MathML; warn about commands that the converter does not know."""
     made = convert(node.astext(), display=display)
     for found, wanted in REPAIRS:
         made = re.sub(found, wanted, made)

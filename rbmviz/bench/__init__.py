@@ -1,5 +1,5 @@
-"""Speed and quality, measured: rows of work with peers side by side, and what samplers are worth a second.
+"""Benchmarks: speed of the kernels compared with other libraries, and quality of samplers per second.
 
-Timings are of one thread on this machine, now; only ratios within one row can be trusted, for there the
-contestants take turns.
+Times are of one thread of this machine at this moment. Only ratios within one row can be compared, because
+the contestants of a row are timed in interleaved rounds.
 """

@@ -1,4 +1,4 @@
-"""What a reader of timings must know of the machine."""
+"""Description of the machine, printed beside the timings."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ from rbmviz.bench.peers import installed
 
 
 def machine() -> dict[str, Any]:
-    """Return what a reader of timings must know: processor, cores, load now, versions."""
+    """Return processor, number of cores, current load, and versions of Python and the libraries."""
     processor = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as file:

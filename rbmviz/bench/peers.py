@@ -1,7 +1,7 @@
-"""The same work done by others: numpy and scikit-learn, and torch and rbms where they are installed.
+"""The peers: the same work in numpy and scikit-learn, and in torch and rbms if they are installed.
 
-Each function takes the model and a seed and returns what does one unit of work when it is called. The numpy
-forms are what a good user of numpy writes: float32, preallocated parameters, one expression a line.
+Each function takes the model and a seed, and returns a function that does one unit of work per call. The
+numpy versions are what an experienced user writes: float32, preallocated parameters, one expression a line.
 """
 
 import importlib.util
@@ -15,11 +15,11 @@ import numpy as np
 from rbmviz.rbm import RBM, Model
 
 STATES = 4096
-"""Hidden states enumerated at once."""
+"""Hidden states that are enumerated at a time."""
 
 
 def installed() -> dict[str, str]:
-    """Return the peers that can be imported, with their versions."""
+    """Return the installed peers with their versions."""
     from importlib.metadata import version
 
     modules = {"numpy": "numpy", "scikit-learn": "sklearn", "torch": "torch", "rbms": "rbms"}
@@ -49,7 +49,7 @@ def _tensor(x: np.ndarray) -> Any:
 
 
 def numpy_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
-    """Alternate draws in numpy."""
+    """Return block Gibbs sampling in numpy."""
     g, v, down = np.random.default_rng(seed), v0.astype(np.float32), np.ascontiguousarray(rbm.W.T)
 
     def sweep() -> np.ndarray:
@@ -67,13 +67,13 @@ def _bernoulli_rbm(rbm: RBM, seed: int, **more: Any) -> Any:
     from sklearn.neural_network import BernoulliRBM
 
     peer = BernoulliRBM(rbm.n_hidden, random_state=seed, **more)
-    peer.components_ = np.array(rbm.W.T, order="F")  # as its own fit leaves it
+    peer.components_ = np.array(rbm.W.T, order="F")  # the memory order that ``fit`` leaves
     peer.intercept_visible_, peer.intercept_hidden_ = rbm.b.copy(), rbm.c.copy()
     return peer
 
 
 def sklearn_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
-    """``BernoulliRBM.gibbs``."""
+    """Return block Gibbs sampling by ``BernoulliRBM.gibbs`` of scikit-learn."""
     peer, v = _bernoulli_rbm(rbm, seed), np.atleast_2d(v0).astype(np.float32)
 
     def sweep() -> np.ndarray:
@@ -85,7 +85,7 @@ def sklearn_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarra
 
 
 def torch_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
-    """Alternate draws in torch."""
+    """Return block Gibbs sampling in torch."""
     torch = _torch()
     W, b, c, v = (_tensor(x) for x in (rbm.W, rbm.b, rbm.c, v0))
     down, g = W.T.contiguous(), torch.Generator().manual_seed(seed)
@@ -101,14 +101,14 @@ def torch_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]
 
 
 def _bbrbm(rbm: RBM) -> Any:
-    with warnings.catch_warnings(action="ignore"):  # of torch, about what rbms uses
+    with warnings.catch_warnings(action="ignore"):  # torch warns about functions that rbms uses
         from rbms.bernoulli_bernoulli.classes import BBRBM
 
     return BBRBM(_tensor(rbm.W), _tensor(rbm.b), _tensor(rbm.c))
 
 
 def rbms_gibbs(rbm: RBM, v0: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
-    """``BBRBM.sample_hiddens`` and ``sample_visibles``: its ``sample_state`` draws h once more at the end."""
+    """Return block Gibbs sampling by rbms; its own ``sample_state`` would draw h once more at the end."""
     _torch().manual_seed(seed)
     peer, start = _bbrbm(rbm), np.atleast_2d(v0)
     chains = peer.init_chains(len(start), start_v=_tensor(start))
@@ -127,7 +127,7 @@ GIBBS = {"numpy": numpy_gibbs, "scikit-learn": sklearn_gibbs, "torch": torch_gib
 def numpy_rates_fpcd(
     model: Model, v0: np.ndarray, seed: int, eps: float, alpha: float
 ) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
-    """Take a sample of rates-FPCD in float32, without new matrices; gives v, h, theta_F."""
+    """Return rates-FPCD in numpy, float32, without allocating matrices; a call returns v, h and theta_F."""
     assert model.rates is not None
     g, v = np.random.default_rng(seed), v0.astype(np.float32)
     W, b, c = model.rbm.W, model.rbm.b, model.rbm.c
@@ -155,7 +155,7 @@ def numpy_rates_fpcd(
 def naive_rates_fpcd(
     model: Model, v0: np.ndarray, seed: int, eps: float, alpha: float
 ) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
-    """Take a sample of rates-FPCD as the paper writes it, in numpy's default float64; gives v, h, theta_F."""
+    """Return rates-FPCD in numpy as the paper writes it, in float64; a call returns v, h and theta_F."""
     assert model.rates is not None
     g, v = np.random.default_rng(seed), v0.astype(float)
     W, b, c, R_W, R_b, R_c = (x.astype(float) for of in (model.rbm, model.rates) for x in (of.W, of.b, of.c))
@@ -176,8 +176,8 @@ def naive_rates_fpcd(
 # Distance histograms, int64 (points, width + 1), of a block of samples.
 
 
-def _bump(histograms: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """Add a block of distances (samples, points)."""
+def _add_to_histograms(histograms: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """Count a block of distances (samples, points) in the histograms, and return these."""
     rows = np.arange(histograms.shape[0])
     for distance in distances:
         histograms[rows, distance] += 1
@@ -185,19 +185,19 @@ def _bump(histograms: np.ndarray, distances: np.ndarray) -> np.ndarray:
 
 
 def sgemm_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.ndarray]:
-    """Distances from one matrix product: |t - s| = |t| + |s| - 2 t.s."""
+    """Return the histograms by one matrix product: |t - s| = |t| + |s| - 2 t.s."""
     t, s = test.astype(np.float32), samples.astype(np.float32)
     histograms = np.zeros((len(test), test.shape[1] + 1), np.int64)
 
     def block() -> np.ndarray:
         distances = s.sum(axis=1)[:, None] + t.sum(axis=1) - 2 * (s @ t.T)
-        return _bump(histograms, distances.astype(np.int64))
+        return _add_to_histograms(histograms, distances.astype(np.int64))
 
     return block
 
 
 def bitwise_count_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.ndarray]:
-    """Distances from ``numpy.bitwise_count`` of packed words."""
+    """Return the histograms by ``numpy.bitwise_count`` of packed words."""
 
     def words(rows: np.ndarray) -> np.ndarray:
         packed = np.packbits(rows, axis=1)
@@ -215,12 +215,14 @@ def bitwise_count_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.
 
 
 def cdist_isl(test: np.ndarray, samples: np.ndarray) -> Callable[[], np.ndarray]:
-    """Distances from ``scipy.spatial.distance.cdist``."""
+    """Return the histograms by ``scipy.spatial.distance.cdist``."""
     from scipy.spatial.distance import cdist
 
     t, s = test.astype(bool), samples.astype(bool)
     histograms = np.zeros((len(test), test.shape[1] + 1), np.int64)
-    return lambda: _bump(histograms, np.rint(cdist(s, t, "hamming") * t.shape[1]).astype(np.int64))
+    return lambda: _add_to_histograms(
+        histograms, np.rint(cdist(s, t, "hamming") * t.shape[1]).astype(np.int64)
+    )
 
 
 ISL_PEERS = {"sgemm": sgemm_isl, "bitwise_count": bitwise_count_isl, "cdist": cdist_isl}
@@ -232,7 +234,7 @@ Update = Callable[[np.ndarray], tuple[Any, Any, Any]]
 
 
 def numpy_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray | None = None) -> Update:
-    """CD-1, or PCD-1 where there are chains (uint8 (n, n_visible)), in numpy."""
+    """Return the update of PCD-1 in numpy if ``chains``, uint8 (n, n_visible), are given, else of CD-1."""
     g, W, b, c = np.random.default_rng(seed), rbm.W.copy(), rbm.b.copy(), rbm.c.copy()
     u = None if chains is None else chains.astype(np.float32)
 
@@ -255,7 +257,7 @@ def numpy_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray | None = N
 
 
 def torch_update(rbm: RBM, rate: float, seed: int) -> Update:
-    """CD-1 in torch."""
+    """Return the update of CD-1 in torch."""
     torch = _torch()
     W, b, c = (_tensor(x) for x in (rbm.W, rbm.b, rbm.c))
     g = torch.Generator().manual_seed(seed)
@@ -275,7 +277,7 @@ def torch_update(rbm: RBM, rate: float, seed: int) -> Update:
 
 
 def rbms_update(rbm: RBM, rate: float, seed: int) -> Update:
-    """CD-1 from the parts of rbms: chains begun at the data, ``sample_state``, ``compute_gradient``, SGD."""
+    """Return the update of CD-1 in rbms: chains from data, ``sample_state``, ``compute_gradient``, SGD."""
     torch = _torch()
     torch.manual_seed(seed)
     peer = _bbrbm(rbm)
@@ -299,7 +301,7 @@ CD_PEERS = {"numpy": numpy_update, "torch": torch_update, "rbms": rbms_update}
 
 
 def sklearn_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray) -> Update:
-    """PCD-1 by ``BernoulliRBM.partial_fit`` without its checks; its chains are of hidden units."""
+    """Return the update of PCD-1 in scikit-learn: ``partial_fit`` without checks; chains of hidden states."""
     peer = _bernoulli_rbm(rbm, seed, learning_rate=rate, batch_size=len(chains))
     g = np.random.RandomState(seed)
     peer.h_samples_ = peer._sample_hiddens(chains.astype(np.float32), g).astype(np.float32)
@@ -314,7 +316,7 @@ def sklearn_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray) -> Upda
 PCD_PEERS = {"numpy": numpy_update, "scikit-learn": sklearn_update}
 
 
-# log of the sum over the first 2^n_hidden / parts states of the hidden layer.
+# Logarithm of the sum over the first 2^n_hidden / parts states of the hidden layer.
 
 
 def _hidden_states(n: int, first: int, last: int, dtype: type) -> np.ndarray:
@@ -322,7 +324,7 @@ def _hidden_states(n: int, first: int, last: int, dtype: type) -> np.ndarray:
 
 
 def numpy_log_z(rbm: RBM, parts: int) -> Callable[[], float]:
-    """Enumerate in numpy, float64."""
+    """Return the enumeration in numpy, float64."""
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     states = 2**rbm.n_hidden // parts
 
@@ -337,7 +339,7 @@ def numpy_log_z(rbm: RBM, parts: int) -> Callable[[], float]:
 
 
 def rbms_log_z(rbm: RBM, parts: int) -> Callable[[], float]:
-    """``compute_partition_function_rbm``, in blocks of states, float32."""
+    """Return the enumeration by ``compute_partition_function_rbm`` of rbms, in blocks of states, float32."""
     from rbms.partition_function.exact import compute_partition_function_rbm
 
     peer, states = _bbrbm(rbm), 2**rbm.n_hidden // parts

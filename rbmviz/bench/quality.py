@@ -1,4 +1,4 @@
-"""What samplers are worth: scores of their samples, and what they gain a second."""
+"""Quality of samplers: ISL of their samples, and ISL gain, ESS and class switches per second."""
 
 import math
 import time
@@ -22,11 +22,11 @@ from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler, sample
 
 BENCH_CHUNK, BENCH_ROUNDS = 100, 10
-"""Samples of a turn, and at least so many of each chain: samplers take turns, so that a busy machine is
-equally busy for all."""
+"""Samples of one turn of a sampler, and fewest samples of one turn of each chain. Samplers take turns, so
+that other load on the machine slows all of them alike."""
 
 CLASSIFIED_EXAMPLES = 5000
-"""Training examples that tell a sample's class."""
+"""Training examples among which the nearest gives the class of a sample."""
 
 MEASURES = (
     "isl",
@@ -40,7 +40,7 @@ MEASURES = (
 
 @dataclass(eq=False)
 class _Run:
-    """A sampler's chains while they run; seconds are those of sampling alone."""
+    """The chains of one sampler with their metrics; ``seconds`` is the time of sampling alone."""
 
     sampler: Sampler
     state: Any
@@ -58,7 +58,7 @@ class _Run:
         self.energies.append(model.rbm.free_energy(v))
 
     def measures(self, fastest: float, labelled: bool) -> dict[str, float]:
-        """Return MEASURES; fastest: the seconds of the fastest sampler."""
+        """Return ``MEASURES``; ``fastest`` is the sampling time of the fastest sampler, in seconds."""
         curve, n = self.metric.curve(), self.metric.n
         in_time = max(1, n * fastest / self.seconds)
         same_time = max((point for point in curve if point.n <= in_time), key=lambda point: point.n)
@@ -76,7 +76,7 @@ class _Run:
 def _run(
     model: Model, samplers: Sequence[Sampler], dataset: Dataset, n: int, seed: int
 ) -> list[dict[str, float]]:
-    """Run the samplers in turns, chain c of each from the same held-out example; return their measures."""
+    """Return the measures of each sampler; chain c of all samplers starts at the same validation example."""
     held_out, counts = dataset.validation, [*CURVE_COUNTS[CURVE_COUNTS < n].tolist(), n]
     most = max(sampler.n_chains for sampler in samplers)
     starts = held_out[rng.generator(seed, "bench start").integers(len(held_out), size=most)]
@@ -97,15 +97,15 @@ def _run(
     return [run.measures(fastest, bool(dataset.classes)) for run in runs]
 
 
-def _told(sampler: Sampler) -> str:
-    """Write a sampler with the knobs that are not at their defaults: ``rates_fpcd:eps=0.1``."""
+def _text_of(sampler: Sampler) -> str:
+    """Return a sampler as text, with the knobs that are not at their defaults: ``rates_fpcd:eps=0.1``."""
     given = values_of(sampler)
-    turned = [name for name, knob in knobs_of(sampler).items() if given[name] != knob.default]
-    return f"{sampler.name}:{write_knobs(sampler, turned)}".removesuffix(":")
+    changed = [name for name, knob in knobs_of(sampler).items() if given[name] != knob.default]
+    return f"{sampler.name}:{write_knobs(sampler, changed)}".removesuffix(":")
 
 
 def _summary(values: Sequence[float]) -> dict[str, float | None]:
-    """Return mean and standard error over the seeds; None where a value is not known."""
+    """Return mean and standard error over the seeds; None if a value is unknown."""
     x = np.array(values)
     if not np.isfinite(x).all():
         return {"mean": None, "std_error": None}
@@ -120,40 +120,43 @@ def quality(
     n: int = 10_000,
     dataset: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Measure sampler after sampler on model after model; each row a mean over seeds.
+    """Measure each sampler on each model; yield one row for each pair, with means over seeds.
 
-    For each model and seed all samplers start at the same held-out examples and take turns of 100 samples;
-    only sampling is timed, scoring is not. One chain works on one thread; several chains of a sampler
-    use all cores, and their ESS and class switches are counted within each and added up.
+    For each model and seed, all samplers start at the same validation examples and take turns of 100 samples.
+    Only sampling is timed, scoring is not. A sampler with one chain uses one thread; a sampler with several
+    chains uses all cores, and the ESS and class switches of its chains are added up.
 
     Parameters
     ----------
-    models, samplers
-        Pretrained names or files; samplers, or their texts: ``gibbs``, ``rates_fpcd:eps=0.1,n_chains=10``.
+    models : sequence of str
+        Names of pretrained models, or files.
+    samplers : sequence of Sampler or str
+        Samplers, or their texts: ``gibbs``, ``rates_fpcd:eps=0.1,n_chains=10``.
     seeds : int
-        Runs of each, seeds 0, 1, ...
+        Number of runs of each sampler, with seeds 0, 1, ... (default 3).
     n : int
-        Samples of each run, at least 8 a chain.
+        Samples of each run, at least 8 per chain (default 10,000).
     dataset : str, optional
-        Data to score against, with a validation part; default: what the model names.
+        Data to score against, with a validation part (default: the data that the model names).
 
     Yields
     ------
     dict
         model, sampler (with the knobs that are not at their defaults), knobs (all of them), dataset, n,
-        seeds, and for each of MEASURES a mean and a standard error (None where unknown): ``isl`` after n
-        samples (binary kernel, nats a test example); ``isl_equal_time`` after as much sampling time as the
-        fastest sampler took for its n (the next lower point of the curve);
-        ``nats_per_second`` the ISL gained since the first sample in that time, over it: the same seconds for
-        all, for the gain slows down;
-        ``ess_per_second`` effective samples as the free energy sees them: a chain that stays in one mode can
-        look well, and a driven chain has no law of its own that they would be samples of;
+        seeds, and for each of MEASURES a mean and a standard error (None if unknown):
+        ``isl`` after n samples (binary kernel, nats per test example);
+        ``isl_equal_time`` after as much sampling time as the fastest sampler needed for n samples (the last
+        earlier point of the curve);
+        ``nats_per_second`` the ISL gained since the first sample, divided by this same time, because the gain
+        becomes slower with time;
+        ``ess_per_second`` effective samples of the free energy: a chain that stays in one mode can have a
+        high ESS, and a driven chain has no stationary law that its samples could represent;
         ``switches_per_second`` changes of the class of the nearest training example (of at most 5,000).
 
     Raises
     ------
     BadInput
-        Where a name or number does not fit.
+        If a name is unknown, a number is out of range, or data and model have different numbers of units.
     """
     chosen = [registered.read(one) if isinstance(one, str) else one for one in samplers]
     most = max(sampler.n_chains for sampler in chosen)
@@ -168,15 +171,15 @@ def quality(
         if data.n_visible != model.rbm.n_visible or not len(data.validation):
             raise BadInput(
                 f"bench: {data.name} has {data.n_visible} units and {len(data.validation)} validation rows; "
-                f"{name} asks for {model.rbm.n_visible} units and at least one such row."
+                f"{name} needs {model.rbm.n_visible} units and at least one such row."
             )
         for sampler in chosen:
-            sample(model, sampler, 2)  # compiles, and refuses a model without rates
+            sample(model, sampler, 2)  # compiles the kernels, and raises BadInput if the model has no rates
         found = [_run(model, chosen, data, n, seed) for seed in range(seeds)]
         for i, sampler in enumerate(chosen):
             yield {
                 "model": str(name),
-                "sampler": _told(sampler),
+                "sampler": _text_of(sampler),
                 "knobs": values_of(sampler),
                 "dataset": data.name,
                 "n": n,

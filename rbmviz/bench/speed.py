@@ -1,8 +1,8 @@
-"""The rows of the speed table: what is timed, against whom, and what is to be reached.
+"""The rows of the speed table: the work that is timed, the peers, and the targets.
 
-One entry of ``BENCH_ROWS`` makes one row. Its roofline is a contestant of its own, timed in the same turns:
-numpy's dot (BLAS) doing nothing but the least memory traffic, or the least arithmetic, of one unit of work;
-each ``bound`` says which. It is an estimate from below, not a proof.
+Each entry of ``BENCH_ROWS`` is one row. Its roofline is a contestant too, timed in the same rounds: a dot
+product of numpy (BLAS) with the least memory traffic, or the least arithmetic, of one unit of work; ``how``
+says which. It is an estimate of the shortest possible time, not a proven bound.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,22 +19,26 @@ from rbmviz.errors import unknown
 from rbmviz.metrics import ISL, log_z
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
+from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.trainers import make_trainer, parts
+from rbmviz.trainers import batches, make_trainer, training
+from rbmviz.trainers.batches import Batches
+from rbmviz.trainers.parameters import FixedParameters
 
 OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"
 
 BENCH_BURN_IN = 1000
-"""Sweeps before a chain is timed: a chain that has just begun flips more units."""
+"""Sweeps before a chain is timed, because a chain flips more units at its start."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a row should reach.
+    """A required speed (``must``), and optionally a better one (``stretch``).
 
-    ``faster``: at least so many times faster than ``against``, a contestant or the best peer. ``slower``: at
-    most so many times the time of ``against``. ``rate``: at least so many units of work a second.
+    Both are numbers whose meaning depends on ``kind``. ``faster``: at least so many times faster than
+    ``against``, a contestant or the best peer. ``slower``: at most so many times the time of ``against``.
+    ``rate``: at least so many units of work per second.
     """
 
     kind: Literal["faster", "slower", "rate"]
@@ -55,7 +59,7 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """The contestants of one row: ours, the peers, other work of ours to compare with, and the roofline."""
+    """The contestants of one row: rbmviz, the roofline, the peers, and other samplers of rbmviz."""
 
     ours: Contestant
     bound: Contestant
@@ -66,19 +70,21 @@ class Match:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One row: a unit of work, who does it, what is to be reached.
+    """One row: a unit of work, its contestants, and its targets.
 
     Parameters
     ----------
     name, about : str
+        Name of the row, and one line about the work.
     unit : str
-        What one unit of work is.
+        Name of one unit of work.
     make : callable
-        Sets the contestants up; its argument says whether peers take part.
+        Function from whether peers take part to the contestants.
     targets : tuple of Target
-    recorded : mapping
-        Seconds a unit of programs that cannot be imported, measured elsewhere (4 cores of an Ice Lake at 2.8
-        GHz, one thread): beside a time of this machine a hint only.
+        Required speeds.
+    recorded : mapping of str to float
+        Seconds per unit of programs that cannot be imported, measured on another machine (4 cores of an Ice
+        Lake at 2.8 GHz, one thread): only a rough comparison with times of this machine.
     """
 
     name: str
@@ -93,22 +99,23 @@ class Row:
 
 
 def reading(n_bytes: float, footprint: int) -> Contestant:
-    """Read n_bytes for a unit of work, out of arrays of ``footprint`` bytes in all: sdot."""
+    """Return a contestant that reads ``n_bytes`` per unit of work, from ``footprint`` bytes of arrays."""
     x = np.ones(max(footprint // 4, 1024), np.float32)
     return Contestant(lambda: x @ x, x.nbytes / max(n_bytes, 1))
 
 
 def multiplying(operations: float, dtype: type = np.float32) -> Contestant:
-    """Do so many additions and multiplications for a unit of work: one large matrix product."""
+    """Return a contestant that does so many floating-point operations per unit of work (sgemm or dgemm)."""
     x: np.ndarray = np.ones((512, 512), dtype)
     return Contestant(lambda: x @ x, 2 * 512**3 / operations)
 
 
 def adding_rows(rbm: RBM, v: np.ndarray, of_v: int, of_h: int) -> tuple[Contestant, str]:
-    """Add the rows of active units, in so many products of v and of h drawn for v with a matrix of W's size.
+    """Return a contestant that adds the rows of active units, and a description.
 
-    Dense products are no bound where most bits are 0; an addition takes a vector unit as long as a
-    multiply-add.
+    The unit of work has ``of_v`` products of v, and ``of_h`` products of h (drawn given v), with a matrix of
+    the size of W. Because most bits are 0, dense products would be no lower bound; an addition takes a vector
+    unit as long as a multiply-add.
     """
     active = of_v * v.mean() + of_h * rbm.mean_hidden(v.astype(np.float32)).mean()
     additions = float(active) * len(v) * rbm.W.size
@@ -118,11 +125,11 @@ def adding_rows(rbm: RBM, v: np.ndarray, of_v: int, of_h: int) -> tuple[Contesta
     return multiplying(2 * additions), how
 
 
-# Rows: each function takes what distinguishes them, so that tests can run them small.
+# Rows: each function takes model and data as parameters, so that tests can run it with small ones.
 
 
-def _seen(table: Mapping[str, Callable[..., Any]], allowed: bool) -> dict[str, Callable[..., Any]]:
-    """Return the peers of a table that take part: of the libraries those that are installed."""
+def _available(table: Mapping[str, Callable[..., Any]], allowed: bool) -> dict[str, Callable[..., Any]]:
+    """Return the peers of a table that take part: none if not ``allowed``, else the installed ones."""
     libraries, found = ("numpy", "scikit-learn", "torch", "rbms"), others.installed()
     return {
         name: peer for name, peer in table.items() if allowed and (name in found or name not in libraries)
@@ -130,7 +137,7 @@ def _seen(table: Mapping[str, Callable[..., Any]], allowed: bool) -> dict[str, C
 
 
 def _row_bytes(sampler: Any, state: Any, v_flips: Any, h_flips: Any, rbm: RBM, samples: int = 200) -> float:
-    """Return the bytes of weight rows that a sweep must touch: flipped units, or active ones where fewer."""
+    """Return the bytes of weight rows that a sweep reads: of flipped units, or of active units if fewer."""
     rows = np.zeros(2)
     for _ in range(samples):
         sampler.step(state, 1)
@@ -141,7 +148,7 @@ def _row_bytes(sampler: Any, state: Any, v_flips: Any, h_flips: Any, rbm: RBM, s
 
 
 def gibbs_row(model: Model, peers: bool, block: int = 100) -> Match:
-    """One chain of block Gibbs, a sweep a sample."""
+    """Return the row for one chain of block Gibbs, one sweep per sample."""
     sampler, rbm = make_sampler("gibbs"), model.rbm
     state: Any = sampler.init(model, 0)
     v0 = sampler.step(state, BENCH_BURN_IN).v[-1]
@@ -149,13 +156,13 @@ def gibbs_row(model: Model, peers: bool, block: int = 100) -> Match:
     return Match(
         Contestant(lambda: sampler.step(state, block), block),
         reading(least, 2 * rbm.W.nbytes),
-        f"reading the {least / 1e3:.0f} KB of rows of flipped units (of active ones where fewer)",
-        {name: Contestant(peer(rbm, v0, 0)) for name, peer in _seen(others.GIBBS, peers).items()},
+        f"reading the {least / 1e3:.0f} KB of rows of flipped units (of active ones if fewer)",
+        {name: Contestant(peer(rbm, v0, 0)) for name, peer in _available(others.GIBBS, peers).items()},
     )
 
 
 def chains_row(model: Model, n_chains: int, peers: bool, block: int = 20) -> Match:
-    """Many chains of the sampler, one after another, each on its own for ``block`` sweeps."""
+    """Return the row for many chains of the sampler, one after another, ``block`` sweeps each."""
     sampler = make_sampler("gibbs")
     states = [sampler.init(model, rng.child(0, "chains", i)) for i in range(n_chains)]
     v0 = np.array([sampler.step(state, BENCH_BURN_IN // 20).v[-1] for state in states])
@@ -169,19 +176,19 @@ def chains_row(model: Model, n_chains: int, peers: bool, block: int = 20) -> Mat
     return Match(
         Contestant(sweeps, block),
         reading(least, 2 * model.rbm.W.nbytes),
-        f"reading the {least / 1e6:.0f} MB of rows of flipped units (of active ones where fewer)",
-        {name: Contestant(peer(model.rbm, v0, 0)) for name, peer in _seen(others.GIBBS, peers).items()},
+        f"reading the {least / 1e6:.0f} MB of rows of flipped units (of active ones if fewer)",
+        {name: Contestant(peer(model.rbm, v0, 0)) for name, peer in _available(others.GIBBS, peers).items()},
     )
 
 
 def batch_row(model: Model, n_chains: int, peers: bool) -> Match:
-    """Many chains side by side, as trainers run them: nothing is made of W that lasts, for it changes."""
+    """Return the row for many chains in one batch, as trainers run them: no copies of W are kept."""
     rbm, state = model.rbm, rng.kernel_state(0, "chain")
-    v = parts.random_chains(n_chains, rbm.n_visible, 0)
+    v = batches.random_chains(n_chains, rbm.n_visible, 0)
 
     def sweep() -> None:
         nonlocal v
-        v = parts.sweep(parts.Fixed(rbm.W, rbm.b, rbm.c), v, state)
+        v = batches.sweep(FixedParameters(rbm.W, rbm.b, rbm.c), v, state)
 
     for _ in range(BENCH_BURN_IN // 20):
         sweep()
@@ -191,34 +198,36 @@ def batch_row(model: Model, n_chains: int, peers: bool) -> Match:
         *adding_rows(rbm, v, 1, 1),
         {
             name: Contestant(peer(rbm, v.astype(np.uint8), 0))
-            for name, peer in _seen(others.GIBBS, peers).items()
+            for name, peer in _available(others.GIBBS, peers).items()
         },
     )
 
 
 def fpcd_row(model: Model, alpha: float, peers: bool, eps: float = 0.03, block: int = 100) -> Match:
-    """One chain of rates-FPCD, k = 1, beside our own Gibbs and the plain Gibbs of the peers."""
+    """Return the row for one chain of rates-FPCD, k = 1, with Gibbs of rbmviz and of the peers beside it."""
     sampler, gibbs = make_sampler("rates_fpcd", eps=eps, alpha=alpha), make_sampler("gibbs")
     state: Any = sampler.init(model, 0)
     v0 = sampler.step(state, BENCH_BURN_IN).v[-1]
     least = _row_bytes(sampler, state, state.up.flips, state.down.flips, model.rbm)
     plain = gibbs.init(model, 0)
     gibbs.step(plain, BENCH_BURN_IN)
-    against = {f"{name} Gibbs": peer(model.rbm, v0, 0) for name, peer in _seen(others.GIBBS, peers).items()}
+    against = {
+        f"{name} Gibbs": peer(model.rbm, v0, 0) for name, peer in _available(others.GIBBS, peers).items()
+    }
     if peers:
         against["numpy, in place"] = others.numpy_rates_fpcd(model, v0, 0, eps, alpha)
         against["naive numpy"] = others.naive_rates_fpcd(model, v0, 0, eps, alpha)
     return Match(
         Contestant(lambda: sampler.step(state, block), block),
         reading(least, 2 * model.rbm.W.nbytes),
-        f"reading the {least / 1e3:.0f} KB of rows of flipped units of one matrix: more flip than in Gibbs",
+        f"reading the {least / 1e3:.0f} KB of rows of flipped units of one matrix; more flip than in Gibbs",
         {name: Contestant(peer) for name, peer in against.items()},
         {"own Gibbs": Contestant(lambda: gibbs.step(plain, block), block)},
     )
 
 
 def isl_row(test: np.ndarray, samples: np.ndarray, peers: bool, peer_block: int = 256) -> Match:
-    """Streaming ISL: distance histograms of samples to every test point."""
+    """Return the row for streaming ISL: distance histograms of samples to every test point."""
     metric, block = ISL(test, counts=()), samples[:peer_block]
     words = 8 * -(-test.shape[1] // 64)
     return Match(
@@ -228,19 +237,19 @@ def isl_row(test: np.ndarray, samples: np.ndarray, peers: bool, peer_block: int 
         "xor, popcount and addition of every packed word, each as fast as a multiply-add of sgemm",
         {
             name: Contestant(peer(test, block), len(block))
-            for name, peer in _seen(others.ISL_PEERS, peers).items()
+            for name, peer in _available(others.ISL_PEERS, peers).items()
         },
     )
 
 
 def ucd_row(rbm: RBM, data: np.ndarray, n_chains: int, peers: bool) -> Match:
-    """One gradient of UCD: coupled chains from data until they meet, at most 100 sweeps."""
+    """Return the row for one gradient of UCD: coupled chains from data, for at most 100 sweeps."""
     trainer: Any = make_trainer("ucd", n_chains=n_chains, t_max=100)
     state = trainer.init(rbm, data, 0)
     batch = data[:1].astype(np.float32)
 
     def gradient() -> Any:
-        return trainer.negative(state, parts.Fixed(*state.theta), batch)
+        return trainer.negative(state, FixedParameters(*state.theta), batch)
 
     gradient()
     tau, v = float(state.source.tau.mean()), data.mean()
@@ -258,36 +267,39 @@ def update_row(
     model: Model, data: np.ndarray, trainer_name: str, peers: bool, size: int = 100, rate: float = 1e-6
 ) -> Match:
     """One update with a mini-batch; the rate is so small that the model stays what it is."""
-    persistent = {"n_chains": size} if trainer_name == "pcd" else {}
+    persistent = {"n_chains": size} if trainers[trainer_name].chains == "persistent" else {}
     trainer: Any = make_trainer(trainer_name, batch_size=size, learning_rate=rate, **persistent)
     state = trainer.init(model.rbm, data, 0)
     if persistent:
         state.source = data[:size].astype(np.float32)
-    batches = parts.Batches(data, rng.generator(0, "data"))
+    batches = Batches(data, rng.generator(0, "data"))
     table: Mapping[str, Callable[..., Any]] = others.PCD_PEERS if persistent else others.CD_PEERS
     start = {"chains": data[:size]} if persistent else {}
-    against = {name: peer(model.rbm, rate, 0, **start) for name, peer in _seen(table, peers).items()}
+    against = {name: peer(model.rbm, rate, 0, **start) for name, peer in _available(table, peers).items()}
 
     def updating(update: Callable[[np.ndarray], Any]) -> Contestant:
         return Contestant(lambda: update(batches.next(size)))
 
-    # Of v: means of h given the mini-batch and given the samples (and given the old chains, where they are
-    # not the mini-batch), and two statistics. Of h: one, on the way down.
+    # Products of v: the means of h given the mini-batch and given the samples (for PCD also given the old
+    # chains), and two statistics. Products of h: one, the pre-activations of v.
     return Match(
-        Contestant(lambda: parts.advance(trainer, state, 10), 10),
+        Contestant(lambda: training.advance(trainer, state, 10), 10),
         *adding_rows(model.rbm, data[:size], 5 if persistent else 4, 1),
         {name: updating(update) for name, update in against.items()},
     )
 
 
 def log_z_row(rbm: RBM, peers: bool, peer_states: int = 2**14) -> Match:
-    """Exact log Z; peers enumerate a part of the states, and the time is scaled."""
+    """Return the row for exact log Z; peers enumerate a part of the states, and their time is scaled."""
     share = max(2**rbm.n_hidden // peer_states, 1)
     return Match(
         Contestant(lambda: log_z(rbm)),
         multiplying(2.0 * 2**rbm.n_hidden * rbm.n_visible, np.float64),
-        "one multiplication and one addition a state and unit at the speed of dgemm",
-        {name: Contestant(peer(rbm, share), 1 / share) for name, peer in _seen(others.LOG_Z, peers).items()},
+        "one multiplication and one addition per state and unit at the speed of dgemm",
+        {
+            name: Contestant(peer(rbm, share), 1 / share)
+            for name, peer in _available(others.LOG_Z, peers).items()
+        },
     )
 
 
@@ -297,7 +309,7 @@ def _random(n_visible: int, n_hidden: int, sd: float) -> RBM:
 
 
 def _digits(n: int) -> np.ndarray:
-    """Return n digits, the 5,000 of mnist5k over and over."""
+    """Return n digits, the 5,000 of mnist5k repeated."""
     data = load_dataset("mnist5k")
     rows = np.concatenate([data.test, data.validation, data.train])
     return np.resize(rows, (n, rows.shape[1]))
@@ -470,7 +482,7 @@ BENCH_ROWS: tuple[Row, ...] = (
 
 
 def _measured(target: Target, times: Times, peers: Mapping[str, float]) -> tuple[float, str] | None:
-    """Return what the target is about and against whom, or None where nobody was there to compare with."""
+    """Return the measured value and the peer of a target, or None if there is no such peer in this run."""
     ours = times.median(OURS)
     if target.kind == "rate":
         return 1 / ours, ""
@@ -488,7 +500,7 @@ def _measured(target: Target, times: Times, peers: Mapping[str, float]) -> tuple
 
 
 def result(row: Row, match: Match, times: Times) -> dict[str, Any]:
-    """Return a row as JSON values: seconds a unit, ratios to ours, targets."""
+    """Return a row as JSON values: seconds per unit, ratios to rbmviz, targets."""
     running = {name: times.median(name) for name in match.peers}
     recorded = {name: seconds for name, seconds in row.recorded.items() if name not in running}
     peers = running | recorded
@@ -538,19 +550,19 @@ def result(row: Row, match: Match, times: Times) -> dict[str, Any]:
 
 
 def measure(row: Row, peers: bool = True, pace: TimingBudget = USUAL) -> dict[str, Any]:
-    """Time one row; see ``speed``."""
+    """Time one row and return its result; ``speed`` describes it."""
     match = row.make(peers)
     contestants = {OURS: match.ours, ROOFLINE: match.bound, **match.own, **match.peers}
     return result(row, match, interleave(contestants, pace))
 
 
 def chosen(names: Sequence[str] | None) -> tuple[Row, ...]:
-    """Return the rows of these names (or name parts before a ``*``); None: all.
+    """Return the rows with these names (a name may end in ``*``), or all rows for None.
 
     Raises
     ------
     BadInput
-        Where there is no such row.
+        If there is no such row.
     """
     if names is None:
         return BENCH_ROWS
@@ -570,30 +582,30 @@ def chosen(names: Sequence[str] | None) -> tuple[Row, ...]:
 def speed(
     rows: Sequence[str] | None = None, peers: bool = True, quick: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Time the rows, one after another, each with its contestants in turns.
+    """Time the rows, one after another; the contestants of a row are timed in interleaved rounds.
 
-    One thread everywhere: BLAS (ours and the peers') and torch are limited to it, our kernels have no more.
+    Everything uses one thread: BLAS and torch are limited to one, and the kernels of rbmviz have one.
 
     Parameters
     ----------
-    rows : names, optional
-        Names from ``BENCH_ROWS``; ``gibbs*`` is all that begin so. Default: all.
+    rows : sequence of str, optional
+        Names from ``BENCH_ROWS``; ``gibbs*`` means all that begin with gibbs (default: all rows).
     peers : bool
-        Time numpy, scikit-learn, and torch and rbms where installed, too (default).
+        Whether numpy, scikit-learn, and if installed torch and rbms, are timed too (default True).
     quick : bool
-        A few short turns: to see that it runs, not to believe.
+        Whether there are only a few very short rounds, to check that everything runs (default False).
 
     Yields
     ------
     dict
-        name, about, unit; seconds (median) and best a unit of ours; peers with seconds, ratio (how many times
-        slower than ours, median of the rounds) and its quartiles; targets with must, stretch, measured and
-        reached; roofline with seconds and share (of our time that it would take).
+        name, about, unit; seconds (median) and best (shortest round) per unit for rbmviz; peers with seconds,
+        ratio (how many times slower than rbmviz, median over rounds) and its quartiles; targets with must,
+        stretch, measured and reached; roofline with seconds and share (of the time of rbmviz).
 
     Raises
     ------
     BadInput
-        Where there is no such row.
+        If there is no such row.
     """
     for row in chosen(rows):
         yield measure(row, peers, QUICK if quick else USUAL)

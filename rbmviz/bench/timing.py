@@ -1,4 +1,4 @@
-"""The clock: contestants take turns, so that what else the machine does hits all of them alike."""
+"""Timing in interleaved rounds, so that other load on the machine affects all contestants alike."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """Something to time.
+    """A function to time.
 
     Parameters
     ----------
     run : callable
-        Does the work; its result is thrown away.
+        Does the work; its result is ignored.
     work : float
-        Units of work that one call does (default 1), so that contestants may be called in blocks.
+        Units of work per call (default 1), because some contestants work in blocks.
     """
 
     run: Callable[[], object]
@@ -28,9 +28,10 @@ class Contestant:
 
 
 class TimingBudget(NamedTuple):
-    """How long to measure: rounds of one turn each, least seconds a turn, most seconds in all.
+    """How long to measure: most rounds, shortest turn of a contestant in a round, and longest time in all.
 
-    The last gives way to ``LEAST_ROUNDS`` rounds of at least one call each.
+    ``turn`` and ``most`` are in seconds. At least ``MIN_ROUNDS`` rounds are measured, even if they take
+    longer.
     """
 
     rounds: int
@@ -43,42 +44,49 @@ USUAL, QUICK = TimingBudget(15, 0.1, 20.0), TimingBudget(3, 0.01, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """What the clock saw: for each contestant the seconds a unit of work, float64 (rounds,)."""
+    """The result of timing: for each contestant the seconds per unit of work, float64 (rounds,)."""
 
     seconds: Mapping[str, np.ndarray]
 
     def median(self, name: str) -> float:
-        """Return the median over the rounds, in seconds a unit."""
+        """Return the median over the rounds, in seconds per unit."""
         return float(np.median(self.seconds[name]))
 
     def best(self, name: str) -> float:
-        """Return the shortest round, in seconds a unit."""
+        """Return the time of the fastest round, in seconds per unit."""
         return float(self.seconds[name].min())
 
     def ratio(self, one: str, other: str) -> tuple[float, float, float]:
-        """Return how many times the time of ``other`` is that of ``one``: median and quartiles over rounds.
+        """Return the time of ``one`` over the time of ``other``: median and quartiles over the rounds.
 
-        Divided round by round: a round that was slow for both says nothing about either.
+        The times are divided round by round, so that a round that was slow for both does not matter.
         """
         middle, low, high = np.quantile(self.seconds[one] / self.seconds[other], [0.5, 0.25, 0.75])
         return float(middle), float(low), float(high)
 
 
 def interleave(contestants: Mapping[str, Contestant], pace: TimingBudget = USUAL) -> Times:
-    """Time contestants in turns, with BLAS limited to one thread.
+    """Time contestants in interleaved rounds, with BLAS limited to one thread.
 
-    The first call of each (compilation, caches) is outside the clock; a second one sets how many calls fill a
-    turn. Each round begins with another contestant.
+    The first call of each contestant is not timed (compilation, caches); the second one decides how many
+    calls fill a turn. Each round begins with another contestant.
+
+    Parameters
+    ----------
+    contestants : mapping of str to Contestant
+        Contestants by name.
+    pace : TimingBudget
+        How long to measure (default ``USUAL``).
     """
     names = list(contestants)
     calls = {}
-    # A peer may overflow where it is right to: 1 / (1 + exp(large)).
+    # Peers may overflow harmlessly, in 1 / (1 + exp(large)).
     with threadpool_limits(limits=1), np.errstate(over="ignore"):
         for name in names:
             contestants[name].run()
             calls[name] = _seconds(contestants[name], 1)
         round_seconds = sum(max(pace.turn, taken) for taken in calls.values())
-        rounds = max(LEAST_ROUNDS, min(pace.rounds, int(pace.most / round_seconds)))
+        rounds = max(MIN_ROUNDS, min(pace.rounds, int(pace.most / round_seconds)))
         repeats = {name: max(1, round(pace.turn / taken)) for name, taken in calls.items()}
         seconds = {name: np.empty(rounds) for name in names}
         for r in range(rounds):

@@ -1,14 +1,15 @@
-"""The command line: one file a command, each with ``add`` (its arguments) and ``run`` (what it does).
+"""The command line: one module for each command.
 
-``run`` returns a dictionary of JSON values, the command's result, and ``text`` writes it for people.
-Exit status, everywhere:
+In each module ``add`` declares the arguments, ``run`` does the work and returns the result as a dictionary of
+JSON values, and ``text`` formats this result for the terminal. The exit status of all commands:
 
-0    done
-1    an output cannot be written (disk, standard output), or an internal error
+0    success
+1    an output (file or standard output) cannot be written, or an internal error occurred
 2    bad input
-130  interrupted by Ctrl-C, SIGTERM or SIGHUP; what was done is kept
+130  interrupted by Ctrl-C, SIGTERM or SIGHUP; the results so far are kept
 
-All but 0 come with one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` shows where an internal error was.
+With every status but 0 there is one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` adds the traceback of
+an internal error.
 """
 
 import argparse
@@ -23,21 +24,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from rbmviz.cli.signals import held, stoppable
-from rbmviz.cli.streams import check_stdout, forgiving_stderr, put
+from rbmviz.cli.signals import interruptible, signals_deferred
+from rbmviz.cli.streams import check_stdout, never_failing_stderr, print_result
 from rbmviz.errors import BadInput, OutputFailure
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one sentence."""
+    """An argument parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse has to say as BadInput."""
+        """Raise BadInput with the message of argparse."""
         raise BadInput(f"{self.prog}: {message} (see '{self.prog} --help').")
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help as every result is printed."""
-        put(self.format_help().rstrip())
+        """Print the help in the same way as a result, so that a closed pipe is no error."""
+        print_result(self.format_help().rstrip())
 
 
 def _shortened(text: str, most: int = 40) -> str:
@@ -46,13 +47,13 @@ def _shortened(text: str, most: int = 40) -> str:
 
 @dataclass(frozen=True)
 class WholeNumber:
-    """The type of a numeric argument, and the one place where its range stands: lo to hi, both allowed."""
+    """The type of a whole-number argument with its range, lo to hi, both included."""
 
     lo: int
     hi: int
 
     def __call__(self, text: str) -> int:
-        """Read an argument; argparse puts its name before the complaint."""
+        """Parse an argument; argparse puts the argument's name before the error message."""
         if re.fullmatch("[+-]?[0-9]{1,40}", text) and self.lo <= int(text) <= self.hi:
             return int(text)
         raise argparse.ArgumentTypeError(
@@ -62,7 +63,7 @@ class WholeNumber:
 
 SEED = WholeNumber(0, 10**18)
 COUNT = WholeNumber(1, 10**9)
-"""How many of something there are, where memory or the algorithm says more about it later."""
+"""Type of arguments that count something; tighter limits (memory, algorithm) are checked later."""
 
 
 def parser() -> Parser:
@@ -110,7 +111,7 @@ def add_command(
     run: Callable[[argparse.Namespace], dict[str, Any]],
     text: Callable[[dict[str, Any]], str],
 ) -> argparse.ArgumentParser:
-    """Add a command with what all of them have: ``--json`` and an example."""
+    """Add a command with the parts that all commands have: ``--json`` and an example."""
     command: argparse.ArgumentParser = commands.add_parser(
         name,
         help=about,
@@ -126,40 +127,46 @@ def add_command(
     return command
 
 
-def say(message: str) -> None:
-    """Tell the person something that is not the result."""
-    sys.stderr.write(f"{message}\n")  # in one piece
+def print_message(message: str) -> None:
+    """Print a message for the user on standard error; standard output is for the result only."""
+    sys.stderr.write(f"{message}\n")  # one call, so that lines of two threads are not mixed
     sys.stderr.flush()
 
 
 def _sentence(error: Exception | str) -> str:
-    """Return a message on one line: names may hold line breaks, and codes that move a cursor."""
+    """Return a message on one line, with control characters escaped: file names may hold line breaks."""
     text = _shortened(str(error), 2000)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status."""
-    with forgiving_stderr():
+    """Run one command and return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments of the command line (default ``sys.argv[1:]``).
+    """
+    with never_failing_stderr():
         try:
             return _run(arguments)
         except BadInput as error:
-            say(_sentence(error))
+            print_message(_sentence(error))
             return 2
         except KeyboardInterrupt:
-            with held():
-                say("Interrupted.")
+            with signals_deferred():
+                print_message("Interrupted.")
             return 130
         except OutputFailure as error:
-            say(_sentence(error))
+            print_message(_sentence(error))
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
                 name = _shortened(str(error.filename))
-                say(_sentence(f"'{name}' is longer than a name may be: name another."))
+                print_message(_sentence(f"'{name}' is longer than a name may be: name another."))
                 return 2
             if os.environ.get("RBMVIZ_TRACEBACK"):
                 traceback.print_exc()
-            say(_sentence(_unexpected(error)))
+            print_message(_sentence(_unexpected(error)))
         return 1
 
 
@@ -173,21 +180,21 @@ def _run(arguments: Sequence[str] | None) -> int:
     if rest and not args.takes_knobs:
         raise BadInput(f"rbmviz {args.command}: unknown argument '{rest[0]}' (see --help).")
     args.rest = rest
-    with stoppable() as stops:
+    with interruptible() as stops:
         try:
             result = args.run(args)
         except (BadInput, OutputFailure):
             raise
         except Exception:
-            if stops:  # libraries make other errors of an interrupt in the middle of their import
+            if stops:  # some libraries turn an interrupt during their import into another error
                 raise KeyboardInterrupt from None
             raise
-    put(to_json(result) if args.json else args.text(result))
+    print_result(to_json(result) if args.json else args.text(result))
     return 130 if result.get("interrupted") else 0
 
 
 def _unexpected(error: Exception) -> str:
-    """Return the sentence for an error that no code of ours foresaw."""
+    """Return the sentence for an error that is neither bad input nor a failed output."""
     if isinstance(error, MemoryError):
         return f"There is not enough memory for this ({str(error) or 'it was refused'}): give smaller sizes."
     if isinstance(error, OSError) and error.filename is not None:
@@ -203,10 +210,10 @@ def _unexpected(error: Exception) -> str:
 def to_json(result: dict[str, Any]) -> str:
     """Return a result as one JSON object on one line.
 
-    JSON has no word for NaN and infinity: such a value becomes null, and an entry ``not_finite`` says where
-    that is and what it was, as in ``{"curve.3.1": "infinite"}``.
+    JSON has no NaN and no infinity: such a value becomes null, and an entry ``not_finite`` gives its place
+    and its value, as in ``{"curve.3.1": "infinite"}``.
     """
-    strange: dict[str, str] = {}
+    not_finite: dict[str, str] = {}
 
     def plain(value: Any, place: str) -> Any:
         if isinstance(value, dict):
@@ -215,9 +222,9 @@ def to_json(result: dict[str, Any]) -> str:
             return [plain(each, f"{place}.{i}") for i, each in enumerate(value)]
         if isinstance(value, float) and not math.isfinite(value):
             named = "infinite" if value > 0 else "minus infinite"
-            strange[place[1:]] = "not a number" if math.isnan(value) else named
+            not_finite[place[1:]] = "not a number" if math.isnan(value) else named
             return None
         return value
 
     found = plain(result, "")
-    return json.dumps(found | ({"not_finite": strange} if strange else {}), allow_nan=False)
+    return json.dumps(found | ({"not_finite": not_finite} if not_finite else {}), allow_nan=False)

@@ -1,4 +1,4 @@
-"""``rbmviz bench``: speed beside the peers, and what samplers are worth a second."""
+"""``rbmviz bench``: speed compared with other libraries, and the quality of samplers per second."""
 
 import argparse
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, add_command, say
+from rbmviz.cli import COUNT, add_command, print_message
 from rbmviz.errors import BadInput
 from rbmviz.samplers import list_samplers
 
@@ -19,33 +19,42 @@ SPEED_FLAGS, QUALITY_FLAGS = ("rows", "peers", "quick"), ("models", "samplers", 
 def add(commands: Any) -> None:
     """Add the command."""
     about = (
-        "Time every kernel beside its peers, in turns, on one thread (speed), or say what samplers are worth "
-        "a second (quality). Trust ratios within a row, not times."
+        "Time every kernel against other libraries, interleaved, on one thread (speed), or measure the ISL, "
+        "ESS and class switches of samplers per second (quality). Compare ratios within a row, not times."
     )
     command = add_command(commands, "bench", about, "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
-    command.add_argument("what", nargs="?", choices=("speed", "quality"), default="speed")
     command.add_argument(
-        "--peers", action="store_true", default=None, help="speed: numpy, scikit-learn, and what is installed"
-    )
-    command.add_argument("--rows", help="speed: names, or beginnings with a *, with commas; default all")
-    command.add_argument(
-        "--quick", action="store_true", default=None, help="speed: short turns, to see that it runs"
+        "what", nargs="?", choices=("speed", "quality"), default="speed", help="default speed"
     )
     command.add_argument(
-        "--models", help=f"quality: names or files, with commas; default {QUALITY['models']}"
+        "--peers",
+        action="store_true",
+        default=None,
+        help="speed: also time numpy, scikit-learn, and torch and rbms if installed",
+    )
+    command.add_argument(
+        "--rows", help="speed: names separated by commas; a name may end in *; default all rows"
+    )
+    command.add_argument(
+        "--quick", action="store_true", default=None, help="speed: very short rounds, to check that it runs"
+    )
+    command.add_argument(
+        "--models", help=f"quality: names or files, separated by commas; default {QUALITY['models']}"
     )
     command.add_argument(
         "--samplers",
-        help=f"quality: of {', '.join(list_samplers())}, knobs behind a colon: "
+        help=f"quality: names from {', '.join(list_samplers())}, each with its knobs after a colon: "
         f"gibbs,rates_fpcd:eps=0.1,k=2; default {QUALITY['samplers']}",
     )
-    command.add_argument("--seeds", type=COUNT, help=f"quality: runs of each (default {SEEDS})")
+    command.add_argument("--seeds", type=COUNT, help=f"quality: runs of each sampler (default {SEEDS})")
     command.add_argument("-n", type=COUNT, help=f"quality: samples of each run (default {DEFAULT_SAMPLES})")
-    command.add_argument("--dataset", help="quality: score against it; default: what the model names")
+    command.add_argument(
+        "--dataset", help="quality: data to score against; default: the data that the model names"
+    )
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the rows and the machine they were measured on."""
+    """Return the measured rows and a description of the machine."""
     for flag in QUALITY_FLAGS if args.what == "speed" else SPEED_FLAGS:
         if getattr(args, flag) is not None:
             other = "quality" if args.what == "speed" else "speed"
@@ -60,7 +69,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     except KeyboardInterrupt:
         if not result["rows"]:
             raise
-        say("Interrupted: the rows that are missing were not measured.")
+        print_message("Interrupted: the missing rows were not measured.")
         result["interrupted"] = True
     return result
 
@@ -76,14 +85,14 @@ def _quality(args: argparse.Namespace) -> tuple[Any, int]:
     from rbmviz.bench.quality import quality
 
     models = [name.strip() for name in (args.models or QUALITY["models"]).split(",")]
-    # A comma before 'k=2' goes on with the knobs of one sampler, all others begin the next.
+    # A comma before 'k=2' separates knobs of one sampler; every other comma begins the next sampler.
     samplers = [text.strip() for text in re.split(r",(?![^,:]*=)", args.samplers or QUALITY["samplers"])]
     seeds, n = (SEEDS if args.seeds is None else args.seeds), (DEFAULT_SAMPLES if args.n is None else args.n)
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     return "\n".join(_speed_lines(result) if result["what"] == "speed" else _quality_lines(result))
 
 
@@ -95,19 +104,19 @@ def _time(seconds: float) -> str:
 
 
 def _target(target: dict[str, Any]) -> str:
-    """Return one target as a sentence without a verb: what was measured, what was wanted, whether it is."""
+    """Return one line for a target: the measured value, the required value, and whether it is reached."""
     wanted = f"must {target['must']:,g}"
     if target["stretch"] is not None:
         wanted += f", stretch {target['stretch']:,g}"
     if target["measured"] is None:
         return f"against {target['against']}: not in this run ({wanted})"
     measured, who = target["measured"], target["who"] + ("*" if target["recorded"] else "")
-    said = {
+    outcome = {
         "faster": f"{measured:.3g}x faster than {who}",
         "slower": f"{measured:.3g}x the time of {who}",
         "rate": f"{measured:,.0f} a second",
     }[target["kind"]]
-    return f"{said} ({wanted}): {target['reached']}"
+    return f"{outcome} ({wanted}): {target['reached']}"
 
 
 def _speed_lines(result: dict[str, Any]) -> list[str]:
@@ -130,14 +139,15 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
     every = [target["reached"] for row in result["rows"] for target in row["targets"]]
     lines.append(
         f"{sum(x in ('must', 'stretch') for x in every)} targets reached, {every.count('stretch')} of them "
-        f"the stretch, too; {every.count('missed')} missed, {every.count(None)} with nobody to compare with"
+        f"with their stretch value; {every.count('missed')} missed, {every.count(None)} without a peer to "
+        "compare with"
     )
     if recorded:
-        lines.append("* not in this run: recorded on another machine (Ice Lake, 2.8 GHz), a hint only")
+        lines.append("* not in this run: recorded on another machine (Ice Lake, 2.8 GHz), a rough comparison")
     load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
     lines.append(
-        f"{machine['processor']}, {machine['cores']} cores, load {load}; one thread each side (BLAS, too), "
-        "medians of rounds in which all take turns"
+        f"{machine['processor']}, {machine['cores']} cores, load {load}; one thread each (BLAS included), "
+        "medians over interleaved rounds"
     )
     return lines
 
@@ -168,7 +178,7 @@ def _quality_lines(result: dict[str, Any]) -> list[str]:
     if result["rows"]:
         one = result["rows"][0]
         lines.append(
-            f"after {one['n']:,} samples, {one['seeds']} seeds, mean and standard error; one thread, "
-            "several chains of a sampler on all cores"
+            f"after {one['n']:,} samples, {one['seeds']} seeds, mean and standard error; a sampler with one "
+            "chain uses one thread, a sampler with several chains uses all cores"
         )
     return lines

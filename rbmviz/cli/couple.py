@@ -8,17 +8,17 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.budget import check_memory
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.coupling import ALGORITHMS, couple, tv_bound
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM
 
-MOST_SD = 100
-"""Of a random model's parameters: far more than makes every unit certain."""
+MAX_SD = 100
+"""Largest standard deviation of a random model's parameters; units are deterministic long before it."""
 
 PAIR_BYTES = 500
-"""Of one pair beside its units: random state, counts, and its meeting time in the output."""
+"""Bytes of one pair besides its units: random state, counts, and its meeting time in the output."""
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
@@ -26,30 +26,46 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz couple --random 500x100:0.1 --algorithm rbm --replications 1000 --max-sweeps 1000"
-    about = "Meeting times of coupled Gibbs chains, started at random bits, and what they bound."
+    about = (
+        "Meeting times of coupled Gibbs chains, started at random bits, and their bound on total variation."
+    )
     command = add_command(commands, "couple", about, example, run, text)
     source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("--model", help="a pretrained name, or a file")
-    source.add_argument("--random", metavar="MxN:SD", help="a random model: all parameters N(0, SD^2)")
-    command.add_argument("--algorithm", choices=ALGORITHMS, default="rbm", help="default rbm (algorithm 3)")
-    command.add_argument("--replications", type=COUNT, default=1000, help="pairs (default 1000)")
-    command.add_argument(
-        "--max-sweeps", type=WholeNumber(2, COUNT.hi), default=1000, help="cut off there (default 1000)"
+    source.add_argument("--model", help="name of a pretrained model, or a file")
+    source.add_argument(
+        "--random",
+        metavar="MxN:SD",
+        help="a random model of M visible and N hidden units: all parameters N(0, SD^2)",
     )
-    command.add_argument("--lag", type=COUNT, default=1, help="sweeps ahead (default 1)")
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument(
+        "--algorithm",
+        choices=ALGORITHMS,
+        default="rbm",
+        help="coupling: algorithm 3 of UCD (rbm, the default) or algorithm 1 (general)",
+    )
+    command.add_argument("--replications", type=COUNT, default=1000, help="pairs of chains (default 1000)")
+    command.add_argument(
+        "--max-sweeps",
+        type=WholeNumber(2, COUNT.hi),
+        default=1000,
+        help="stop a pair that has not met after so many sweeps (default 1000)",
+    )
+    command.add_argument(
+        "--lag", type=COUNT, default=1, help="sweeps that the first chain is ahead (default 1)"
+    )
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
 
 
 def _random_model(text: str, seed: int) -> RBM:
     found = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9}):([0-9.eE+-]{1,20})", text)
     try:
         m, n, sd = int(found[1]), int(found[2]), float(found[3])  # type: ignore[index]
-        if m < 1 or n < 1 or not 0 <= sd <= MOST_SD:
+        if m < 1 or n < 1 or not 0 <= sd <= MAX_SD:
             raise ValueError
     except (TypeError, ValueError):
         raise BadInput(
-            f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit a side "
-            f"and a standard deviation from 0 to {MOST_SD}."
+            f"couple: --random '{text[:40]}' is not of the form 500x100:0.1, with at least one unit a layer "
+            f"and a standard deviation from 0 to {MAX_SD}."
         ) from None
     check_memory(f"couple: a model of {m:,} x {n:,} units", 16 * (m * n + m + n), "give fewer units")
     g = rng.generator(seed, "model")
@@ -57,7 +73,7 @@ def _random_model(text: str, seed: int) -> RBM:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the meeting times and their summary."""
+    """Return the meeting times in sweeps, their quantiles, and the bound on total variation."""
     rbm = load_model(args.model).rbm if args.model is not None else _random_model(args.random, args.seed)
     check_memory(
         f"couple: {args.replications:,} pairs of {rbm.n_visible} units",
@@ -68,7 +84,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     pairs = couple(rbm, v0, args.algorithm, args.max_sweeps, args.lag, args.seed)
     truncated = int(pairs.truncated.sum())
     if truncated:
-        say(f"{truncated:,} of {args.replications:,} pairs had not met after {args.max_sweeps:,} sweeps.")
+        print_message(
+            f"{truncated:,} of {args.replications:,} pairs had not met after {args.max_sweeps:,} sweeps."
+        )
     times = np.unique(np.rint(np.geomspace(1, args.max_sweeps, 50)).astype(int))
     bound, error = tv_bound(pairs.tau, args.lag, times)
     return {
@@ -85,10 +103,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     quantiles = ", ".join(f"{float(q):.0%} {tau:,.0f}" for q, tau in result["quantiles"].items())
     return (
         f"{len(result['tau']):,} pairs, algorithm {result['algorithm']}: "
         f"tau <= 10 for {result['share_le_10']:.1%}, quantiles {quantiles}; "
-        f"{result['rejected_mean']:.2f} proposals rejected a pair, {result['truncated']:,} truncated"
+        f"{result['rejected_mean']:.2f} proposals rejected per pair, {result['truncated']:,} truncated"
     )

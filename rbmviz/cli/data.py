@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from rbmviz.cli import add_command, say
+from rbmviz.cli import add_command, print_message
 from rbmviz.datasets import describe
 from rbmviz.datasets.raw import SOURCES, fetch, path_of
 from rbmviz.errors import BadInput
@@ -12,32 +12,31 @@ from rbmviz.registry import datasets
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "Download a data set with checksum into the cache folder, or list what is there."
+    about = "Download a data set into the cache folder and check its checksum, or list all data sets."
     command = add_command(commands, "data", about, "rbmviz data get mnist", run, text)
     command.add_argument("action", choices=("get", "list"))
     command.add_argument("name", nargs="?", help="the data set to get")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the path of the file, or the list."""
+    """Return the path of the downloaded file, or the list of data sets."""
     if args.action == "list":
         return {"datasets": describe()}
     if args.name is None:
         raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(SOURCES)}.")
-    name = "mnist" if args.name == "mnist55k" else args.name
+    name = args.name if args.name in SOURCES else datasets[args.name].file  # an unknown name is refused here
     if name not in SOURCES:
-        datasets[name]  # an unknown name is refused here
         return {"name": name, "path": None, "note": "comes with rbmviz: nothing to download"}
     path = path_of(name)
     if path is None:
         if SOURCES[name].hosts:
-            say(f"Downloading {name}.")
+            print_message(f"Downloading {name}.")
         path = fetch(name)
     return {"name": name, "path": str(path)}
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     if "datasets" in result:
         return "\n".join(
             f"{row['name']:<14} {row['description']}\n{'':<14} {row['where']}" for row in result["datasets"]

@@ -8,7 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from rbmviz import metrics
-from rbmviz.cli import SEED, WholeNumber, add_command, say
+from rbmviz.cli import SEED, WholeNumber, add_command, print_message
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
@@ -20,7 +20,9 @@ PART_CHOICES = ("train", "validation", "test")
 
 def add(commands: Any) -> None:
     """Add the two commands."""
-    about = "log Z of a model, by enumerating its smaller layer (at most 25 units) or estimated by AIS."
+    about = (
+        "log Z of a model: exact, by enumerating its smaller layer (at most 25 units), or estimated by AIS."
+    )
     example = "rbmviz log-z --model mnist_fpcd --method ais --chains 512 --temperatures 10000"
     command = add_command(commands, "log-z", about, example, run, text)
     _add_method(command)
@@ -32,25 +34,27 @@ def add(commands: Any) -> None:
 
 
 def _add_method(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
-    command.add_argument("--method", choices=("exact", "ais"), default="exact", help="default exact")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
+    command.add_argument(
+        "--method", choices=("exact", "ais"), default="exact", help="how log Z is computed (default exact)"
+    )
     command.add_argument(
         "--chains",
         type=WholeNumber(2, 10**7),
         default=DEFAULT_CHAINS,
-        help=f"of AIS (default {DEFAULT_CHAINS})",
+        help=f"chains of AIS (default {DEFAULT_CHAINS})",
     )
     command.add_argument(
         "--temperatures",
         type=WholeNumber(2, 10**7),
         default=TEMPERATURES,
-        help=f"of AIS (default {TEMPERATURES})",
+        help=f"inverse temperatures of AIS (default {TEMPERATURES})",
     )
-    command.add_argument("--seed", type=SEED, default=0, help="of AIS (default 0)")
+    command.add_argument("--seed", type=SEED, default=0, help="seed of AIS (default 0)")
 
 
 def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
-    """Return log Z, its error, and what AIS has to say about itself."""
+    """Return log Z in nats, its standard error, and for AIS the ESS and a warning."""
     if args.method == "exact":
         if refusal := metrics.too_large(model.rbm):
             rest = f" --dataset {args.dataset}" if args.command == "log-likelihood" else ""
@@ -81,14 +85,14 @@ def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
     }
     if interrupted:
         result["interrupted"] = True
-        say(f"Interrupted: an estimate from the {found.n_chains:,} chains that were done.")
+        print_message(f"Interrupted: an estimate from the {found.n_chains:,} chains that were done.")
     if found.warning:
-        say(found.warning)
+        print_message(found.warning)
     return result
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return log Z, or the likelihood of the test part (and the others)."""
+    """Return log Z, or the mean log-likelihood of each part of the data set, in nats."""
     model = load_model(args.model)
     if args.command == "log-z":
         return _log_z(model, args)
@@ -105,7 +109,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     error = "" if result["method"] == "exact" else f" +- {result['std_error']:.2g}"
     how = result["method"]
     if how == "ais":

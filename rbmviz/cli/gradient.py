@@ -7,7 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_shared_knobs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
@@ -27,34 +27,36 @@ def add(commands: Any) -> None:
     )
     command = add_command(commands, "gradient", about, example, run, text)
     command.set_defaults(takes_knobs=True)
-    knobs = "Knobs of the trainers (--k, --batch-size, --t-max ...) go to those that have them."
+    knobs = "Knobs (--k, --batch-size, --t-max ...) are passed to every trainer that has them."
     command.epilog = f"{command.epilog}\n{knobs}"
     command.add_argument(
-        "--model", required=True, help="a pretrained name, or a file; at most 25 units a side"
+        "--model",
+        required=True,
+        help="name of a pretrained model, or a file; at most 25 units in the smaller layer",
     )
-    command.add_argument("--dataset", required=True, help="a name or a file: its training part")
+    command.add_argument("--dataset", required=True, help="a name or a file; the training part is used")
     command.add_argument(
         "--estimators",
         default="cd,pop_cd,ucd",
-        help=f"of {', '.join(list_trainers())}; default cd,pop_cd,ucd",
+        help=f"names from {', '.join(list_trainers())}, separated by commas; default cd,pop_cd,ucd",
     )
     command.add_argument(
         "--replications",
         type=WholeNumber(2 * RUNS, COUNT.hi),
         default=1000,
-        help="estimates of each (default 1000)",
+        help="estimates by each estimator (default 1000)",
     )
     command.add_argument(
         "--burn-in",
         type=WholeNumber(0, COUNT.hi),
         default=CHAIN_BURN_IN,
-        help=f"of persistent chains, updates (default {CHAIN_BURN_IN})",
+        help=f"updates of persistent chains before the first estimate (default {CHAIN_BURN_IN})",
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return bias and variance of each estimator."""
+    """Return bias and variance of each estimator, squared, per parameter."""
     rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
     classes = [trainers[name.strip()] for name in args.estimators.split(",")]
     knobs = read_shared_knobs(classes, args.rest)
@@ -75,15 +77,15 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             except KeyboardInterrupt:
                 if not result:
                     raise
-                say(f"Interrupted: {name} and what comes after it are left out.")
+                print_message(f"Interrupted: {name} and the estimators after it are left out.")
                 return {**result, "interrupted": True}
             result[name] = dataclasses.asdict(quality(exact, runs))
     return result
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
-    lines = [f"{'':<10} {'bias':>11} {'without noise':>25} {'variance':>11}   (squared, a parameter)"]
+    """Return the result as text for the terminal."""
+    lines = [f"{'':<10} {'bias':>11} {'without noise':>25} {'variance':>11}   (squared, per parameter)"]
     for name, found in result.items():
         if name != "interrupted":
             corrected = f"{found['bias_corrected']:.3g} +- {found['std_error']:.2g}"

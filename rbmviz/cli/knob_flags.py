@@ -5,12 +5,12 @@ from typing import Any
 
 from rbmviz.cli import WholeNumber
 from rbmviz.errors import BadInput
-from rbmviz.knobs import Value, check_names, knobs_of
+from rbmviz.knobs import Value, check_names, current_names, knobs_of
 from rbmviz.registry import Table
 
 
 def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
-    """Return the arguments that a command itself does not know as knob names and texts."""
+    """Return the arguments that the command does not declare, as knob name to text of the value."""
     given: dict[str, str] = {}
     words = list(rest)
     while words:
@@ -28,14 +28,13 @@ def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
 
 def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
     """Read the arguments that the command itself does not know as knobs of an algorithm."""
-    given = pairs(rest, cls.name)
-    check_names(cls, given)
+    given = current_names(cls, pairs(rest, cls.name))
     known = knobs_of(cls)
     return {name: known[name].parse(value, cls.name) for name, value in given.items()}
 
 
 def read_shared_knobs(classes: Sequence[Any], rest: Sequence[str]) -> list[dict[str, Value]]:
-    """Read such arguments for several algorithms: each takes those it has, and one at least must."""
+    """Return the knobs of several algorithms; each knob must belong to at least one of them."""
     given = pairs(rest, " and ".join(cls.name for cls in classes))
     nowhere = {
         name: text for name, text in given.items() if not any(name in knobs_of(cls) for cls in classes)
@@ -48,13 +47,13 @@ def read_shared_knobs(classes: Sequence[Any], rest: Sequence[str]) -> list[dict[
 
 
 def range_of(cls: Any, name: str) -> WholeNumber:
-    """Return a knob's range as the type of an argument that stands for it."""
+    """Return the argument type with the range of a whole-number knob."""
     found = knobs_of(cls)[name]
     return WholeNumber(int(found.lo), int(found.hi))
 
 
 def knob_help(table: Table, names: Iterable[str]) -> str:
-    """Return lines that list the knobs of each algorithm, for ``--help``."""
+    """Return the lines of ``--help`` that list the knobs of each algorithm."""
     lines = []
     for name in names:
         lines.append(f"\nknobs of {name}:")

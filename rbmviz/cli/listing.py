@@ -1,4 +1,4 @@
-"""``rbmviz list``: what is there."""
+"""``rbmviz list``: samplers, trainers, metrics, data sets and models."""
 
 import argparse
 from typing import Any
@@ -15,7 +15,7 @@ KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "Show what is there, with knobs, ranges and defaults."
+    about = "List samplers, trainers (with knobs, ranges and defaults), metrics, data sets and models."
     command = add_command(commands, "list", about, "rbmviz list samplers", run, text)
     command.add_argument("kind", nargs="*", metavar="KIND", help=f"any of {', '.join(KINDS)}; default all")
 
@@ -66,7 +66,7 @@ def _models() -> list[dict[str, Any]]:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the asked kinds, each a list of entries."""
+    """Return the requested kinds, each a list of entries."""
     from rbmviz.errors import unknown
 
     for kind in args.kind:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Write the lists for people."""
+    """Return the lists as text for the terminal."""
     lines = []
     for kind, entries in result.items():
         lines += ["", kind]

@@ -1,4 +1,4 @@
-"""The files that a command will write, checked before anything is computed."""
+"""Check of a command's output files before anything is computed."""
 
 import os
 import unicodedata
@@ -17,21 +17,21 @@ def check_outputs(
     models: Mapping[str, str | None] | None = None,
     datasets: Mapping[str, str | None] | None = None,
 ) -> None:
-    """Refuse outputs that cannot be written, that are one file under two names, or a file that is read.
+    """Check that all outputs can be written, and that they are distinct from each other and from the inputs.
 
     Parameters
     ----------
-    outputs : flag -> path
-        As the person gave them, and files that go with them; None: not asked for.
-    models, datasets : flag -> name or path
-        What the command reads.
+    outputs : mapping of str to path or None
+        Flag and path of each output, companion files included; None if the output is not requested.
+    models, datasets : mapping of str to str or None, optional
+        Flag and name or path of each model and data set that the command reads.
 
     Raises
     ------
     BadInput
-        Where two names are of one file: by ``..``, by links, or but for upper and lower case.
+        If two paths mean the same file, also by ``..``, by links, or on a disk that ignores upper case.
     OutputFailure
-        Where the system does not let a file be written there.
+        If the system refuses to write a file there.
     """
     written = {flag: output_path(path) for flag, path in outputs.items() if path is not None}
     read = []
@@ -42,7 +42,7 @@ def check_outputs(
     for flag, path in written.items():
         for what, file in read:
             if _same(path, file):
-                raise BadInput(f"{flag} would write over what is read, {what}: name another file.")
+                raise BadInput(f"{flag} would overwrite the input {what}: name another file.")
         for other, earlier in seen.items():
             if _same(path, Path(earlier)):
                 raise BadInput(f"{other} and {flag} are the same file, '{path}': name two.")
@@ -52,22 +52,21 @@ def check_outputs(
 
 
 def _model_files(name: str) -> list[Path]:
-    """Return the files that a model's name or path may mean."""
+    """Return the existing files that a model's name or path may mean."""
     return [path for path in (Path(name), FOLDER / f"{name}.safetensors") if path.is_file()]
 
 
 def _data_files(name: str) -> list[Path]:
-    """Return the files that a data set's name or path may mean, with its variant or without."""
+    """Return the existing files that a data set's name or path, with or without a variant, may mean."""
     names = {name, name.rpartition("@")[0] or name}
     known = [path_of(one) for one in names if one in SOURCES]
     return [Path(one) for one in names if Path(one).is_file()] + [path for path in known if path]
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two paths are of one file, now or when both are written."""
+    """Return whether two paths mean the same file, now or after both are written."""
     if one.exists() or other.exists():
         return one.exists() and other.exists() and os.path.samefile(one, other)
-    # Neither is there yet: nobody can say whether this disk tells A from a, or one form of an umlaut from the
-    # other.
+    # Neither file exists, so it is unknown whether this disk distinguishes upper case or Unicode forms.
     a, b = (unicodedata.normalize("NFC", os.path.realpath(path)).casefold() for path in (one, other))
     return a == b

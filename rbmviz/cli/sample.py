@@ -1,4 +1,4 @@
-"""``rbmviz sample``: stream samples to a file."""
+"""``rbmviz sample``: write samples to a file, chunk by chunk."""
 
 import argparse
 import json
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, read_knobs
 from rbmviz.cli.outputs import check_outputs
-from rbmviz.cli.signals import held
+from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.knobs import values_of
@@ -31,39 +31,43 @@ from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import SamplingSetup, write_array
 
 WRITE_SECONDS = 0.2
-"""A chunk takes about this long: the delay of an interrupt."""
+"""Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""
 
 CHUNK_BYTES = 2**24
-"""Most bytes of a chunk, which is all that is ever held of the samples, however many are asked for."""
+"""Most bytes of a chunk; no more samples than one chunk are in memory, however many are requested."""
 
 
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz sample --model mnist_fpcd --sampler rates_fpcd --eps 0.03 -n 10000 --out samples.npz"
-    about = "Stream samples to a file: arrays v (uint8), p (float32) and meta (JSON); chains take turns."
+    about = (
+        "Write samples to a file: arrays v (uint8), p (float32), meta (JSON); row t: chain t mod n_chains."
+    )
     command = add_command(commands, "sample", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument("--sampler", required=True, help=f"one of {', '.join(list_samplers())}")
     command.add_argument("-n", type=WholeNumber(1, 10**18), required=True, help="samples to write")
     command.add_argument(
-        "--init", choices=("data", "random"), default="random", help="first states (default random)"
+        "--init", choices=("data", "random"), default="random", help="initial states (default random)"
     )
     command.add_argument(
         "--dataset",
-        help="a name, a file, or a folder of images for --init data; default: what the model names",
+        help="a name, a file, or a folder of images for --init data; default: the data that the model names",
     )
     command.add_argument(
         "--thin", type=COUNT, default=1, help="write every THIN-th sample of each chain (default 1)"
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
-    command.add_argument("--no-means", action="store_true", help="leave p out: a fifth of the size")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
+    command.add_argument(
+        "--no-means", action="store_true", help="leave p out: a fifth of the size before compression"
+    )
     command.add_argument(
         "--out",
         required=True,
         metavar="F.npz",
-        help="the file: it appears when it is whole; Ctrl-C keeps the samples made so far",
+        help="the file; it appears when it is complete, and Ctrl-C keeps the samples made so far",
     )
 
 
@@ -83,9 +87,9 @@ def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray 
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Sample, chunk by chunk, into files beside the target; put them together at the end.
+    """Write samples, chunk by chunk, into temporary files beside the target; pack them at the end.
 
-    Interrupted, it puts together what is there: the samples of the chunks that were written whole.
+    After an interrupt, the samples of all complete chunks are packed.
     """
     target = Path(args.out)
     if target.suffix != ".npz":
@@ -96,13 +100,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     width = model.rbm.n_visible
     needed = args.n * width * (1 if args.no_means else 5)
     free = shutil.disk_usage(target.parent).free
-    if 2 * needed > free:  # the parts and the archive made of them
+    if 2 * needed > free:  # the temporary files and the archive
         raise BadInput(
             f"sample: {args.n:,} samples need up to {_size(2 * needed)} while they are written and "
             f"'{target.parent}' has {_size(free)} free: take fewer, --thin them, or use --no-means."
         )
     state = sampler.init(model, args.seed, _start(model, args, sampler.n_chains))
-    # Written are whole rounds of the chains, every THIN-th: row t of the file is chain t % n_chains, too.
+    # Every THIN-th round (one sample of each chain) is written: row t of the file is of chain t % n_chains.
     size, thin = sampler.n_chains, args.thin
     last_round, last = divmod(args.n - 1, size)
     total = (last_round * thin + thin - 1) * size + last + 1
@@ -137,7 +141,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 raise
             interrupted = True
         except OutputFailure as error:
-            # What was handed over last may not have reached the disk.
+            # The last chunk may be only partly on the disk.
             done = min(done, v_file.stat().st_size // width)
             done = done if args.no_means else min(done, p_file.stat().st_size // (4 * width))
             if not done:
@@ -153,7 +157,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         }
         if interrupted:
             result["interrupted"] = True
-            say(f"Interrupted: the {done:,} samples made so far are kept.")
+            print_message(f"Interrupted: the {done:,} samples made so far are kept.")
         meta = {
             "model": args.model,
             "model_meta": dict(model.meta),
@@ -173,7 +177,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 _pack(folder / "whole.npz", parts, (done, width), meta)
                 put_in_place(folder / "whole.npz", output_path(target))
         except KeyboardInterrupt:
-            say(f"Interrupted while '{target}' was put together: it is not written.")
+            print_message(f"Interrupted while '{target}' was packed: it is not written.")
             raise
         except (BadInput, OutputFailure) as error:
             failure = failure or OutputFailure(str(error))
@@ -192,14 +196,14 @@ def _size(n: int) -> str:
 
 @contextmanager
 def _scratch_folder(beside: Path) -> Iterator[Path]:
-    """Make a hidden folder beside the target, and remove it at the end, whatever interrupts."""
+    """Make a hidden folder beside the target, and remove it at the end, even after an interrupt."""
     folder = neighbour(beside)
     try:
         with writing(beside):
             folder.mkdir(mode=0o700)
         yield folder
     finally:
-        with held():
+        with signals_deferred():
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -208,19 +212,19 @@ Parts = dict[str, tuple[Path, Any]]
 
 
 def _pack(path: Path, parts: Parts, shape: tuple[int, int], meta: dict[str, Any]) -> None:
-    """Write the sample file from its parts."""
+    """Write the sample file from its temporary files."""
     with path.open("wb") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for name, (raw, dtype) in parts.items():
-                _put(archive, name, raw, dtype, shape)
+                _add_array(archive, name, raw, dtype, shape)
             with archive.open("meta.npy", "w") as out:
                 np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
         file.flush()
         os.fsync(file.fileno())
 
 
-def _put(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shape: tuple[int, int]) -> None:
-    """Add an array whose bytes lie in a file, without ever holding it in memory."""
+def _add_array(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shape: tuple[int, int]) -> None:
+    """Add an array whose bytes are in a file, without loading all of it into memory."""
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     os.truncate(raw, size)  # an interrupt may have left a chunk half written
     with (
@@ -239,7 +243,7 @@ def _put(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shape: tup
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     return (
         f"{result['n']:,} samples, {result['sweeps']:,} sweeps in {result['seconds']:.2f} s "
         f"({result['samples_per_second']:,.0f} samples/s) -> {result['out']}"

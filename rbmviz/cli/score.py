@@ -1,4 +1,4 @@
-"""``rbmviz score``: ISL of a sample file."""
+"""``rbmviz score``: ISL, effective sample size and R-hat of a sample file."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmviz import metadata
 from rbmviz.array_files import MOST_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
-from rbmviz.cli import add_command, say
+from rbmviz.cli import add_command, print_message
 from rbmviz.datasets import load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, chain_diagnostics, reference
@@ -17,15 +17,13 @@ from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import ENTRIES_PER_BLOCK
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
-"""The kernel that needs an array."""
+"""Array of the sample file -> the ISL kernel that scores it."""
 
 
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz score samples.npz --dataset mnist5k --curve"
-    about = (
-        "Score a sample file by ISL against a data set's test part; beta is chosen on its validation part."
-    )
+    about = "Score a sample file by ISL on a data set's test part; beta is chosen on its validation part."
     command = add_command(commands, "score", about, example, run, text)
     command.add_argument(
         "file", metavar="F.npz", help="a file of 'rbmviz sample', or any .npz with an array v"
@@ -35,14 +33,19 @@ def add(commands: Any) -> None:
         help="a name, a file, or a folder of images; default: the data that the file's model names",
     )
     command.add_argument(
-        "--model", help="whose free energy tells how far the chain has come; default: the one the file names"
+        "--model",
+        help="model for the effective sample size of the free energy; default: the one that the file names",
     )
-    command.add_argument("--kernel", choices=("binary", "mean"), default="binary", help="default binary")
-    command.add_argument("--curve", action="store_true", help="ISL at log-spaced numbers of samples, too")
+    command.add_argument(
+        "--kernel", choices=("binary", "mean"), default="binary", help="kernel of the ISL (default binary)"
+    )
+    command.add_argument(
+        "--curve", action="store_true", help="also give ISL at log-spaced numbers of samples"
+    )
 
 
 class _Samples(NamedTuple):
-    """A sample file: what is scored, v uint8 (None where there is none), how it says it was made."""
+    """A sample file: ``x`` is the scored array, ``v`` uint8 or None; the rest is from its metadata."""
 
     x: np.ndarray
     v: np.ndarray | None
@@ -52,7 +55,7 @@ class _Samples(NamedTuple):
 
 
 def _read(path: Path, array: str) -> _Samples:
-    """Read a sample file: ``array``, which is scored, v where it is there, and meta."""
+    """Read a sample file: the scored ``array``, v if the file has it, and meta."""
     if not is_file(path):
         raise BadInput(f"There is no sample file '{path}'; 'rbmviz sample' writes one.")
 
@@ -71,7 +74,7 @@ def _read(path: Path, array: str) -> _Samples:
                 raise BadInput(
                     f"'{path}': {name} is {header.dtype}; v must be uint8, 0 and 1, and p means from 0 to 1."
                 )
-        # The arrays, a function of each sample and its ranks, and a few blocks of what is computed.
+        # The arrays, one function value and one rank per sample, and a few blocks of intermediate results.
         return (
             sum(header.nbytes for header in headers.values())
             + 128 * headers[array].shape[0]
@@ -98,17 +101,17 @@ def _read(path: Path, array: str) -> _Samples:
     return _Samples(arrays[array], v, model, n_chains, metadata.data_name(of_model))
 
 
-def _worth(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
-    """Return what the chains are worth as two functions see them (ESS; R-hat of several): they may disagree.
+def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
+    """Return ESS, and R-hat of several chains, for the activity and for the free energy; the two may differ.
 
-    Row t of the file is of chain t % n_chains; an unfinished round at its end is left out.
+    Row t of the file is of chain t % n_chains; an incomplete round at the end is left out.
     """
     name, v, n_chains = args.model or samples.model, samples.v, samples.n_chains
     if name is None or v is None:
         return {}
     if len(v) < LEAST_DRAWS * n_chains:
         if n_chains > 1:
-            say(f"No effective sample size: each of {n_chains} chains needs {LEAST_DRAWS} samples.")
+            print_message(f"No effective sample size: each of {n_chains} chains needs {LEAST_DRAWS} samples.")
         return {}
     functions = {"activity": v.sum(axis=1)}
     try:
@@ -119,7 +122,7 @@ def _worth(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
     except BadInput as error:
         if args.model:
             raise
-        say(f"No effective sample size of the free energy (give --model): {error}")
+        print_message(f"No effective sample size of the free energy (give --model): {error}")
     found: dict[str, Any] = {"n_chains": n_chains}
     for key, values in functions.items():
         diagnostics = chain_diagnostics(chains_apart(values, n_chains))
@@ -130,26 +133,28 @@ def _worth(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the score, the training set's own, and the curve where it is asked for."""
+    """Return the ISL of the samples and of the training set, the diagnostics, and with --curve the curve."""
     array = "v" if args.kernel == "binary" else "p"
     samples = _read(Path(args.file), array)
     x, name = samples.x, args.dataset or samples.dataset
     if name is None:
-        raise BadInput(f"'{args.file}' does not say what data to score against: give --dataset.")
+        raise BadInput(f"'{args.file}' does not name the data to score on: give --dataset.")
     try:
         dataset = load_dataset(name) if args.dataset else load_registered(name)
     except BadInput as error:
         if args.dataset:
             raise
-        raise BadInput(f"The data that '{args.file}' names cannot be had: {error} Give --dataset.") from None
+        raise BadInput(
+            f"The data that '{args.file}' names cannot be loaded: {error} Give --dataset."
+        ) from None
     if dataset.n_visible != x.shape[1]:
         raise BadInput(
             f"'{args.file}' has {x.shape[1]} units and {dataset.name} {dataset.n_visible}: choose other data."
         )
-    worth = _worth(args, samples)
+    found = _diagnostics(args, samples)
     metric = ISL(dataset.test, dataset.validation, kernel=args.kernel, counts=None if args.curve else ())
     score = metric.update(x).value()
-    say("Scoring the training set for comparison.")
+    print_message("Scoring the training set for comparison.")
     own = reference(dataset.train, dataset.test, dataset.validation, kernel=args.kernel)
     result: dict[str, Any] = {
         "isl": score.isl,
@@ -160,7 +165,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "dataset": dataset.name,
         "reference": own.isl,
         "reference_n": own.n,
-        **worth,
+        **found,
     }
     if args.curve:
         result["curve"] = [[point.n, point.isl] for point in metric.curve()]
@@ -168,19 +173,19 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     lines = [
-        f"ISL {result['isl']:.2f} +- {result['std_error']:.2f} nats a test example of {result['dataset']} "
+        f"ISL {result['isl']:.2f} +- {result['std_error']:.2f} nats per test example of {result['dataset']} "
         f"({result['n']:,} samples, {result['kernel']} kernel, beta {result['beta']:.3f})",
         f"its training part as samples: {result['reference']:.2f} ({result['reference_n']:,} examples)",
     ]
-    worth = [
+    sizes = [
         f"{result[key]:,.0f} by {key.removeprefix('ess_').replace('_', ' ')}"
         for key in ("ess_activity", "ess_free_energy")
         if result.get(key)
     ]
-    if worth:
-        lines.append(f"independent samples, if the chain has seen every mode: {', '.join(worth)}")
+    if sizes:
+        lines.append(f"effective sample size, if the chain has seen every mode: {', '.join(sizes)}")
     rhat = [
         f"{f'{result[key]:.4g}' if result[key] < 100 else 'over 100'} "
         f"by {key.removeprefix('rhat_').replace('_', ' ')}"
@@ -189,7 +194,7 @@ def text(result: dict[str, Any]) -> str:
     ]
     if rhat:
         lines.append(
-            f"R-hat of {result['n_chains']} chains, above 1.01 where they do not agree yet: {', '.join(rhat)}"
+            f"R-hat of {result['n_chains']} chains, above 1.01 while they disagree: {', '.join(rhat)}"
         )
     lines += [f"{n:>10,} {isl:10.2f}" for n, isl in result.get("curve", [])]
     return "\n".join(lines)

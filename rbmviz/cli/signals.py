@@ -1,4 +1,4 @@
-"""What Ctrl-C does while a command runs; and SIGTERM and SIGHUP, of batch systems and closed windows."""
+"""Handling of Ctrl-C while a command runs, and of SIGTERM and SIGHUP (batch systems, closed terminals)."""
 
 import _thread
 import signal
@@ -11,38 +11,38 @@ from types import FrameType
 
 STOPS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
-TOGETHER_SECONDS = 1.0
-"""Signals so close together are one wish to stop: a key that was held, a launcher that passes its own on."""
+SAME_SIGNAL_SECONDS = 1.0
+"""Signals within so many seconds count as one: a key is held down, or a launcher passes on its own signal."""
 
 
 @contextmanager
-def _answered(answer: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Let ``answer`` be what signals call inside; those that the parent told us to ignore stay ignored."""
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Install a signal handler inside the block; signals that the parent process ignored stay ignored."""
     before = {}
     try:
-        if threading.current_thread() is threading.main_thread():  # the only one that signals reach
+        if threading.current_thread() is threading.main_thread():  # only this thread may set handlers
             for number in STOPS:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    before[number] = signal.signal(number, answer)
+                    before[number] = signal.signal(number, handler)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 @contextmanager
-def stoppable() -> Iterator[list[int]]:
-    """Let a signal raise KeyboardInterrupt inside; the list that is yielded holds those that came."""
+def interruptible() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt in the block when a signal arrives; yield the list of arrived signals."""
     arrived: list[int] = []
-    last = -TOGETHER_SECONDS
+    last = -SAME_SIGNAL_SECONDS
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal last
-        if time.monotonic() - last < TOGETHER_SECONDS:
+        if time.monotonic() - last < SAME_SIGNAL_SECONDS:
             return
         last = time.monotonic()
         arrived.append(number)
-        jit = sys.modules.get("rbmviz.kernels._jit")  # imported late, for it is slow
+        jit = sys.modules.get("rbmviz.kernels._jit")  # not imported here, because numba is slow to import
         if jit is None or not jit.after_compiling(interrupt):
             interrupt()
 
@@ -50,32 +50,32 @@ def stoppable() -> Iterator[list[int]]:
         if inside:
             raise KeyboardInterrupt
 
-    def swallowed(unraisable: "sys.UnraisableHookArgs") -> None:
-        """Raise again, a moment later, what came while a destructor or a callback from C was running."""
+    def raise_later(unraisable: "sys.UnraisableHookArgs") -> None:
+        """Repeat an interrupt that a destructor or a callback from C has swallowed."""
         nonlocal last
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
             return hook(unraisable)
-        last = -TOGETHER_SECONDS
-        again = threading.Timer(0.05, once_more)
+        last = -SAME_SIGNAL_SECONDS
+        again = threading.Timer(0.05, repeat)
         again.daemon = True
         again.start()
 
-    def once_more() -> None:
+    def repeat() -> None:
         if inside:
             _thread.interrupt_main(signal.Signals(arrived[-1]))
 
     hook, inside = sys.unraisablehook, True
-    sys.unraisablehook = swallowed
+    sys.unraisablehook = raise_later
     try:
-        with _answered(stop):
+        with _handled_by(stop):
             yield arrived
     finally:
         inside, sys.unraisablehook = False, hook
 
 
 @contextmanager
-def held() -> Iterator[list[int]]:
-    """Let signals wait while results are written; the list that is yielded holds those that came."""
+def signals_deferred() -> Iterator[list[int]]:
+    """Collect signals instead of acting on them, while results are written; yield the list of signals."""
     arrived: list[int] = []
-    with _answered(lambda number, frame: arrived.append(number)):
+    with _handled_by(lambda number, frame: arrived.append(number)):
         yield arrived

@@ -1,4 +1,4 @@
-"""Standard output and error that are closed, full, or that nobody reads any more."""
+"""Standard output and standard error that may be closed, full, or a pipe without a reader."""
 
 import os
 import sys
@@ -10,16 +10,16 @@ from rbmviz.errors import OutputFailure
 from rbmviz.output import reason
 
 
-def _silence(stream: Any) -> None:
-    """Let what a stream still holds, and all that comes, go nowhere: Python would try again at its end."""
-    with suppress(OSError, ValueError, AttributeError):  # a test's stream has no number
+def _redirect_to_null(stream: Any) -> None:
+    """Send a stream's buffered and later output to the null device: Python would flush it again at exit."""
+    with suppress(OSError, ValueError, AttributeError):  # a stream of a test has no file descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 
-class _Forgiving:
-    """A text stream for messages: what cannot be written is dropped, for it is no reason to stop a run."""
+class _NeverFailing:
+    """A text stream for messages; output that cannot be written is dropped, because the run must go on."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -28,49 +28,47 @@ class _Forgiving:
         try:
             self._stream.write(text)
         except (OSError, ValueError):
-            _silence(self._stream)
+            _redirect_to_null(self._stream)
         return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
         except (OSError, ValueError):
-            _silence(self._stream)
+            _redirect_to_null(self._stream)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
 @contextmanager
-def forgiving_stderr() -> Iterator[None]:
-    """Let no message and no progress bar fail inside."""
-    if sys.stderr is None:  # closed; its number must not go to a file that C code then writes messages into
+def never_failing_stderr() -> Iterator[None]:
+    """Let no message and no progress bar raise an error in the block."""
+    if sys.stderr is None:  # closed: a file opened next would get its descriptor, and the messages of C code
         sys.stderr = open(os.devnull, "w")
-    with redirect_stderr(_Forgiving(sys.stderr)):  # type: ignore[type-var]
+    with redirect_stderr(_NeverFailing(sys.stderr)):  # type: ignore[type-var]
         yield
 
 
 def check_stdout() -> None:
-    """Refuse to compute what nobody can be told."""
+    """Raise OutputFailure if standard output is closed, before anything is computed."""
     if sys.stdout is None:
         raise OutputFailure("Standard output is closed: let the result go to a file or to /dev/null.")
 
 
-def put(text: str) -> None:
-    """Print a result, whole.
-
-    A reader that has seen enough (head, say) is no failure.
+def print_result(text: str) -> None:
+    """Print a result on standard output; a reader that closes the pipe early (as ``head`` does) is no error.
 
     Raises
     ------
     OutputFailure
-        Where it cannot be written.
+        If standard output cannot be written.
     """
     try:
         print(text)  # noqa: T201
         sys.stdout.flush()
     except BrokenPipeError:
-        _silence(sys.stdout)
+        _redirect_to_null(sys.stdout)
     except OSError as error:
-        _silence(sys.stdout)
+        _redirect_to_null(sys.stdout)
         raise OutputFailure(f"Standard output cannot be written: {reason(error)}.") from error

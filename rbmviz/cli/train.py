@@ -1,4 +1,4 @@
-"""``rbmviz train``: one model, its rates and provenance stored with it."""
+"""``rbmviz train``: train one model and write it with its rates and its provenance."""
 
 import argparse
 import csv
@@ -15,10 +15,10 @@ from tqdm import tqdm
 from rbmviz import metrics
 from rbmviz.array_files import Damaged, read_file, why
 from rbmviz.budget import check_memory
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, say
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, range_of, read_knobs
 from rbmviz.cli.outputs import check_outputs
-from rbmviz.cli.signals import held
+from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.models import load_model
@@ -27,9 +27,10 @@ from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.trainers import STATS, list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
-"""Models whose smaller layer has at most so many units get their exact likelihood in every history row."""
+"""Models with at most so many units in the smaller layer have exact likelihoods in every history row."""
 
 N_SCORED = 10_000
 SCORED = {
@@ -42,43 +43,50 @@ SCORED = {
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz train --dataset bas --trainer pcd --n-hidden 16 --iterations 5000 --out bas.safetensors"
-    about = "Train one model; its file holds the rates of the training set and where it comes from."
+    about = "Train one model; its file also holds the rates of the training set and the provenance."
     command = add_command(commands, "train", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(trainers, list_trainers())}".replace("%", "%%")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--trainer", required=True, help=f"one of {', '.join(list_trainers())}")
     command.add_argument(
-        "--n-hidden", type=WholeNumber(1, 10**6), help="hidden units (default: the warm start's, or 16)"
+        "--n-hidden",
+        type=WholeNumber(1, 10**6),
+        help="hidden units (default: as many as the warm start has, or 16)",
     )
     command.add_argument(
-        "--iterations", type=range_of(trainers["cd"], "iterations"), required=True, help="updates"
+        "--iterations",
+        type=range_of(CommonKnobs, "iterations"),
+        required=True,
+        help="parameter updates of the whole training",
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
-    command.add_argument("--warm-start", metavar="M", help="begin at this model (a name or a file)")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
+    command.add_argument("--warm-start", metavar="M", help="start at this model (a name or a file)")
     command.add_argument(
-        "--score", action="store_true", help="store ISL of 10,000 samples and the reference lines"
+        "--score", action="store_true", help="store the ISL of 10,000 samples and of the training set"
     )
     command.add_argument("--out", required=True, metavar="M.safetensors", help="the model file")
-    command.add_argument("--history", metavar="H.csv", help="statistics of training, a row a step")
-    command.add_argument("--every", type=COUNT, metavar="N", help="updates a step (default: a hundredth)")
+    command.add_argument("--history", metavar="H.csv", help="statistics of training, one row per step")
+    command.add_argument(
+        "--every", type=COUNT, metavar="N", help="updates per step (default: a hundredth of all)"
+    )
     command.add_argument(
         "--resume",
         action="store_true",
-        help="go on from M.checkpoint, which an interrupted training leaves beside M, to the same bits",
+        help="continue from M.checkpoint, which an interrupted training leaves; the result is the same bits",
     )
     command.add_argument(
         "--checkpoint-every",
         type=COUNT,
         metavar="N",
-        help="also write the checkpoint after the first step past every N updates, in case of a crash",
+        help="also write a checkpoint at the first step after every N updates, in case of a crash",
     )
 
 
 def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
-    """Return what a shipped model says of itself: ISL of its samples, and the training set's own.
+    """Return the scores that a model file stores: the ISL of its samples and of the training set, in nats.
 
-    Chains start at the first validation example, seed 0; 10,000 samples each.
+    Each sampler takes 10,000 samples with seed 0; its chain starts at the first validation example.
     """
     isl = {}
     for name, sampler in SCORED.items():
@@ -92,14 +100,14 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
 
 
 def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, Any]]:
-    """Return the rows that an interrupted training wrote, up to where it resumes."""
+    """Return the rows of an interrupted training's history, up to the update at which it resumes."""
     if not path.exists():
         return []
     try:
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
         if any(set(row) != columns or None in row.values() for row in rows):
-            raise Damaged("its columns are others")
+            raise Damaged("it has other columns")
         return [row for row in rows if int(row["update"]) <= updates]
     except (Damaged, csv.Error, UnicodeDecodeError, ValueError, TypeError) as error:
         if isinstance(error, BadInput):
@@ -121,24 +129,24 @@ def history_bytes(rows: list[dict[str, Any]]) -> bytes:
 def _save_checkpoint(
     path: Path, content: bytes, history: Path | None, rows: list[dict[str, Any]], before: str
 ) -> str:
-    """Write checkpoint and history, or say why not, once; return that for the next time."""
+    """Write checkpoint and history; return the error message, and print it unless it equals ``before``."""
     try:
         if history:
             write_whole(history, history_bytes(rows))
         write_whole(path, content)
     except (BadInput, OutputFailure) as error:
         if str(error) != before:
-            say(f"{error} Training goes on without this checkpoint.")
+            print_message(f"{error} Training goes on without this checkpoint.")
         return str(error)
     return ""
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Train, write the model (and the history), return how it went.
+    """Train, write the model and the history, and return a summary.
 
-    A checkpoint that cannot be written is a warning. Model, history and the checkpoint of an interrupt that
-    cannot be written where they should be are kept in the system's temporary folder; the command fails,
-    and says where they are.
+    A periodic checkpoint that cannot be written is only a warning. If the model, the history or the
+    checkpoint of an interrupt cannot be written to its place, it is kept in the system's temporary folder,
+    and the command fails with a message that names this folder.
     """
     out, history = Path(args.out), Path(args.history) if args.history else None
     if out.suffix != ".safetensors":
@@ -150,7 +158,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         datasets={"--dataset": args.dataset},
     )
     if args.resume and not checkpoint.is_file():
-        raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to begin anew.")
+        raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start anew.")
     trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
     dataset = load_dataset(args.dataset)
     start = load_model(args.warm_start).rbm if args.warm_start else None
@@ -173,11 +181,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     rows = read_history(history, columns, begun) if history and args.resume else []
     last, kept, warning, interrupted, failed, unsaved = None, None, "", False, None, ""
     bar = tqdm(total=args.iterations, initial=begun, unit="update", file=sys.stderr, disable=None)
-    # One thread: sums come out in one order, so that a command rebuilds a model bit for bit.
+    # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with threadpool_limits(limits=1, user_api="blas"), bar:
         try:
             for step in steps:
-                # Taken between two steps, for an interrupt leaves a step half done; and both or none.
+                # Both are set between two steps, together: an interrupt may leave a step incomplete.
                 last, kept = step, steps.checkpoint()
                 row = {"update": last.update, "seconds": last.seconds, **last.stats}
                 if exact:
@@ -189,11 +197,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                     unsaved = _save_checkpoint(checkpoint, kept, history, rows, unsaved)
                     saved = last.update
                 bar.update(last.update - bar.n)
-            if last is None:  # the checkpoint was of the end
+            if last is None:  # the checkpoint is of the last update
                 last = steps.trainer.step(steps.state, 0)
         except KeyboardInterrupt:
             interrupted = True
-        except Exception as error:  # it diverged, or ran out of memory: what was made until then is kept
+        except Exception as error:  # it diverged or ran out of memory: the result so far is kept
             if last is None:
                 raise
             failed = error
@@ -206,7 +214,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         + (["--score"] if args.score else [])
         + [f"--out {out.name}"]
     )
-    with held() as stops:
+    with signals_deferred() as stops:
         model = trained_model(dataset, trainer, last, args.seed, command=command)
         likelihood = metrics.log_likelihood(last.rbm, dataset.train) if exact else None
         if exact:
@@ -216,7 +224,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             problems.append(write_or_rescue(history, history_bytes(rows)))
     interrupted = interrupted or bool(stops)
     if args.score and not interrupted and not failed:
-        say("Scoring 10,000 samples of each sampler.")
+        print_message("Scoring 10,000 samples of each sampler.")
         try:
             found = scores(model, dataset)
             found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
@@ -225,19 +233,19 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         except KeyboardInterrupt:
             interrupted = True
         except BadInput as error:
-            say(f"The model has no scores: {error}")
+            print_message(f"The model has no scores: {error}")
     if interrupted:
-        with held():
+        with signals_deferred():
             problems.append(write_or_rescue(checkpoint, kept or steps.checkpoint()))
     if warning:
-        say(warning)
+        print_message(warning)
     if any(problems):
         raise OutputFailure(" ".join(filter(None, problems)))
     if failed:
         known = f"The last finite model ({last.update:,} updates) is kept in '{out}'."
         if isinstance(failed, BadInput):
             raise BadInput(f"{failed} {known}")
-        say(known)
+        print_message(known)
         raise failed
     result: dict[str, Any] = {
         "out": str(out),
@@ -254,15 +262,17 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         result["warning"] = warning
     if interrupted:
         result |= {"interrupted": True, "checkpoint": str(checkpoint)}
-        say(f"Interrupted: the model after {last.update:,} updates is kept; --resume goes on from there.")
+        print_message(
+            f"Interrupted: the model after {last.update:,} updates is kept; --resume continues from there."
+        )
     else:
-        with suppress(OSError):  # a disk that has become read-only keeps an old checkpoint
+        with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
             checkpoint.unlink(missing_ok=True)
     return result
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     likelihood = result["log_likelihood"]
     known = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f} nats"
     done = f"{result['updates']:,} updates in {result['seconds']:.1f} s{known} -> {result['out']}"

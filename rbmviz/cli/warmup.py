@@ -1,4 +1,4 @@
-"""``rbmviz warmup``: compile and cache the kernels before anybody waits for them."""
+"""``rbmviz warmup``: compile and cache the kernels ahead of their first use."""
 
 import argparse
 from typing import Any
@@ -14,10 +14,10 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the seconds it took."""
+    """Return the seconds that compiling took."""
     return {"seconds": warm_up()}
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     return f"Kernels ready after {result['seconds']:.1f} s."

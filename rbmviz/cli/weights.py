@@ -17,26 +17,28 @@ def add(commands: Any) -> None:
     example = "rbmviz weights --model bas_pcd --dataset bas --k 1 --batch 32"
     about = "Importance weights of pop-CD for a random batch of training examples."
     command = add_command(commands, "weights", about, example, run, text)
-    command.add_argument("--model", required=True, help="a pretrained name, or a file")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--k", type=range_of(PopCD, "k"), default=1, help="Gibbs sweeps (default 1)")
-    command.add_argument("--batch", type=COUNT, default=100, help="examples, drawn at random (default 100)")
-    command.add_argument("--proposal", choices=PROPOSALS, default="visible", help="default visible")
+    command.add_argument("--batch", type=COUNT, default=100, help="random training examples (default 100)")
+    command.add_argument(
+        "--proposal", choices=PROPOSALS, default="visible", help="see pop-CD (default visible)"
+    )
     command.add_argument(
         "--mixture",
         type=range_of(PopCD, "mixture"),
         default=10,
         help="hidden states in a mixture (default 10)",
     )
-    command.add_argument("--seed", type=SEED, default=0, help="default 0")
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the log weights and what they say; the exact log Z, too, where it can be enumerated quickly."""
+    """Return log weights, their ESS and log Z estimate; the exact log Z only for layers up to 16 units."""
     rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
     check_memory(
         f"weights: a batch of {args.batch:,} examples",
-        args.batch * (rbm.n_visible + rbm.n_hidden) * 40,  # five float64 for each unit at the peak
+        args.batch * (rbm.n_visible + rbm.n_hidden) * 40,  # five float64 values per unit at the peak
         "give a smaller --batch",
     )
     chosen = rng.generator(args.seed, "data").integers(len(dataset.train), size=args.batch)
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Say it for people."""
+    """Return the result as text for the terminal."""
     exact = "" if result["log_z"] is None else f" (exact {result['log_z']:.4f})"
     return (
         f"{len(result['log_weights']):,} weights: ESS {result['ess']:.2f}, "

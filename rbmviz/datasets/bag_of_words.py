@@ -1,4 +1,4 @@
-"""Any text as presence bits: which of its most common word stems each document holds."""
+"""A text as presence bits: which of its most common word stems occur in each document."""
 
 import re
 import sys
@@ -7,38 +7,40 @@ import numpy as np
 
 from rbmviz.array_files import printable
 from rbmviz.budget import check_memory
-from rbmviz.datasets.record import MOST_WORD
+from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput
 
 WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
-"""A run of two letters or more."""
+"""A word: a run of two or more letters."""
 
 WORD_COST, LINE_COST = 500, 250
-"""Bytes that Python takes for a word not seen before (it, its stem, their places), and for a document."""
+"""Bytes of Python objects per distinct word (the word, its stem, dictionary entries) and per document."""
 
-MOST_WORDS = 300_000
-"""Different words, more than twenty million words of prose have; their stems take some ten seconds."""
+MAX_WORDS = 300_000
+"""Most distinct words, more than twenty million words of prose have; stemming them takes some ten seconds."""
 
-EVERY = 4096
-"""Words not seen before, between two looks at the memory budget."""
+WORDS_PER_CHECK = 4096
+"""Distinct words between two checks of the memory budget."""
 
 
 def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
-    """Return the documents of a text in UTF-8, and what they are.
+    """Return the documents of a text in UTF-8, and a description of how the text was split.
 
-    Paragraphs where blank lines part the text (at its ends they do not count), else lines.
+    The documents are paragraphs if blank lines separate them (blank lines at the two ends do not count),
+    else lines.
 
     Raises
     ------
     BadInput
-        Where it is no text, or the memory budget does not allow it.
+        If the content is not a text, or needs more than the memory budget.
     UnicodeDecodeError
-        Where it is in another encoding.
+        If the text is not in UTF-8.
     """
     if b"\0" in content:
-        raise BadInput(f"'{name}' is no text: it holds NUL bytes; save it as a text in UTF-8.")
+        raise BadInput(f"'{name}' is not a text: it holds NUL bytes; save it as a text in UTF-8.")
     advice = "give a part of the text"
-    check_memory(f"'{name}'", 6 * len(content), advice)  # a text with one rare letter takes four bytes each
+    # A Python string takes four bytes per character if a single one is outside the basic plane.
+    check_memory(f"'{name}'", 6 * len(content), advice)
     text = content.decode("utf-8-sig").strip()
     marks = content.count(b"\n") + content.count(b"\r")
     check_memory(f"'{name}'", len(content) + 4 * sys.getsizeof(text) + LINE_COST * marks, advice)
@@ -52,17 +54,28 @@ def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
 def presence(
     documents: list[str], n_words: int, min_stems: int, language: str, name: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return uint8 bits (documents kept, stems) and the stems, those of the most documents first.
+    """Return presence bits, uint8 (kept documents, stems), and the stems, the most frequent first.
 
-    Words are lower-cased runs of two letters or more, at most a hundred, cut to their Snowball stem.
-    Documents with fewer than ``min_stems`` different stems are dropped; of the others' stems the
-    ``n_words`` that occur in the most documents are kept, equals in alphabetical order.
+    Words are lower-cased runs of 2 to 100 letters, reduced to their Snowball stem. Documents with fewer than
+    ``min_stems`` distinct stems are dropped. Of the stems of the others, the ``n_words`` that occur in the
+    most documents are kept; ties are in alphabetical order.
+
+    Parameters
+    ----------
+    documents : list of str
+        The documents.
+    n_words, min_stems : int
+        Most stems that are kept; fewest distinct stems of a kept document.
+    language : str
+        A language that Snowball stems.
+    name : str
+        Name of the text in error messages.
 
     Raises
     ------
     BadInput
-        Where there is no stemmer for the language, there are too many different words, or the memory budget
-        does not allow them or so large a table; ``name`` is the text as the person knows it.
+        If there is no stemmer for the language, if there are too many distinct words, or if words or bits
+        need more than the memory budget.
     """
     import snowballstemmer
 
@@ -79,17 +92,17 @@ def presence(
     for document in documents:
         found = set()
         for match in WORD_PATTERN.finditer(document.lower()):
-            if match.end() - match.start() > MOST_WORD:
+            if match.end() - match.start() > MAX_WORD_LENGTH:
                 continue
             word = match.group()
             number = of_word.get(word)
             if number is None:
                 number = of_word[word] = of_stem.setdefault(stem(word), len(of_stem))
-                if len(of_word) > MOST_WORDS:
+                if len(of_word) > MAX_WORDS:
                     raise BadInput(
-                        f"'{name}' holds more than {MOST_WORDS:,} different words: give a part of the text."
+                        f"'{name}' holds more than {MAX_WORDS:,} different words: give a part of the text."
                     )
-                if len(of_word) % EVERY == 0:
+                if len(of_word) % WORDS_PER_CHECK == 0:
                     check_memory(f"'{name}'", taken + WORD_COST * len(of_word), "give a part of the text")
             found.add(number)
         if len(found) >= max(min_stems, 1):
@@ -101,7 +114,7 @@ def presence(
         counts[row] += 1
     ranked = sorted((-int(counts[number]), text) for text, number in of_stem.items() if counts[number])
     stems = tuple(text for _, text in ranked[:n_words])
-    table = 2 * len(kept) * len(stems)  # twice: the parts are copies
+    table = 2 * len(kept) * len(stems)  # bytes; twice, because the parts of the data set are copies
     check_memory(
         f"'{name}'", taken + WORD_COST * len(of_word) + table, "give a part of the text, or take fewer words"
     )

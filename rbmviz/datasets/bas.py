@@ -12,9 +12,19 @@ from rbmviz.registry import dataset
 def bas(size: int | str = 4) -> Dataset:
     """Bars and Stripes size x size (default 4): 2^size patterns of whole rows, 2^size of whole columns.
 
-    All-0 and all-1 are in both families and appear twice: 32 rows for size 4, 30 of them distinct (Fischer
-    and Igel; paper UCD prints 36). Nothing can be held out of a complete list: validation and test are
-    the training part itself.
+    The patterns of all 0 and of all 1 are in both families and appear twice: 32 rows for size 4, 30 of them
+    distinct (Fischer and Igel; the paper UCD prints 36). Because the list is complete, nothing is held out:
+    validation and test are the training part itself.
+
+    Parameters
+    ----------
+    size : int or str
+        From 2 to 12 (default 4).
+
+    Raises
+    ------
+    BadInput
+        If the size is not a whole number from 2 to 12.
     """
     if str(size) not in map(str, range(2, 13)):
         raise BadInput(f"bas: size = {size} is not a whole number from 2 to 12.")

@@ -1,4 +1,4 @@
-"""Grey levels to bits: by a threshold, or by one Bernoulli draw with a fixed seed."""
+"""Binarisation of grey levels: by a threshold, or by one Bernoulli draw per pixel with a fixed seed."""
 
 import numpy as np
 
@@ -6,11 +6,17 @@ from rbmviz import rng
 from rbmviz.errors import BadInput
 
 VALUES_PER_BLOCK = 2**20
-"""Values that are binarised at once."""
+"""Values that are binarised at a time, which bounds the memory for intermediate results."""
 
 
 def rule_of(rule: str | float, dataset: str) -> str:
-    """Return the rule as it stands in a data set's name: ``0.5``, or ``bernoulli``."""
+    """Return the rule in the form that data set names use: ``0.5``, or ``bernoulli``.
+
+    Raises
+    ------
+    BadInput
+        If the rule is neither ``bernoulli`` nor a number between 0 and 1.
+    """
     if rule == "bernoulli":
         return "bernoulli"
     try:
@@ -25,16 +31,26 @@ def rule_of(rule: str | float, dataset: str) -> str:
 
 
 def full_name(dataset: str, rule: str, default: str = "0.5") -> str:
-    """Return the name that load_dataset takes back: ``usps``, or ``usps@0.5`` off the default."""
+    """Return the name for ``load_dataset``: ``usps``, or ``usps@0.5`` if the rule is not the default."""
     return dataset if rule == default else f"{dataset}@{rule}"
 
 
 def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float | None = None) -> np.ndarray:
-    """Return uint8 0/1 rows (n, pixels) of images in 255ths, or in ``1 / scale`` of them.
+    """Return binarised images, uint8 (n, pixels).
 
-    A threshold turns a pixel on where its grey level is above it; bernoulli with the grey level as the
-    probability, one draw for good (stream named by data set and part). Some rows are taken at a time: what
-    is computed of them is up to sixteen times their size.
+    Images are binarised some rows at a time, because intermediate results take up to 16 times their size.
+
+    Parameters
+    ----------
+    grey : array (n, ...)
+        Grey levels: from 0 to 255, or from 0 to ``255 / scale``.
+    rule : str
+        A threshold: a pixel is on if its grey level, as a share of 255, is above it. Or ``bernoulli``: a
+        pixel is on with its grey level as the probability, drawn once with a fixed seed.
+    dataset, part : str
+        Names of data set and part, which name the random stream of the draws.
+    scale : float, optional
+        Factor that brings the grey levels to 0 to 255 (default 1).
     """
     bits = np.empty((len(grey), grey[:1].size), np.uint8)
     drawn = rng.generator(0, f"binarise {dataset} {part}")
@@ -51,7 +67,7 @@ def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float
 
 
 def sentence(rule: str) -> str:
-    """Say how the bits were made."""
+    """Return the sentence that describes the binarisation rule."""
     if rule == "bernoulli":
         return "each bit drawn once with its grey level as the probability (fixed seed)"
     return f"a bit is 1 where the grey level is above {rule} of full ink"

@@ -1,13 +1,13 @@
-"""Rows of numbers as people's programs write them: with a header or none, commas, semicolons or tabs.
+"""Reading tables of numbers: with or without a header, separated by commas, semicolons or tabs.
 
-What is read
-------------
-- Cells parted by tabs, semicolons or commas, whichever stands in the first row, in this order. Quotes
-  around a number mean nothing. Decimal commas, where something else than commas parts the cells, or quotes
-  stand around the number. Blank lines, a byte order mark, and lines of ``#`` at the top are left out.
-- The first row is a header where no cell of it is a number, where it names a column of labels, or where it
-  counts the columns, 0, 1, 2, ..., as pandas does.
-- A column is labels where the header calls it ``label``, ``labels``, ``class`` or ``y``: whole numbers.
+Format
+------
+- The separator is the first of tab, semicolon and comma that occurs in the first row. Quotes around a number
+  are ignored. Decimal commas are read if the separator is not a comma, or if the number is in quotes. Blank
+  lines, a byte order mark, and lines that begin with ``#`` above the first row are skipped.
+- The first row is a header if none of its cells is a number, if it names a column of labels, or if it counts
+  the columns 0, 1, 2, ..., as pandas does.
+- A column that the header calls ``label``, ``labels``, ``class`` or ``y`` holds labels, whole numbers.
 """
 
 import csv
@@ -22,31 +22,31 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 
 LABELS = ("label", "labels", "class", "y")
-"""What a column of labels is called, in any case."""
+"""Names of a column of labels, in upper or lower case."""
 
-MOST_COLUMNS = 2**16
-MAX_CSV_LINE = 32 * MOST_COLUMNS
-"""Characters of a row: far more than its numbers need."""
+MAX_COLUMNS = 2**16
+MAX_CSV_LINE = 32 * MAX_COLUMNS
+"""Most characters of a row, far more than its numbers need."""
 
 PARSED_CHUNK = 2**20
-"""Cells that are read at once."""
+"""Cells that are parsed at a time."""
 
 TEXT_BLOCK = 2**22
-"""Characters that are looked at at once."""
+"""Bytes that are searched for line ends at a time."""
 
 ROW_COST = 32
-"""Bytes for a row beside its numbers: its place in a random order, its label."""
+"""Bytes per row besides its numbers: its index in a random order, its label."""
 
 
 class CsvTable(NamedTuple):
-    """rows uint8 or float64 (n, n_visible), the columns of numbers; labels int64 (n,) or None."""
+    """A table: ``rows``, uint8 or float64 (n, n_visible), without labels; ``labels``, int64 (n,) or None."""
 
     rows: np.ndarray
     labels: np.ndarray | None
 
 
 class _Layout(NamedTuple):
-    """How a text is to be read: where its rows begin, what parts the cells, which column is labels."""
+    """Format of a text: offset of its first row, number of columns, separator, label column or None."""
 
     begin: int
     columns: int
@@ -55,25 +55,26 @@ class _Layout(NamedTuple):
 
 
 def read_table(content: bytes, name: str) -> CsvTable:
-    """Return the numbers of a text (see the module), and its labels.
+    """Return the numbers and the labels of a table; the module describes the format.
 
     Parameters
     ----------
     content : bytes
-        UTF-8.
+        Text in UTF-8.
     name : str
-        The file as the person knows it, for messages.
+        Name of the file in error messages.
 
     Raises
     ------
     BadInput
-        Where it is no such text: with the row (counted as a text editor does) and the column.
+        If the content is not such a table. The message gives the row, counted as in a text editor, and the
+        column.
     """
     check_memory(f"'{name}'", 4 * len(content), "give fewer rows")
     content = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     _check_text(content, name)
     layout = _layout(content, name)
-    # What is done to the rows leaves each where it is: a message names the row and column of the file.
+    # The replacements keep the number of every line, so that error messages can give it.
     body = content[layout.begin :]
     if b'"' in body:
         body = re.sub(rb'"[ \t]*(-?\d*),(\d+)[ \t]*"', rb"\1.\2", body).replace(b'"', b"")
@@ -89,12 +90,14 @@ def read_table(content: bytes, name: str) -> CsvTable:
 
 def _check_text(content: bytes, name: str) -> None:
     if b"\0" in content:
-        raise BadInput(f"'{name}' is no text: it holds NUL bytes; save it as comma-separated rows in UTF-8.")
+        raise BadInput(
+            f"'{name}' is not a text: it holds NUL bytes; save it as comma-separated rows in UTF-8."
+        )
     try:
         content.decode()
     except UnicodeDecodeError:
         raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
-    last = -1  # where the line before ended; numpy, for a file of blank lines has millions of them
+    last = -1  # end of the previous line; arrays and not a loop, because a file may have millions of lines
     for at in range(0, len(content), TEXT_BLOCK):
         block = np.frombuffer(content, np.uint8, min(TEXT_BLOCK, len(content) - at), at)
         ends = np.concatenate([[last], np.flatnonzero(block == ord("\n")) + at, [at + len(block)]])
@@ -102,7 +105,7 @@ def _check_text(content: bytes, name: str) -> None:
         if len(long):
             number = content.count(b"\n", 0, int(ends[long[0]]) + 1) + 1
             raise BadInput(
-                f"'{name}': row {number} has more than {MAX_CSV_LINE:,} characters: give one example a row."
+                f"'{name}': row {number} has more than {MAX_CSV_LINE:,} characters: give one example per row."
             )
         last = int(ends[-2])
 
@@ -125,11 +128,11 @@ def _cells(line: bytes, separator: str) -> list[str]:
 def _layout(content: bytes, name: str) -> _Layout:
     found = re.search(rb"^[ \t]*[^\s#].*", content, re.MULTILINE)
     if found is None:
-        raise BadInput(f"'{name}' holds no rows: give one example a row, its numbers parted by commas.")
+        raise BadInput(f"'{name}' holds no rows: give one example per row, with numbers separated by commas.")
     begin, first = found.start(), found.group()
     separator = next((mark for mark in "\t;" if mark.encode() in first), ",")
-    if first.count(separator.encode()) >= MOST_COLUMNS:
-        raise BadInput(f"'{name}' has more than {MOST_COLUMNS:,} columns: give fewer.")
+    if first.count(separator.encode()) >= MAX_COLUMNS:
+        raise BadInput(f"'{name}' has more than {MAX_COLUMNS:,} columns: give fewer.")
     cells = [cell.strip() for cell in _cells(first, separator)]
     named = [i for i, cell in enumerate(cells) if cell.lower() in LABELS]
     counted = len(cells) > 2 and cells == [str(i) for i in range(len(cells))]
@@ -141,7 +144,7 @@ def _layout(content: bytes, name: str) -> _Layout:
         )
     if "" in cells:
         raise BadInput(
-            f"'{name}': column {cells.index('') + 1} has no name in the header, as where rows are numbered; "
+            f"'{name}': column {cells.index('') + 1} has no name in the header, as a column of row numbers; "
             "leave the column out, or name it."
         )
     if named and len(cells) == 1:
@@ -150,17 +153,18 @@ def _layout(content: bytes, name: str) -> _Layout:
 
 
 def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> np.ndarray:
-    """Return the cells: uint8 where all are whole numbers from 0 to 255, else float64."""
-    import pandas  # takes longer to import than most files to read
+    """Return the cells, uint8 if all are whole numbers from 0 to 255, else float64 (rows, columns)."""
+    import pandas  # imported here, because importing it takes longer than reading most files
 
     n_rows = body.count(b"\n") + 1
     values = np.empty((n_rows, layout.columns), np.uint8)
 
-    def room(itemsize: int) -> None:  # twice: labels are taken out of a copy, as are the parts of the data
+    def check_budget(itemsize: int) -> None:
+        # The values count twice: the columns without labels, and the parts of the data set, are copies.
         needed = 4 * len(body) + 2 * itemsize * values.size + ROW_COST * n_rows + 64 * PARSED_CHUNK
         check_memory(f"'{name}'", needed, "give fewer rows")
 
-    room(1)
+    check_budget(1)
     done = 0
     try:
         chunks = pandas.read_csv(
@@ -181,21 +185,21 @@ def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
             if values.dtype == np.uint8 and not (
                 block.min() >= 0 and block.max() <= 255 and (block == np.rint(block)).all()
             ):
-                room(9)
+                check_budget(9)
                 values = values.astype(np.float64)
             values[done : done + len(block)] = block
             done += len(block)
     except pandas.errors.EmptyDataError:
-        raise BadInput(f"'{name}' has a header and no rows below it: give one example a row.") from None
+        raise BadInput(f"'{name}' has a header and no rows below it: give one example per row.") from None
     except BadInput:
         raise
-    except Exception:  # pandas says what, but not where
+    except Exception:  # pandas does not report row and column
         _explain(body, name, layout, decimal, above)
     return values[:done]
 
 
 def _explain(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> NoReturn:
-    """Refuse with the first row that has another number of cells, or a cell that is no number."""
+    """Raise BadInput for the first row with another number of cells, or the first cell that is no number."""
     mark = layout.separator.encode()
     for number, line in enumerate(io.BytesIO(body), above + 1):
         if not line.strip():
@@ -204,7 +208,7 @@ def _explain(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
         if cells != layout.columns:
             raise BadInput(
                 f"'{name}': row {number} has {cells:,} columns and the first one {layout.columns:,}: give "
-                "every row the same."
+                "every row the same number."
             )
         for column, cell in enumerate(line.decode().split(layout.separator), 1):
             text = cell.strip()

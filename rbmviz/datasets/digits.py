@@ -13,11 +13,22 @@ from rbmviz.errors import BadInput
 from rbmviz.registry import dataset
 
 
-@dataset("digits")
+@dataset("digits", bundled_with="scikit-learn")
 def digits(binarise: str | float = "0.5") -> Dataset:
-    """Handwritten digits 8 x 8, bundled with scikit-learn: 1,197 / 300 / 300, shuffled with a fixed seed."""
+    """Handwritten digits 8 x 8, bundled with scikit-learn: 1,197 / 300 / 300, shuffled with a fixed seed.
+
+    Parameters
+    ----------
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the rule is not valid, or scikit-learn is not installed.
+    """
     rule = rule_of(binarise, "digits")
-    # Found without importing scikit-learn, which takes longer than everything else here.
+    # find_spec does not import scikit-learn, which would take longer than everything else here.
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:
         raise BadInput(

@@ -23,7 +23,18 @@ CLASSES = (
 
 @dataset("fashion_mnist")
 def fashion_mnist(binarise: str | float = "0.5") -> Dataset:
-    """Garments 28 x 28: 50,000 / 10,000 / 10,000."""
+    """Garments 28 x 28: 50,000 / 10,000 / 10,000.
+
+    Parameters
+    ----------
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the rule is not valid, or the data are not on this machine.
+    """
     rule = rule_of(binarise, "fashion_mnist")
     raw = arrays("fashion_mnist")
     x, y = raw["x_train"], raw["y_train"].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Image files as grey levels: from a folder or a zip archive."""
+"""Reading image files of a folder or a zip archive as grey levels."""
 
 import io
 import os
@@ -19,25 +19,25 @@ SUFFIXES = (".png", ".jpg", ".jpeg")
 USUAL_SIZE = (28, 28)
 
 MAX_PIXELS_KEPT = 64 * 64
-"""Most pixels that images of one size keep: an RBM of many more visible units would not be waited for."""
+"""Most pixels of images that are not resized: training an RBM with many more visible units is too slow."""
 
-MOST_PIXELS, MOST_BYTES = 50_000_000, 100_000_000
-"""Of one image file: larger ones are no pictures, or bombs."""
+MAX_IMAGE_PIXELS, MAX_IMAGE_BYTES = 50_000_000, 100_000_000
+"""Most pixels and bytes of one image file; larger files may be decompression bombs."""
 
 PIXEL_COST = 18
-"""Bytes a pixel that the worst image takes on its way to grey: in colour, transparent, laid on paper."""
+"""Peak of memory for the conversion to grey, in bytes per pixel: a transparent colour image is the worst."""
 
 FILE_COST = 2000
-"""Bytes of Python's records for one file: paths, sizes, its label."""
+"""Bytes of Python objects per file: paths, sizes, label."""
 
 T = TypeVar("T")
 
 Files = list[tuple[PurePath, Callable[[], bytes]]]
-"""Path inside the folder or archive, function that reads the file (``Damaged`` where it cannot)."""
+"""List of (path inside the folder or archive, function that reads the file or raises ``Damaged``)."""
 
 
 def _images(files: Files) -> Files:
-    """Return the image files, without hidden ones and what macOS puts into archives."""
+    """Return the image files, without hidden files and the ``__MACOSX`` files in archives of macOS."""
     return [
         (path, read)
         for path, read in sorted(files, key=lambda file: file[0])
@@ -48,7 +48,7 @@ def _images(files: Files) -> Files:
 
 @contextmanager
 def in_folder(folder: Path) -> Iterator[Files]:
-    """Give the images below a folder; what is no regular file is left out, a link out of it refused."""
+    """Yield the images below a folder, regular files only; reading a link out of the folder is refused."""
     files: Files = []
     home = folder.resolve()
 
@@ -56,7 +56,7 @@ def in_folder(folder: Path) -> Iterator[Files]:
         def read() -> bytes:
             if not path.resolve().is_relative_to(home):
                 raise Damaged("it is a link to a file outside, copy that file")
-            if path.stat().st_size > MOST_BYTES:
+            if path.stat().st_size > MAX_IMAGE_BYTES:
                 raise Damaged("it is too large")
             return read_file(path, f"'{path}'")
 
@@ -74,11 +74,11 @@ def in_folder(folder: Path) -> Iterator[Files]:
 
 @contextmanager
 def in_zip(content: bytes, name: str) -> Iterator[Files]:
-    """Give the files of a zip archive."""
+    """Yield the files of a zip archive."""
 
     def reader(info: zipfile.ZipInfo) -> Callable[[], bytes]:
         def read() -> bytes:
-            if info.file_size > MOST_BYTES:
+            if info.file_size > MAX_IMAGE_BYTES:
                 raise Damaged("it is too large")
             return read_member(archive, info)
 
@@ -93,19 +93,20 @@ def in_zip(content: bytes, name: str) -> Iterator[Files]:
 
 
 def _open(content: bytes):  # type: ignore[no-untyped-def]
-    """Return an image of which the header only is read, and its (width, height) upright."""
+    """Return an image, with only its header read, and its (width, height) when upright."""
     from PIL import Image
 
     file = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
-    if file.width * file.height > MOST_PIXELS:
+    if file.width * file.height > MAX_IMAGE_PIXELS:
         raise Damaged("it is too large")
-    # Sideways by the camera's note, 5 to 8; where a PNG has none yet, getexif would decode it to search on.
+    # EXIF orientations 5 to 8 are sideways. For a PNG without EXIF data before its pixels, getexif would
+    # decode the whole image to search behind them.
     exif = file.getexif() if file.format == "JPEG" or "exif" in file.info else {}
     return file, (file.height, file.width) if exif.get(0x0112) in (5, 6, 7, 8) else file.size
 
 
 def _grey(content: bytes):  # type: ignore[no-untyped-def]
-    """Return an upright 8-bit grey image; what is transparent is white, as viewers show it."""
+    """Return an upright 8-bit grey image; transparent pixels become white, as image viewers show them."""
     from PIL import Image, ImageOps
 
     image, _ = _open(content)
@@ -124,26 +125,31 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
 
     Parameters
     ----------
-    files : list of (path inside the folder or archive, function that reads it)
-    name : of the folder or archive, for messages
+    files : list of tuple
+        See ``Files``.
+    name : str
+        Name of the folder or archive in error messages.
 
     Returns
     -------
-    grey : uint8 (n, rows, columns), 255 is white
-        Images of one common size of at most 64 x 64 pixels keep it; others are resized to 28 x 28.
+    grey : uint8 (n, rows, columns)
+        Grey levels, 255 is white. Images that all have one size of at most 64 x 64 pixels keep it; others are
+        resized to 28 x 28.
     labels : int64 (n,) or None
-        The sub-folder of each image, where there are several.
-    classes : names of the sub-folders
-    note : what was done to the sizes
+        The class of each image; None without sub-folders.
+    classes : tuple of str
+        Names of the sub-folders.
+    note : str
+        How the sizes were changed.
 
     Raises
     ------
     BadInput
-        Where there is no image, one cannot be read, or some lie in sub-folders and some beside them.
+        If there are no images, if one cannot be read, or if some are in sub-folders and others are not.
     """
     files = _images(files)
     if not files:
-        raise BadInput(f"'{name}' holds no PNG or JPEG images; put some there, one sub-folder a class.")
+        raise BadInput(f"'{name}' holds no PNG or JPEG images; put some there, one sub-folder per class.")
     sizes, most = set(), 0
 
     def tried(path: PurePath, do: Callable[[], T]) -> T:
@@ -174,7 +180,7 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
         size = USUAL_SIZE
     else:
         note = f"images of {height} x {width}"
-    # Grey, bits, and the parts that are copied out of them.
+    # One byte per pixel each for the grey levels, the bits, and the copies that are the parts.
     needed = most + len(files) * (3 * size[0] * size[1] + FILE_COST)
     check_memory(f"'{name}'", needed, "give fewer or smaller images")
     grey = np.empty((len(files), size[1], size[0]), np.uint8)
@@ -185,7 +191,7 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
                 f"'{printable(str(path))[:200]}' in '{name}' is not of the size it declares; save it again."
             )
         grey[i] = np.asarray(image if image.size == size else image.resize(size))
-    # An archive of one folder has it before every path.
+    # If everything is in one top folder, as in many archives, this folder is not a class.
     shared = commonpath([str(path.parent) for path, _ in files])
     inner = [path.parent.relative_to(shared).parts[:1] for path, _ in files]
     classes = sorted({printable(part[0]) for part in inner if part})

@@ -12,7 +12,7 @@ def letters() -> Dataset:
     """Handwritten letters 16 x 8: Taskar's folds 1 to 9, every tenth word for validation; test is fold 0."""
     raw = arrays("letters")
     x, y = (raw["x_train"] > 0).astype(np.uint8).reshape(-1, 128), raw["y_train"].astype(np.int64)
-    # Letters of one word are by one hand: a word is held out whole.
+    # The letters of a word are by one writer, so that a word is held out as a whole.
     held_out = raw["word_train"] % 10 == 0
     return Dataset(
         name="letters",

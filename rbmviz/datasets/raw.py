@@ -1,8 +1,8 @@
-"""Grey-level arrays as they were published: found in a folder, or downloaded once, with checksums.
+"""Published data as arrays of grey levels: found in a folder, or downloaded once and checked.
 
-An array file NAME.npz is looked for in ``RBMVIZ_DATA_DIR``, then in the cache folder. Loading never
-downloads; ``fetch`` does. ``RBMVIZ_DATA_MIRROR`` names a web folder to download from instead of the
-public hosts (a school's proxy, a test).
+A file NAME.npz is looked for in the folder ``RBMVIZ_DATA_DIR``, then in the cache folder. Loading never
+downloads; only ``fetch`` does. ``RBMVIZ_DATA_MIRROR`` is the address of a web folder to download from instead
+of the public hosts.
 """
 
 import bz2
@@ -21,21 +21,21 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rbmviz.array_files import Damaged, Header, is_file, read_file, read_npz, unpacked, why
-from rbmviz.datasets.record import MOST_WORD
+from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput, OutputFailure, unknown
 from rbmviz.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]
 
-MOST_DOWNLOAD = 50_000_000
-"""Bytes of one file from a host, the largest of which has 26 MB."""
+MAX_DOWNLOAD = 50_000_000
+"""Most bytes of one downloaded file; the largest published file has 26 MB."""
 
-MOST_UNPACKED = 100_000_000
-"""Bytes that one of them may unpack to; the largest has 47 MB."""
+MAX_UNPACKED = 100_000_000
+"""Most bytes that one downloaded file may unpack to; the largest has 47 MB."""
 
 MAX_LINE = 20_000
-"""Characters of a line of text in them."""
+"""Most characters of a line in a downloaded text."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,16 @@ class Publication:
 
     Parameters
     ----------
-    hosts : web folders that hold all files, tried in turn; none where the data are not published
-    files : file name -> "md5:..." as published, or None where no checksum was ever published
-    decode : file contents by name -> arrays
-    shapes : array name -> the shape it has
-    content : sha256 of the decoded content (see ``content_digest``), for files without a checksum
+    hosts : tuple of str
+        Addresses of web folders with all files, tried in this order; empty if there is no public download.
+    files : mapping of str to str or None
+        File name to checksum "md5:...", or None if no checksum was published.
+    decode : callable
+        Function from the contents of the files by name to the arrays.
+    shapes : mapping of str to tuple of int
+        Array name to required shape.
+    content : str, optional
+        sha256 of the decoded arrays (see ``content_digest``), for files without a checksum.
     """
 
     hosts: tuple[str, ...]
@@ -63,7 +68,7 @@ def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
 
 
 def _check(source: Publication, arrays: Mapping[str, np.ndarray] | Mapping[str, Header]) -> None:
-    """Raise ValueError where the arrays, or what a file declares of them, are not what is published."""
+    """Raise ``Damaged`` if arrays, or their headers, do not have the published names, shapes and types."""
     for name, shape in source.shapes.items():
         if name not in arrays:
             raise Damaged(f"it has no array {name}")
@@ -73,12 +78,12 @@ def _check(source: Publication, arrays: Mapping[str, np.ndarray] | Mapping[str, 
         if name.startswith("x") and dtype != np.uint8:
             raise Damaged(f"{name} is {dtype}, not uint8")
         words = name in ("words", "groups", "stems")
-        if dtype.kind not in ("U" if words else "iu") or (words and dtype.itemsize > 4 * MOST_WORD):
+        if dtype.kind not in ("U" if words else "iu") or (words and dtype.itemsize > 4 * MAX_WORD_LENGTH):
             raise Damaged(f"{name} is {dtype}")
 
 
 def content_digest(arrays: Arrays) -> str:
-    """Return the sha256 of the rows and labels of all parts, whatever their order."""
+    """Return the sha256 of the rows and labels of all parts; the order of the rows does not matter."""
     rows = [np.zeros((0, 0), np.uint8)]
     for x in sorted(name for name in arrays if name == "x" or name.startswith("x_")):
         flat = arrays[x].reshape(len(arrays[x]), -1).astype(np.uint8)
@@ -89,11 +94,11 @@ def content_digest(arrays: Arrays) -> str:
 
 
 def _gunzip(content: bytes) -> bytes:
-    return unpacked(gzip.GzipFile(fileobj=io.BytesIO(content)), MOST_UNPACKED)  # type: ignore[arg-type]
+    return unpacked(gzip.GzipFile(fileobj=io.BytesIO(content)), MAX_UNPACKED)  # type: ignore[arg-type]
 
 
 def _lines(content: bytes) -> list[str]:
-    """Return the lines of a text, none of them longer than they are where it was published."""
+    """Return the lines of a text; raise ``Damaged`` if there are more, or longer, lines than published."""
     lines = content.decode().splitlines()
     if len(lines) > 100_000 or max(map(len, lines), default=0) > MAX_LINE:
         raise Damaged("its lines are too long, or too many")
@@ -101,7 +106,7 @@ def _lines(content: bytes) -> list[str]:
 
 
 def _idx(content: bytes) -> np.ndarray:
-    """Read the IDX format of MNIST: two zero bytes, type 8 (uint8), the rank, big-endian sizes, bytes."""
+    """Read the IDX format of MNIST: two zero bytes, type 8 (uint8), rank, sizes as big-endian int32, data."""
     raw = _gunzip(content)
     rank = raw[3]
     shape = np.frombuffer(raw, ">i4", rank, offset=4)
@@ -119,10 +124,10 @@ def _mnist(files: dict[str, bytes]) -> Arrays:
 
 
 def _usps(files: dict[str, bytes]) -> Arrays:
-    """Read libsvm lines ``label 1:value 2:value ...``; values in [-1, 1], labels 1 to 10."""
+    """Read lines in libsvm format, ``label 1:value 2:value ...``; values in [-1, 1], labels 1 to 10."""
     arrays: Arrays = {}
     for part, name in (("train", "usps.bz2"), ("test", "usps.t.bz2")):
-        lines = _lines(unpacked(bz2.BZ2File(io.BytesIO(files[name])), MOST_UNPACKED))  # type: ignore[arg-type]
+        lines = _lines(unpacked(bz2.BZ2File(io.BytesIO(files[name])), MAX_UNPACKED))  # type: ignore[arg-type]
         x, y = np.full((len(lines), 256), -1.0), np.empty(len(lines), np.uint8)
         for i, line in enumerate(lines):
             label, *pairs = line.split()
@@ -136,9 +141,9 @@ def _usps(files: dict[str, bytes]) -> Arrays:
 
 
 def _letters(files: dict[str, bytes]) -> Arrays:
-    """Read letter.data: id, letter, next id, word, position, fold, 128 pixels by rows; fold 0 is the test.
+    """Read letter.data; a line is id, letter, next id, word, position, fold, 128 pixels by rows.
 
-    Words are numbered from 0 within each part, in their order.
+    Fold 0 is the test part. Words are numbered from 0 within each part, in the order of the file.
     """
     lines = _lines(_gunzip(files["letter.data.gz"]))
     n = len(lines)
@@ -157,15 +162,15 @@ def _letters(files: dict[str, bytes]) -> Arrays:
 
 
 def _checked_mat(content: bytes) -> bytes:
-    """Return a MATLAB file as it is, after a look at what its packed parts unpack to."""
+    """Return a MATLAB file unchanged, after checking how many bytes its compressed variables unpack to."""
     at, total = 128, 0
     while at + 8 <= len(content):
         kind, size = struct.unpack_from("<II", content, at)
-        if kind == 15:  # a packed variable
+        if kind == 15:  # a compressed variable
             part = content[at + 8 : at + 8 + size]
-            total += len(zlib.decompressobj().decompress(part, MOST_UNPACKED + 1))
-            if total > MOST_UNPACKED:
-                raise Damaged(f"it unpacks to more than {MOST_UNPACKED / 1e6:,.0f} MB")
+            total += len(zlib.decompressobj().decompress(part, MAX_UNPACKED + 1))
+            if total > MAX_UNPACKED:
+                raise Damaged(f"it unpacks to more than {MAX_UNPACKED / 1e6:,.0f} MB")
         at += 8 + size
     return content
 
@@ -176,7 +181,7 @@ def _newsgroups(files: dict[str, bytes]) -> Arrays:
     names = ["documents", "newsgroups", "wordlist", "groupnames"]
     content = loadmat(io.BytesIO(_checked_mat(files["20news_w100.mat"])), variable_names=names)
     documents = content["documents"]
-    if documents.shape[0] * documents.shape[1] > MOST_UNPACKED // 8:
+    if documents.shape[0] * documents.shape[1] > MAX_UNPACKED // 8:
         raise Damaged(f"documents have shape {documents.shape}")
     return {
         "x": documents.toarray().T.astype(np.uint8),
@@ -248,42 +253,42 @@ SOURCES = {
 }
 
 BITS_COST = 10
-"""Bytes that become of one in a file: grey levels, bits, and their parts; or eight bits of a packed byte."""
+"""Bytes of memory per byte of a file: for grey levels, bits and their parts, or for the bits of a byte."""
 
-ALSO = {"reviews": "reviews_bow"}
-"""Another name under which an array file is looked for."""
+OTHER_FILE_NAMES = {"reviews": "reviews_bow"}
+"""Another name under which the array file of a data set is looked for."""
 
 
 def path_of(name: str) -> Path | None:
-    """Return the file that ``arrays`` would read, None where there is none."""
+    """Return the file that ``arrays`` would read, or None if the data are not on this machine."""
     folders = [Path(os.environ["RBMVIZ_DATA_DIR"])] if os.environ.get("RBMVIZ_DATA_DIR") else []
     for folder in [*folders, cache_dir() / "data"]:
-        for file in (name, ALSO.get(name, name)):
+        for file in (name, OTHER_FILE_NAMES.get(name, name)):
             if is_file(folder / f"{file}.npz"):
                 return folder / f"{file}.npz"
     return None
 
 
 def how_to_get(name: str) -> str:
-    """Say where the data come from that are not on this machine."""
+    """Return a phrase that says how to get data that are not on this machine."""
     if not SOURCES[name].hosts:
         return "there is no public download"
     return f"run 'rbmviz data get {name}'"
 
 
 def arrays(name: str) -> Arrays:
-    """Return the published arrays: x_train, y_train, x_test, y_test (or x, y), uint8.
+    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8.
 
     Raises
     ------
     BadInput
-        Where the file is not there (how to get it), or does not hold what it should.
+        If the file is not on this machine (the message says how to get it), or holds other arrays.
     """
-    path, file = path_of(name), ALSO.get(name, name)
+    path, file = path_of(name), OTHER_FILE_NAMES.get(name, name)
     if path is None:
         raise BadInput(
             f"The data of '{name}' are not on this machine: {how_to_get(name)}, "
-            f"{'or' if SOURCES[name].hosts else 'so'} let RBMVIZ_DATA_DIR name a folder with {file}.npz."
+            f"{'or' if SOURCES[name].hosts else 'so'} set RBMVIZ_DATA_DIR to a folder with {file}.npz."
         )
     source = SOURCES[name]
 
@@ -300,8 +305,8 @@ def arrays(name: str) -> Arrays:
 
 
 def _why(error: Exception) -> str:
-    """Say in a few words why a download failed; the libraries' own texts are paragraphs."""
-    if hasattr(error, "response"):  # of requests: the server's answer, None where there was no whole one
+    """Return in a few words why a download failed; the libraries' own texts are too long for a message."""
+    if hasattr(error, "response"):  # an error of requests; None if there was no complete response
         answer = error.response
         return "the connection failed" if answer is None else f"{answer.status_code} {answer.reason}"
     return " ".join(str(error).partition(": expected")[0].split())
@@ -309,28 +314,27 @@ def _why(error: Exception) -> str:
 
 def _unwritable(path: Path, error: OSError) -> OutputFailure:
     return OutputFailure(
-        f"'{path}' cannot be written ({reason(error)}): make room, or let RBMVIZ_CACHE_DIR name another "
-        "folder."
+        f"'{path}' cannot be written ({reason(error)}): make room, or set RBMVIZ_CACHE_DIR to another folder."
     )
 
 
 class _Limited:
-    """A file that takes no more than ``MOST_DOWNLOAD`` bytes."""
+    """A file for writing that raises ``Damaged`` after ``MAX_DOWNLOAD`` bytes."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def write(self, block: bytes) -> None:
         self._file.write(block)
-        if self._file.tell() > MOST_DOWNLOAD:
-            raise Damaged(f"it has more than {MOST_DOWNLOAD / 1e6:,.0f} MB")
+        if self._file.tell() > MAX_DOWNLOAD:
+            raise Damaged(f"it has more than {MAX_DOWNLOAD / 1e6:,.0f} MB")
 
     def flush(self) -> None:
         self._file.flush()
 
 
 def _download(url: str, output_file: str, pooch_: Any) -> None:
-    """Download for pooch, which itself would take whatever a host sends."""
+    """Download a file for pooch, which itself has no limit of size."""
     from pooch import HTTPDownloader
 
     with open(output_file, "w+b") as file:
@@ -340,14 +344,14 @@ def _download(url: str, output_file: str, pooch_: Any) -> None:
 def fetch(name: str) -> Path:
     """Download a data set into the cache folder, check it, and return the path of its NAME.npz.
 
-    A file that is already there is kept. A failure leaves nothing under a final name.
+    An existing file is kept. After a failure there is no incomplete file under the final name.
 
     Raises
     ------
     BadInput
-        Where there is no such download, no server answers, or what it sends is not what was published.
+        If there is no such download, if no server can be reached, or if the content is not the published one.
     OutputFailure
-        Where the cache folder cannot be written.
+        If the cache folder cannot be written.
     """
     import pooch
 
@@ -359,8 +363,8 @@ def fetch(name: str) -> Path:
     source, mirror = SOURCES[name], os.environ.get("RBMVIZ_DATA_MIRROR")
     if not source.hosts:
         raise BadInput(
-            f"There is no public download of '{name}': let RBMVIZ_DATA_DIR name a folder that holds "
-            f"{ALSO[name]}.npz."
+            f"There is no public download of '{name}': set RBMVIZ_DATA_DIR to a folder that holds "
+            f"{OTHER_FILE_NAMES[name]}.npz."
         )
     if mirror and not mirror.startswith(("http://", "https://")):
         raise BadInput(
@@ -381,7 +385,7 @@ def fetch(name: str) -> Path:
                 contents[file] = read_file(Path(path), f"The download of '{name}'")
             break
         except (OSError, ValueError) as error:  # unreachable, refused, or another checksum
-            if isinstance(error, OSError) and error.errno in REASONS:  # our disk, not the network
+            if isinstance(error, OSError) and error.errno in REASONS:  # this disk, not the network
                 raise _unwritable(downloads, error) from None
             failures.append(f"{host}{file}: {_why(error)}")
             contents.clear()
@@ -409,5 +413,5 @@ def fetch(name: str) -> Path:
         raise _unwritable(
             target, error.__cause__ if isinstance(error.__cause__, OSError) else error
         ) from None
-    shutil.rmtree(downloads, ignore_errors=True)  # with what a killed download left there
+    shutil.rmtree(downloads, ignore_errors=True)  # also removes leftovers of killed downloads
     return target

@@ -1,4 +1,4 @@
-"""The one record that every data set returns."""
+"""``Dataset``: the record that every data set is returned as."""
 
 from dataclasses import dataclass, fields
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 
-MOST_WORD = 100
-"""Letters of a word of the vocabulary, or of a class."""
+MAX_WORD_LENGTH = 100
+"""Most letters of a word of the vocabulary, or of the name of a class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,30 +19,30 @@ class Dataset:
     Parameters
     ----------
     name : str
-        Registered name, with the binarisation or size where it is not the usual one (``usps@0.5``,
-        ``bas@3``); ``load_dataset`` takes it back.
+        Registered name, with the variant if it is not the default (``usps@0.5``, ``bas@3``);
+        ``load_dataset`` accepts it.
     train, validation, test : uint8 (n, n_visible), values 0 and 1, read-only
-        Validation and test may be empty where the data has none; the training examples must differ.
+        Validation and test may be empty; the training examples must not all be equal.
     binarisation : str
         One sentence: the rule that made the bits.
     source : str
-        Whose data, and under which terms where they are known.
+        Authors of the data, and the licence if it is known.
     train_labels, validation_labels, test_labels : int64 (n,) or None
         Indices into ``classes``.
     classes : tuple of str
         Names of the classes; empty without labels.
     image_shape : (rows, columns) or None
-        How a row becomes a picture; None where it is none.
+        Shape of a row as a picture; None if a row is not a picture.
     vocabulary : tuple of str or None
-        The word of each visible unit.
+        The word of each visible unit; None if the units are not words.
     scored_on : str
-        Name of a data set with the same validation and test parts that needs no download; else "".
+        Name of a data set that has the same validation and test parts and needs no download; default "".
 
     Raises
     ------
     BadInput
-        Where a part is not uint8 rows of 0 and 1, the training examples are none or all the same, labels are
-        no indices into the classes, or there is not one word a visible unit.
+        If a part is not uint8 rows of 0 and 1, if there are no training examples or they are all equal, if
+        labels are not indices into the classes, or if there is not one word for each visible unit.
     """
 
     name: str
@@ -102,12 +102,12 @@ class Dataset:
             )
         for what, words in (("classes", self.classes), ("words", self.vocabulary or ())):
             longest = max(map(len, words), default=0)
-            if longest > MOST_WORD:
+            if longest > MAX_WORD_LENGTH:
                 raise BadInput(
-                    f"{self.name}: one of the {what} has {longest:,} letters; give at most {MOST_WORD}."
+                    f"{self.name}: one of the {what} has {longest:,} letters; give at most {MAX_WORD_LENGTH}."
                 )
-        if len(self.classes) > MOST_CLASSES:
-            raise BadInput(f"{self.name} has {len(self.classes):,} classes; give at most {MOST_CLASSES:,}.")
+        if len(self.classes) > MAX_CLASSES:
+            raise BadInput(f"{self.name} has {len(self.classes):,} classes; give at most {MAX_CLASSES:,}.")
 
     @property
     def n_visible(self) -> int:

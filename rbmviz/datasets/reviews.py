@@ -1,4 +1,4 @@
-"""Restaurant reviews as 1,000 word stems, in place of the OpenTable data of paper rates-FPCD."""
+"""Restaurant reviews as 1,000 word stems, in place of the OpenTable data of the paper rates-FPCD."""
 
 import numpy as np
 
@@ -9,7 +9,13 @@ from rbmviz.registry import dataset
 
 @dataset("reviews")
 def reviews() -> Dataset:
-    """Presence of 1,000 word stems in 40,971 restaurant reviews: 32,776 / 4,097 / 4,098 (no download)."""
+    """Presence of 1,000 word stems in 40,971 restaurant reviews: 32,776 / 4,097 / 4,098 (no download).
+
+    Raises
+    ------
+    BadInput
+        If the data are not on this machine.
+    """
     raw = arrays("reviews")
     n = len(raw["stems"])
     train, validation, test = (np.unpackbits(raw[f"x_{part}"], 1, n) for part in ("train", "valid", "test"))

@@ -1,4 +1,4 @@
-"""Observations of a random RBM: the truth is known, and is one of the models that are fitted."""
+"""Samples of a random RBM: the true distribution is known, and it is itself an RBM."""
 
 import numpy as np
 
@@ -12,33 +12,37 @@ from rbmviz.registry import dataset
 
 N_VISIBLE, N_HIDDEN = 200, 20
 SIMULATION_CHAINS = 50
-"""Independent chains a part, each for as many observations as the others."""
+"""Independent chains per part; each gives the same number of observations."""
 
-APART = 100
+SWEEPS_BETWEEN = 100
+"""Sweeps between two observations of a chain."""
+
 SIMULATION_BURN_IN = 1000
-"""Sweeps between two observations of a chain, and before its first. The hidden states of the truth weigh
-unequally (for seed 0 one of them has 93 %): from uniform bits, 10 sweeps leave a total variation of 0.26 to
-their exact law (0.56 for seed 2), 1,000 none that 2,000 chains could show."""
+"""Sweeps before the first observation of a chain. The hidden states of the true model have very unequal
+probabilities (for seed 0 one of them has 93 %): 10 sweeps from uniform bits leave a total variation distance
+of 0.26 to their exact law (0.56 for seed 2); after 1,000 sweeps 2,000 chains show no difference."""
 
 
 def truth(seed: int = 0) -> RBM:
-    """Return the RBM that is observed: 200 visible, 20 hidden, all parameters N(0, 1) (UCD, section 6.2)."""
+    """Return the true model: 200 visible, 20 hidden units, all parameters N(0, 1) (UCD, section 6.2)."""
     g = rng.generator(seed, "simulated truth")
     shapes = (N_VISIBLE, N_HIDDEN), N_VISIBLE, N_HIDDEN
     return RBM(*(g.standard_normal(shape) for shape in shapes))
 
 
 def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """Return n visible states of one Gibbs chain, started at uniform bits, uint8 (n, n_visible)."""
+    """Return n visible states of one Gibbs chain that starts at uniform bits, uint8 (n, n_visible)."""
     v = rng.generator(seed, "start").integers(0, 2, rbm.n_visible, dtype=np.uint8)
     up, down = kernels.make_preactivation(rbm.W, rbm.c), kernels.make_preactivation(rbm.W.T, rbm.b)
     v_flips, h_flips = kernels.make_flips(rbm.n_visible), kernels.make_flips(rbm.n_hidden)
     kernels.place(v_flips, v, up)
-    first = SIMULATION_BURN_IN // APART - 1
+    first = SIMULATION_BURN_IN // SWEEPS_BETWEEN - 1
     out_v = np.empty((first + n, rbm.n_visible), np.uint8)
     out_p = np.empty(out_v.shape, np.float32)
     h, state, clock = np.zeros(rbm.n_hidden, np.uint8), rng.kernel_state(seed, "chain"), np.zeros(1, np.int64)
-    kernels.gibbs(up, down, v, h, v_flips, h_flips, state, clock, np.float32(1.0), APART, out_v, out_p)
+    kernels.gibbs(
+        up, down, v, h, v_flips, h_flips, state, clock, np.float32(1.0), SWEEPS_BETWEEN, out_v, out_p
+    )
     return out_v[first:]
 
 
@@ -46,9 +50,19 @@ def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
 def simulated(seed: int | str = 0) -> Dataset:
     """Gibbs samples of a random RBM, 200 x 20 (paper UCD, section 6.2): 1,000 / 1,000 / 1,000.
 
-    All parameters of the truth (see ``truth``) are N(0, 1). The paper takes its observations from one long
-    Gibbs run; these come from 50 independent chains a part, 20 from each, 100 sweeps apart after 1,000
-    sweeps of burn-in, so that no part hangs on where one chain was. Seed 0 unless another is named.
+    All parameters of the true model (see ``truth``) are N(0, 1). The paper takes its observations from one
+    long Gibbs run. Here each part has 50 independent chains with 20 observations each, 100 sweeps apart after
+    1,000 sweeps of burn-in, so that no part depends on the path of a single chain.
+
+    Parameters
+    ----------
+    seed : int or str
+        Seed of the true model and of the chains (default 0).
+
+    Raises
+    ------
+    BadInput
+        If the seed is not a whole number from 0 up.
     """
     if not str(seed).isdecimal():
         raise BadInput(f"simulated: seed = {seed} is not a whole number from 0 up.")
@@ -66,6 +80,6 @@ def simulated(seed: int | str = 0) -> Dataset:
         source=(
             f"an RBM of {N_VISIBLE} x {N_HIDDEN} units with parameters N(0, 1), seed {seed}: "
             f"{SIMULATION_CHAINS} Gibbs chains a part, {SIMULATION_BURN_IN:,} sweeps of burn-in, "
-            f"{APART} between observations"
+            f"{SWEEPS_BETWEEN} between observations"
         ),
     )

@@ -1,4 +1,4 @@
-"""USPS: digits of zip codes, the data of the rates-FPCD experiments."""
+"""USPS: handwritten digits of zip codes, the data of the experiments with rates-FPCD."""
 
 import numpy as np
 
@@ -12,7 +12,18 @@ TRAIN = 6291
 
 @dataset("usps")
 def usps(binarise: str | float = "0.3") -> Dataset:
-    """Zip-code digits 16 x 16: 6,291 / 1,000 / 2,007 (paper rates-FPCD, section 5)."""
+    """Zip-code digits 16 x 16: 6,291 / 1,000 / 2,007 (rates-FPCD, section 5).
+
+    Parameters
+    ----------
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.3).
+
+    Raises
+    ------
+    BadInput
+        If the rule is not valid, or the data are not on this machine.
+    """
     rule = rule_of(binarise, "usps")
     raw = arrays("usps")
     x, y = raw["x_train"], raw["y_train"].astype(np.int64)

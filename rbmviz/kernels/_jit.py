@@ -36,7 +36,7 @@ def _cache_folder() -> str | None:
     Where the cache folder cannot be written it is one of this process alone; None where none can be made.
     """
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     folder = cache_dir() / "kernels" / digest.hexdigest()[:16]
     try:

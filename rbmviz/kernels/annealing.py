@@ -15,8 +15,24 @@ UNIT_GROUP = 512
 def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     """Add sum_j softplus(cold x_rj + bias_cold_j) - softplus(warm x_rj + bias_warm_j) to out[r].
 
-    x float32 (rows, n), cold and warm float64, biases and out float64. softplus(a) is
-    max(a, 0) - log sigmoid(|a|): the first part in float64, the second as one logarithm of a product.
+    softplus(a) = max(a, 0) - log sigmoid(|a|): the first part is summed in float64, and the second is one
+    logarithm of a product.
+
+    Parameters
+    ----------
+    x : float32 (rows, n)
+        Pre-activations without their bias, at inverse temperature 1.
+    cold, warm : float
+        The two inverse temperatures.
+    bias_cold, bias_warm : float64 (n,)
+        Biases at either temperature.
+    out : float64 (rows,)
+        Log weights, one a row; they are added to.
+
+    Raises
+    ------
+    ValueError
+        Where the arrays do not fit each other.
     """
     n = x.shape[1]
     if bias_cold.shape[0] != n or bias_warm.shape[0] != n or out.shape[0] != x.shape[0]:

@@ -1,4 +1,4 @@
-"""Metrics: one file each; streaming ones have ``update`` and ``value``, and none of them plots."""
+"""Metrics, one module each. Streaming metrics have ``update`` and ``value``; no metric draws a chart."""
 
 from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
 from rbmviz.metrics.coverage import Coverage
@@ -28,7 +28,7 @@ from rbmviz.registry import metrics
 
 
 def list_metrics() -> list[str]:
-    """Return the registered names."""
+    """Return the names of the registered metrics."""
     return list(metrics)
 
 

@@ -1,4 +1,4 @@
-"""Annealed importance sampling: an estimate of log Z for models too large to enumerate."""
+"""Annealed importance sampling (AIS): an estimate of log Z for models too large to enumerate."""
 
 import os
 import threading
@@ -20,29 +20,30 @@ from rbmviz.registry import metric
 
 DEFAULT_CHAINS = 128
 TEMPERATURES = 1000
-MOST_CHAINS, MOST_TEMPERATURES = 1_000_000, 100_000_000
+MAX_AIS_CHAINS, MAX_AIS_TEMPERATURES = 1_000_000, 100_000_000
 
 CHAIN_BLOCK = 32
-"""Chains of one matrix product and one random stream: a result does not depend on the number of threads."""
+"""Chains that share one matrix product and one random stream; fixed, so that the number of threads does not
+change a result."""
 
 CHAIN_COST = 80
-"""Bytes for each chain: its weight, some functions of it, its share of the block that waits for its turn."""
+"""Bytes per chain: its weight, some functions of the weight, its share of a waiting block."""
 
-LEAST_ESS, LEAST_SHARE = 10.0, 0.05
-"""Below so many effective chains, or so small a share of all, the standard error itself is guesswork."""
+LEAST_ESS, MIN_ESS_SHARE = 10.0, 0.05
+"""With fewer effective chains, or a smaller share of all chains, the standard error is unreliable."""
 
 
 @dataclass(frozen=True, eq=False)
 class Annealed:
-    """What the chains of an annealed importance sampling say about log Z.
+    """The result of annealed importance sampling: one weight per chain, and the estimate of log Z from them.
 
     Parameters
     ----------
     log_weights : float64 (n_chains,)
-        Log of the importance weights, log Z of the base included: the mean of the weights estimates Z
-        without bias, log Z is therefore more often too low than too high.
+        Log of the importance weights, including log Z of the base model. The mean weight is an unbiased
+        estimate of Z; its logarithm is therefore more often too low than too high.
     n_temperatures : int
-        Inverse temperatures from the base (0) to the model (1), both counted.
+        Number of inverse temperatures from the base model (0) to the model (1), both included.
     """
 
     log_weights: np.ndarray
@@ -55,29 +56,29 @@ class Annealed:
 
     @property
     def log_z(self) -> float:
-        """Logarithm of the mean weight, in nats."""
+        """Estimate of log Z: the logarithm of the mean weight, in nats."""
         return float(np.logaddexp.reduce(self.log_weights) - np.log(self.n_chains))
 
     @property
     def ess(self) -> float:
-        """Effective number of weights, 1 / sum of the squared normalised weights: between 1 and n_chains."""
+        """Effective sample size, 1 / sum of the squared normalised weights: between 1 and n_chains."""
         return float(
             np.exp(-np.logaddexp.reduce(2 * (self.log_weights - self.log_z - np.log(self.n_chains))))
         )
 
     @property
     def std_error(self) -> float:
-        """Standard error of log Z, in nats: that of the mean weight over the mean weight (delta method)."""
+        """Standard error of log Z, in nats: the relative standard error of the mean weight (delta method)."""
         weights = np.exp(self.log_weights - self.log_z)
         return float(weights.std(ddof=1) / np.sqrt(self.n_chains))
 
     @property
     def warning(self) -> str:
-        """One sentence where few chains carry all the weight, else empty."""
-        if self.ess >= max(LEAST_ESS, LEAST_SHARE * self.n_chains):
+        """One sentence if few chains have nearly all the weight, else empty."""
+        if self.ess >= max(LEAST_ESS, MIN_ESS_SHARE * self.n_chains):
             return ""
         return (
-            f"Only {self.ess:.1f} of {self.n_chains} chains carry the weight: log Z is probably too low and "
+            f"Only {self.ess:.1f} of {self.n_chains} chains are effective: log Z is probably too low and "
             f"its error too small; use more temperatures (now {self.n_temperatures:,}) or more chains."
         )
 
@@ -89,7 +90,7 @@ def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
             raise BadInput(
                 f"AIS needs at least 2 temperatures, the base's and the model's; betas is {betas}."
             )
-        n = checks.whole("AIS: betas", betas[()], 2, MOST_TEMPERATURES)
+        n = checks.whole("AIS: betas", betas[()], 2, MAX_AIS_TEMPERATURES)
         check_memory(f"AIS of {n:,} temperatures", 16 * n, "take fewer")
         return np.linspace(0, 1, n)
     betas = betas.astype(np.float64)
@@ -105,7 +106,7 @@ def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
 
 
 def _base(model: RBM | Model, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
-    """Return the RBM and the visible biases of the base, float64 (n_visible,)."""
+    """Return the RBM and the visible biases of the base model, float64 (n_visible,)."""
     rbm, rates = (model.rbm, model.rates) if isinstance(model, Model) else (model, None)
     if data is not None:
         data = checks.bits("The data", data, rbm.n_visible)
@@ -125,9 +126,9 @@ def _anneal(
     seed: rng.Seed,
     block: tuple[int, int],
 ) -> Generator[None, None, np.ndarray]:
-    """Return the log weights of one block (number, chains), float64 (chains,), without the base's log Z.
+    """Return the log weights of one block, float64 (chains,), without log Z of the base model.
 
-    Pauses at every temperature.
+    The generator yields at every temperature. ``block`` is (index of the block, chains).
     """
     index, chains = block
     state = rng.kernel_state(seed, "ais", index)
@@ -154,14 +155,14 @@ def _anneal(
 def _blocks(
     model: RBM | Model, data: np.ndarray | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
 ) -> tuple[list[Generator[None, None, np.ndarray]], float]:
-    """Return the blocks still to be annealed, and the base's log Z."""
+    """Return a generator for each block of chains, and log Z of the base model."""
     rbm, base = _base(model, data)
     betas, seed = _inverse_temperatures(betas), rng.seed_sequence(seed)
     n_chains = checks.whole("AIS: n_chains", n_chains)
     if n_chains < 2:
         raise BadInput(f"AIS needs at least 2 chains for a standard error; n_chains is {n_chains}.")
-    if n_chains > MOST_CHAINS:
-        raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MOST_CHAINS:,}: give fewer.")
+    if n_chains > MAX_AIS_CHAINS:
+        raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MAX_AIS_CHAINS:,}: give fewer.")
     check_memory(f"AIS of {n_chains:,} chains", CHAIN_COST * n_chains, "take fewer")
     sizes = [min(CHAIN_BLOCK, n_chains - at) for at in range(0, n_chains, CHAIN_BLOCK)]
     blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]
@@ -178,7 +179,8 @@ def ais_blocks(
 ) -> Iterator[np.ndarray]:
     """Yield the log weights of ``ais_log_z`` block by block, float64 (at most 32,), for a progress bar.
 
-    Blocks run side by side, one a core; whoever stops listening stops them.
+    Blocks run in parallel, one per core; closing the generator stops them. Parameters and errors are those
+    of ``ais_log_z``.
     """
     blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
     stop = threading.Event()
@@ -207,9 +209,10 @@ def ais_steps(
     betas: int | np.ndarray = TEMPERATURES,
     seed: rng.Seed = 0,
 ) -> Generator[None, None, Annealed]:
-    """Do ``ais_log_z`` in the caller's thread, pausing at every temperature of every block of 32 chains.
+    """Compute ``ais_log_z`` in the caller's thread, in steps of one temperature of one block of 32 chains.
 
-    For whoever has other things to do meanwhile: ``found = yield from ais_steps(...)``.
+    It is for callers that do other work in between: ``found = yield from ais_steps(...)``. Parameters and
+    errors are those of ``ais_log_z``.
     """
     blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
     log_weights = []
@@ -229,38 +232,38 @@ def ais_log_z(
 ) -> Annealed:
     """Estimate log Z by annealed importance sampling (Neal, 2001; Salakhutdinov and Murray, 2008).
 
-    Chains start at a base model without weights, whose Z is known, and are cooled to the model: at inverse
-    temperature beta the weights are beta W, the hidden biases beta c, the visible ones (1 - beta) times
-    the base's plus beta b. At each step the log weight grows by log p~_beta(v), hidden units summed out,
-    at the new beta less at the old one; one Gibbs sweep at the new beta follows.
+    Chains start at a base model without weights, whose Z is known, and are annealed to the model: at inverse
+    temperature beta the weights are beta W, the hidden biases beta c, and the visible biases (1 - beta) times
+    the base model's plus beta b. At each step the log weight grows by log p~_beta(v), hidden units summed
+    out, at the new beta minus at the old one; then follows one Gibbs sweep at the new beta.
 
     Parameters
     ----------
     model : RBM or Model
-        A Model with rates gives a better base than an RBM alone.
+        The model; with rates, a Model gives a better base model than an RBM.
     data : uint8 (n, n_visible), optional
-        Training data: the base has the visible means of ``data``, clipped to [0.001, 0.999]; without data
-        those of the model's rates; without rates the base has the model's own visible biases. The choice
-        changes the error, not what is estimated.
+        Training data. The base model has the visible means of ``data``, clipped to [0.001, 0.999]; without
+        data, those of the model's rates; without rates, it has the model's visible biases. The choice changes
+        the standard error, not the expected weight.
     n_chains : int
-        Independent chains, at least 2 (default 128). Paper population CD, section 4.1: 512.
+        Independent chains, at least 2 (default 128). Population CD, section 4.1, uses 512.
     betas : int or float64 (n,)
-        Number of evenly spaced inverse temperatures (default 1000; the paper has 50,000), or the inverse
-        temperatures, rising from 0 to 1. The time grows with chains times temperatures.
+        Number of evenly spaced inverse temperatures (default 1000; the paper uses 50,000), or the inverse
+        temperatures themselves, rising from 0 to 1. The time grows with chains times temperatures.
     seed : int, SeedSequence or Generator
         The same seed gives the same weights on any number of threads.
 
     Returns
     -------
     Annealed
-        ``log_z``, ``std_error``, ``ess``, ``log_weights``, ``warning``. The error is estimated from the
-        weights that were seen: where no chain found a mode of the model, no weight tells. Ten times as many
-        temperatures should give the same log Z.
+        ``log_z``, ``std_error``, ``ess``, ``log_weights``, ``warning``. The standard error is estimated from
+        the weights: it does not show a mode of the model that no chain has found. As a check, ten times as
+        many temperatures should give the same log Z.
 
     Raises
     ------
     BadInput
-        Where shapes or numbers do not fit.
+        If the data do not fit the model, or a number is out of range.
 
     Examples
     --------

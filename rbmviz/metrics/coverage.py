@@ -1,4 +1,4 @@
-"""Mode coverage: which classes a chain visits, how often it changes, and how far it strays from the data."""
+"""Mode coverage: the classes that a chain visits, its class changes, and its distance from the data."""
 
 import threading
 from typing import NamedTuple, Protocol
@@ -15,7 +15,7 @@ PERCENTILE = 99
 
 
 class Labelled(Protocol):
-    """What Coverage asks of a data set; ``rbmviz.datasets.Dataset`` has it."""
+    """The attributes of a data set that Coverage needs; ``rbmviz.datasets.Dataset`` has them."""
 
     @property
     def train(self) -> np.ndarray: ...  # noqa: D102
@@ -38,7 +38,7 @@ def _nearest(packed: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 class _Examples(NamedTuple):
-    """Training examples, packed, their labels, and the distance that a spurious sample exceeds."""
+    """Packed training examples, their labels, and the distance beyond which a sample is spurious."""
 
     packed: np.ndarray
     labels: np.ndarray | None
@@ -50,11 +50,11 @@ _LOOKING = threading.Lock()
 
 
 def _examples(dataset: Labelled, most: int | None) -> _Examples:
-    """Return at most so many examples; those of one data set are prepared once, for all who ask for them."""
+    """Return at most ``most`` training examples; they are prepared once per data set and then shared."""
     with _LOOKING:
         try:
             known = _KNOWN.setdefault(dataset, {})
-        except TypeError:  # another record than Dataset, which no weak dictionary takes
+        except TypeError:  # an object other than Dataset that allows no weak references
             known = {}
         if most not in known:
             total = len(dataset.train)
@@ -73,30 +73,37 @@ def _examples(dataset: Labelled, most: int | None) -> _Examples:
 
 @metric("coverage")
 class Coverage:
-    """Nearest training examples of a stream of samples, in Hamming distance; of equals the first.
+    """Streaming mode coverage by the nearest training example (Hamming distance; of several, the first).
 
     Parameters
     ----------
     dataset : Dataset
-        Without labels only distances are known: no classes, no switches.
+        Data with a training part. Without labels only distances are known: no classes, no switches.
     max_examples : int, optional
-        Compare with so many training examples, evenly spaced, instead of all.
+        Compare with so many training examples, evenly spaced (default: with all).
     n_chains : int
-        The samples are those of so many chains in turns (default 1).
+        Number of chains that the samples come from: sample t is of chain t mod n_chains (default 1).
 
     Attributes
     ----------
     examples : int
-        Training examples compared with.
+        Number of training examples that samples are compared with.
     threshold : float
-        99th percentile of the distances of held-out data (validation and test) to their own nearest
-        examples; a sample farther away counts as spurious. NaN without held-out data.
-    n, switches : int
-        Samples so far; class changes between consecutive ones of one chain, all chains together.
+        99th percentile of the distances of held-out data (validation and test) to their nearest training
+        examples, in bits; a sample farther away counts as spurious. NaN without held-out data.
+    n : int
+        Number of samples so far.
+    switches : int
+        Class changes between consecutive samples of one chain, summed over the chains.
     occupancy : int64 (classes,)
-        Samples of each class.
+        Number of samples of each class.
     data_shares : float64 (classes,)
         Share of each class in the whole training part.
+
+    Raises
+    ------
+    BadInput
+        If the training part is empty, or ``max_examples`` is below 1.
     """
 
     def __init__(self, dataset: Labelled, max_examples: int | None = None, n_chains: int = 1) -> None:
@@ -114,10 +121,21 @@ class Coverage:
         self.occupancy = np.zeros(len(self.data_shares), np.int64)
         self.n = self.switches = self._far = 0
         self._n_chains = n_chains
-        self._last = np.zeros(0, np.int64)  # classes of the newest sample of each chain, the oldest first
+        self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
 
     def nearest(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest example (its place among those compared with) and its distance, int64 (n,)."""
+        """Return the index of the nearest example and its distance in bits, both int64 (n,).
+
+        Parameters
+        ----------
+        v : uint8 (n, n_visible)
+            Samples of 0 and 1.
+
+        Raises
+        ------
+        BadInput
+            If shape, type or values are not as described.
+        """
         v = checks.numbers("Coverage: the samples", v)
         if v.ndim != 2 or v.shape[1] != self._width:
             raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
@@ -126,7 +144,23 @@ class Coverage:
         return _nearest(self._packed, v)
 
     def update(self, v: np.ndarray) -> np.ndarray:
-        """Take further consecutive samples, uint8 (n, n_visible); return their classes, int64 (n,)."""
+        """Add consecutive samples and return their classes.
+
+        Parameters
+        ----------
+        v : uint8 (n, n_visible)
+            Samples of 0 and 1.
+
+        Returns
+        -------
+        int64 (n,)
+            Class of the nearest training example of each sample; empty without labels.
+
+        Raises
+        ------
+        BadInput
+            If shape, type or values are not as described.
+        """
         index, distance = self.nearest(v)
         self.n += len(v)
         self._far += int((distance > self.threshold).sum())
@@ -146,5 +180,5 @@ class Coverage:
 
     @property
     def spurious(self) -> float:
-        """Share of samples farther from every example than ``threshold``; NaN where that is not known."""
+        """Share of samples farther than ``threshold`` from every example; NaN before samples or threshold."""
         return self._far / self.n if self.n and not np.isnan(self.threshold) else np.nan

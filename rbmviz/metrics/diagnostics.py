@@ -1,4 +1,4 @@
-"""How much the draws of Markov chains are worth: effective sample size, R-hat, autocorrelation."""
+"""Diagnostics of Markov chains: effective sample size (ESS), R-hat, autocorrelation."""
 
 from dataclasses import dataclass
 
@@ -9,23 +9,24 @@ from rbmviz.errors import BadInput
 from rbmviz.registry import metric
 
 LEAST_DRAWS = 8
-"""Chains are split into halves of at least four draws."""
+"""Fewest draws per chain: ArviZ splits chains into halves of at least four draws."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """What one scalar function says about the chains.
+    """Diagnostics of one scalar function of the chains.
 
     Parameters
     ----------
     ess : float
-        Independent draws that would give the mean as well, over all chains; NaN where the value never
-        changes, which is no evidence of anything.
+        Effective sample size of the mean, over all chains; NaN if the value never changes.
     rhat : float
-        Spread of the pooled chains over the spread within them, of ranks, halves counted as chains: near 1
-        when chains agree, above 1.01 when they do not yet. NaN for one chain, infinite for stuck ones.
+        Rank-normalised split R-hat, the spread of all chains together over the spread within the chains: near
+        1 when the chains agree, above 1.01 when they do not yet. NaN for one chain, infinite if every chain
+        is constant but they differ.
     autocorrelation : float64 (draws,)
-        At lag 0, 1, ..., around each chain's own mean, averaged over the chains; NaN where constant.
+        Autocorrelation at lag 0, 1, ..., around each chain's own mean, averaged over the chains; NaN if the
+        value never changes.
     """
 
     ess: float
@@ -34,9 +35,9 @@ class Diagnostics:
 
 
 def chains_apart(values: np.ndarray, n_chains: int) -> np.ndarray:
-    """Return the values of chains that take turns, one a sample, by chain: (n_chains, draws).
+    """Return interleaved values by chain, (n_chains, draws).
 
-    Value t is of chain t % n_chains; those of an unfinished round at the end are left out.
+    Value t is of chain t % n_chains; the values of an incomplete round at the end are left out.
     """
     draws = len(values) // n_chains
     return values[: draws * n_chains].reshape(draws, n_chains).T
@@ -46,20 +47,22 @@ def chains_apart(values: np.ndarray, n_chains: int) -> np.ndarray:
 def chain_diagnostics(values: np.ndarray) -> Diagnostics:
     """Return ESS, R-hat and autocorrelation of a scalar function of the chains, computed by ArviZ.
 
-    The ESS is that of the mean (Geyer's monotone sequence on split chains), R-hat the rank-normalised one of
-    Vehtari et al. (2021). Both judge this function only: a chain that never leaves a mode can look well.
+    ESS is the effective sample size of the mean (Geyer's monotone sequence on split chains); R-hat is the
+    rank-normalised R-hat of Vehtari et al. (2021), doi:10.1214/20-BA1221. Both concern this function only: a
+    chain that never leaves a mode can have good values.
 
     Parameters
     ----------
     values : float (chains, draws) or (draws,)
-        For example ``rbm.free_energy(v)``, or the activity ``v.sum(axis=-1)``; at least 8 draws.
+        Values of the function, for example ``rbm.free_energy(v)`` or the activity ``v.sum(axis=-1)``; at
+        least 8 draws.
 
     Raises
     ------
     BadInput
-        Where the shape does not fit or a value is not finite.
+        If the shape is another, or a value is not finite.
     """
-    from arviz_stats.base import array_stats  # half a second that only this metric needs
+    from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
 
     values = np.atleast_2d(checks.numbers("chain_diagnostics: values", values).astype(np.float64))
     if values.ndim != 2 or not len(values) or values.shape[1] < LEAST_DRAWS:

@@ -1,4 +1,4 @@
-"""The truth, by enumeration of the smaller layer: log Z, likelihood, probabilities, gradient."""
+"""Exact values by enumeration of the smaller layer: log Z, log-likelihood, probabilities, gradient."""
 
 import numpy as np
 
@@ -10,45 +10,49 @@ from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
 from rbmviz.registry import metric
 
 MAX_UNITS_ENUMERATED = 25
+"""Most units of the smaller layer."""
+
 MOST_PROBABILITIES = 20
+"""Most visible units of ``probabilities``."""
+
 LOG_RANGE = 700.0
-"""exp of at most this is a finite float64."""
+"""The exponential of numbers up to this is a finite float64."""
 
 STATE_GROUP = 64
-"""Most units that share one logarithm; more gain nothing."""
+"""Most units that share one logarithm; larger groups are not faster."""
 
 LOW_UNITS = 10
-"""Most units of the inner table, whose rows then stay in the cache."""
+"""Most units of the inner table, so that the table stays in the processor's cache."""
 
 DURATIONS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "years": 31.6e6, "millennia": 31.6e9}
-"""Names of times, in seconds."""
+"""Units of time, in seconds."""
 
 
 def _states(n: int) -> np.ndarray:
-    """Return all states of n units, float64 (2^n, n); the first unit is the slowest bit."""
+    """Return all states of n units, float64 (2^n, n); the first unit is the most significant bit."""
     return (np.arange(2**n)[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(np.float64)
 
 
 def too_large(rbm: RBM) -> str:
-    """Return what enumerating this model would cost, where that is refused; else an empty text."""
+    """Return why this model is too large to enumerate, with the estimated time; "" if it is not."""
     units, others = sorted((rbm.n_visible, rbm.n_hidden))
     if units <= MAX_UNITS_ENUMERATED:
         return ""
-    # Measured on one core: so long a state, and so much more for each unit of the other layer.
+    # Measured on one core: seconds per state, and seconds per state and unit of the other layer.
     seconds = 2.0 ** min(units, 1000) * (34e-9 + 0.21e-9 * others)
     states = f"{2.0**units:.3g}" if units <= 1000 else f"10^{int(units * np.log10(2))}"
-    took = next(
+    duration = next(
         (f"about {seconds / unit:.2g} {name}" for name, unit in DURATIONS.items() if seconds < 99 * unit),
         "more than a hundred millennia",
     )
     return (
         f"This model is too large to enumerate: its smaller layer has {units} units, which makes 2^{units} = "
-        f"{states} states and would take {took}; at most {MAX_UNITS_ENUMERATED} units can be done"
+        f"{states} states and would take {duration}; at most {MAX_UNITS_ENUMERATED} units can be enumerated"
     )
 
 
 def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return W (enumerated, summed out) and the two biases, float64, the smaller layer first."""
+    """Return W (enumerated units, summed-out units) and the two biases in this order, float64."""
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     W, own, other = (W, b, c) if rbm.n_visible <= rbm.n_hidden else (W.T, c, b)
     if len(own) > MAX_UNITS_ENUMERATED:
@@ -67,7 +71,7 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _high_units(n: int) -> int:
-    """Return how many of n units the outer table takes."""
+    """Return how many of n units are in the outer table."""
     return max(n // 2, n - LOW_UNITS)
 
 
@@ -91,7 +95,17 @@ def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # ty
 
 @metric("log_z")
 def log_z(rbm: RBM) -> float:
-    """Return log Z by enumerating the smaller layer (at most 25 units), in nats, float64 throughout.
+    """Return log Z in nats, by enumerating the smaller layer in float64.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with at most 25 units in its smaller layer.
+
+    Raises
+    ------
+    BadInput
+        If the smaller layer has more units, or the tables need more than the memory budget.
 
     Examples
     --------
@@ -110,13 +124,37 @@ def log_z(rbm: RBM) -> float:
 
 @metric("log_likelihood")
 def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
-    """Return the exact mean log-likelihood of rows v (n, n_visible), in nats a row."""
+    """Return the exact mean log-likelihood of data, in nats per row.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with at most 25 units in its smaller layer.
+    v : uint8 (n, n_visible)
+        Rows of 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit the model, or the model is too large to enumerate.
+    """
     v = checks.bits("The data", v, rbm.n_visible)
     return float(-rbm.free_energy(v).mean()) - log_z(rbm)
 
 
 def highest_log_likelihood(v: np.ndarray) -> float:
-    """Return the mean log-likelihood of rows v that no model can pass, in nats: minus their entropy."""
+    """Return the highest mean log-likelihood that any model can give to data, minus their entropy, in nats.
+
+    Parameters
+    ----------
+    v : uint8 (n, n_visible)
+        Rows of 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        If the data are not rows of 0 and 1.
+    """
     counts = np.unique(checks.bits("The data", v), axis=0, return_counts=True)[1]
     shares = counts / counts.sum()
     return float((shares * np.log(shares)).sum())
@@ -131,29 +169,59 @@ def attainable_log_likelihood(v: np.ndarray) -> float | None:
 
 
 def probabilities(rbm: RBM) -> np.ndarray:
-    """Return p(v) of all 2^n_visible states, float64; the first unit is the slowest bit. n_visible <= 20."""
+    """Return p(v) of all visible states, float64 (2^n_visible,).
+
+    The first unit is the most significant bit of a state's index.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with at most 20 visible units.
+
+    Raises
+    ------
+    BadInput
+        If the model has more visible units.
+    """
     if rbm.n_visible > MOST_PROBABILITIES:
         raise BadInput(
-            f"All 2^{rbm.n_visible} probabilities would not fit; at most {MOST_PROBABILITIES} visible units."
+            f"{rbm.n_visible} visible units have 2^{rbm.n_visible} probabilities, too many to compute: "
+            f"choose a model of at most {MOST_PROBABILITIES} visible units."
         )
     logs = -rbm.free_energy(_states(rbm.n_visible))
     return np.exp(logs - np.logaddexp.reduce(logs))
 
 
 def model_statistics(rbm: RBM) -> Statistics:
-    """Return the exact <v h'>, <v>, <h> under the model, summed over all states of the smaller layer."""
+    """Return the exact <v h'>, <v> and <h> under the model.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with at most 25 units in its smaller layer.
+
+    Returns
+    -------
+    Statistics
+        float64 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
+
+    Raises
+    ------
+    BadInput
+        If the model is too large to enumerate.
+    """
     W, own, other = _smaller(rbm)
     n_high = _high_units(len(own))
     high, low = _states(n_high), _states(len(own) - n_high)
     low_sum = low @ W[n_high:]
-    # Sums over the low states for each high one, and over the high ones for each low one, all of them
+    # Sums over the low states for each high state, and over the high states for each low state, all
     # relative to the largest weight so far.
     peak, of_high, of_low = (
         -np.inf,
         np.zeros((len(high), len(other) + 1)),
         np.zeros((len(low), len(other) + 1)),
     )
-    means = np.ones_like(of_low)  # the last column stays 1: it counts the states themselves
+    means = np.ones_like(of_low)  # the last column stays 1: it sums the weights themselves
     for i, (_, logs) in enumerate(_log_weight_blocks(W, own, other)):
         if logs.max() > peak:
             scale = np.exp(peak - logs.max())
@@ -174,6 +242,24 @@ def model_statistics(rbm: RBM) -> Statistics:
 
 @metric("exact_gradient")
 def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
-    """Return the exact gradient of the mean log-likelihood of rows v: <s>_data - <s>_model."""
+    """Return the exact gradient of the mean log-likelihood of data: <s>_data - <s>_model.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with at most 25 units in its smaller layer.
+    v : uint8 (n, n_visible)
+        Rows of 0 and 1.
+
+    Returns
+    -------
+    Statistics
+        float64 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit the model, or the model is too large to enumerate.
+    """
     data, model = rbm.rates(v), model_statistics(rbm)
     return Statistics(data.W - model.W, data.b - model.b, data.c - model.c)

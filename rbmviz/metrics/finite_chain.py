@@ -1,4 +1,4 @@
-"""Any finite Markov chain, exactly: its law, its eigenvalues, and the same chain with less staying."""
+"""Finite Markov chains: stationary law, eigenvalues, and the chain with fewer self-transitions."""
 
 import math
 
@@ -7,22 +7,26 @@ import numpy as np
 from rbmviz.errors import BadInput
 
 ROUNDING = 1e-6
-"""How far the sum of a row may be from 1: tables are typed by hand, with few digits."""
+"""Largest accepted difference between the sum of a row and 1, for tables that are typed with few digits."""
 
 
 def check_chain(A: np.ndarray) -> np.ndarray:
-    """Return a transition matrix as float64 (states, states), rows scaled to sum to 1 exactly.
+    """Return a transition matrix as float64 (states, states), with rows scaled to sum to 1 exactly.
+
+    Parameters
+    ----------
+    A : array_like (states, states)
+        Probability of the step from state i (row) to state j (column); at least 2 states.
 
     Raises
     ------
     BadInput
-        Where it is not square, a value is no probability, or a row does not sum to 1 within 1e-6.
+        If the matrix is not square, if a value is not a probability, or if a row does not sum to 1 within
+        1e-6.
     """
     A = np.asarray(A, dtype=np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or len(A) < 2:
-        raise BadInput(
-            f"The matrix has shape {A.shape}; a chain asks for as many columns as rows, 2 or more."
-        )
+        raise BadInput(f"The matrix has shape {A.shape}; a chain needs as many columns as rows, 2 or more.")
     wrong = np.argwhere(~(np.isfinite(A) & (A >= 0)))
     if len(wrong):
         i, j = wrong[0]
@@ -64,23 +68,24 @@ def largest_removable(A: np.ndarray) -> float:
 
 
 def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
-    """Return A~ = (A - lam I) / (1 - lam): the chain that stays less, with the same stationary law.
+    """Return A~ = (A - lam I) / (1 - lam), a chain that stays less often and has the same stationary law.
 
-    Paper rates-FPCD, section 3: mass lam is taken from every P(s_t = i | s_{t-1} = i) and shared out over
-    the row. Eigenvalues z become (z - lam) / (1 - lam): 1 stays, all others move away from it, which helps
-    against positive ones and hurts where a negative one is (or becomes) the largest.
+    This is rates-FPCD, section 3: the probability lam is taken from every self-transition
+    P(s_t = i | s_{t-1} = i), and the row is scaled to sum to 1 again. An eigenvalue z becomes
+    (z - lam) / (1 - lam): the eigenvalue 1 stays, all others move away from it. Mixing becomes faster if the
+    second largest eigenvalue in modulus is positive, and slower if it is, or becomes, negative.
 
     Parameters
     ----------
     A : float64 (states, states)
-        Transition matrix, rows sum to 1.
+        Transition matrix; rows sum to 1.
     lam : float
-        From 0 up to the smallest A_ii, and below 1.
+        From 0 to the smallest A_ii, and below 1.
 
     Raises
     ------
     BadInput
-        Where some probability would be below 0.
+        If a probability would be negative.
     """
     A = check_chain(A)
     stay = A.diagonal()
@@ -96,19 +101,24 @@ def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
 
 
 def stationary_law(A: np.ndarray) -> np.ndarray:
-    """Return the law that a step of the chain leaves as it is, float64 (states,).
+    """Return the stationary law of a chain, float64 (states,).
+
+    Parameters
+    ----------
+    A : float64 (states, states)
+        Transition matrix; rows sum to 1.
 
     Raises
     ------
     BadInput
-        Where there are several: some states can never be reached from others, and these not from those.
+        If there are several stationary laws, because the chain has several closed classes of states.
     """
     A = check_chain(A)
     n = len(A)
     reach = (A > 0) | np.eye(n, dtype=bool)
     for _ in range(n.bit_length()):
         reach = (reach.astype(np.float64) @ reach) > 0
-    ends = ~(reach & ~reach.T).any(axis=1)  # what such a state can reach can reach it, too
+    ends = ~(reach & ~reach.T).any(axis=1)  # states of closed classes: every state they reach leads back
     first = int(np.flatnonzero(ends)[0])
     apart = np.flatnonzero(ends & ~reach[first])
     if len(apart):
@@ -125,8 +135,18 @@ def stationary_law(A: np.ndarray) -> np.ndarray:
 def eigenvalues(A: np.ndarray) -> np.ndarray:
     """Return the eigenvalues of a transition matrix, complex128 (states,), the largest modulus first.
 
-    The first is 1. The modulus of the second is what the distance to the stationary law shrinks by, each
-    step, in the long run.
+    The first is 1. In the long run, the distance to the stationary law shrinks at each step by the modulus of
+    the second.
+
+    Parameters
+    ----------
+    A : float64 (states, states)
+        Transition matrix; rows sum to 1.
+
+    Raises
+    ------
+    BadInput
+        If A is not a transition matrix.
     """
     values = np.linalg.eigvals(check_chain(A))
     values = values[np.argsort(np.abs(values - 1), kind="stable")]

@@ -1,4 +1,4 @@
-"""The Gibbs chain of an enumerable model, exactly: transition matrix, law after t sweeps, total variation."""
+"""The exact Gibbs chain of a small model: transition matrix, law after t sweeps, total variation distance."""
 
 from collections.abc import Generator, Iterator
 
@@ -10,18 +10,18 @@ from rbmviz.metrics.exact import MOST_PROBABILITIES, probabilities
 from rbmviz.rbm import RBM, sigmoid
 from rbmviz.registry import metric
 
-MOST_MATRIX = 34
-"""Most 2 n_visible + n_hidden of a transition matrix: some 10^10 products, and at most 1 GB."""
+MAX_MATRIX_UNITS = 34
+"""Largest 2 n_visible + n_hidden for a transition matrix: about 10^10 products, and at most 1 GB."""
 
-MAX_UNITS_MATRIX = 32
-"""Most n_visible + n_hidden of a law that is followed: about a second a sweep, on one core."""
+MAX_SWEEP_LAW_UNITS = 32
+"""Largest n_visible + n_hidden for ``sweep_law``: about one second per sweep on one core."""
 
 MATRIX_ROWS = 1024
-"""States of one step."""
+"""States that are computed at a time."""
 
 
 def _product_law(p: np.ndarray) -> np.ndarray:
-    """Return the law of independent bits of means p (rows, n), float64 (rows, 2^n); first unit slowest."""
+    """Return the laws of independent bits with means p (rows, n), float64 (rows, 2^n), in state order."""
     law = np.ones((len(p), 1))
     for mean in p.T[::-1]:
         law = np.concatenate([law * (1 - mean)[:, None], law * mean[:, None]], axis=1)
@@ -29,28 +29,37 @@ def _product_law(p: np.ndarray) -> np.ndarray:
 
 
 def _blocks(n: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield consecutive states of n units, float64 (rows, n), and where they are."""
+    """Yield blocks of consecutive states of n units: their indices and the states, float64 (rows, n)."""
     for first in range(0, 2**n, MATRIX_ROWS):
         index = np.arange(first, min(first + MATRIX_ROWS, 2**n))
         yield slice(first, first + len(index)), (index[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(float)
 
 
 def transition_matrix(rbm: RBM) -> np.ndarray:
-    """Return ``A[v, v'] = sum_h p(h|v) p(v'|h)``: the law of v' after one sweep from v.
+    """Return the transition matrix of one Gibbs sweep, ``A[v, v'] = sum_h p(h|v) p(v'|h)``.
 
-    float64 (2^n_visible, 2^n_visible), rows sum to 1, states in the order of ``probabilities`` (the first
-    unit is the slowest bit), which is its stationary law.
+    Its stationary law is ``probabilities(rbm)``.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with 2 n_visible + n_hidden of at most 34.
+
+    Returns
+    -------
+    float64 (2^n_visible, 2^n_visible)
+        Rows sum to 1; the first unit is the most significant bit of a state's index.
 
     Raises
     ------
     BadInput
-        Where 2 n_visible + n_hidden is above 34.
+        If 2 n_visible + n_hidden is above 34.
     """
     m, n = rbm.W.shape
-    if 2 * m + n > MOST_MATRIX:
+    if 2 * m + n > MAX_MATRIX_UNITS:
         raise BadInput(
-            f"A transition matrix of {m} visible and {n} hidden units is too large: it is made where "
-            f"2 n_visible + n_hidden is at most {MOST_MATRIX}; 'sweep_law' needs no matrix."
+            f"The transition matrix of {m} visible and {n} hidden units is too large: 2 n_visible + n_hidden "
+            f"must be at most {MAX_MATRIX_UNITS}; 'sweep_law' needs no matrix."
         )
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     visible = np.concatenate([v for _, v in _blocks(m)])
@@ -66,10 +75,11 @@ def transition_matrix(rbm: RBM) -> np.ndarray:
 
 
 def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> Generator[None, None, np.ndarray]:
-    """Return, in steps, the law of the layer that W (from, to) leads to, given that of the other layer.
+    """Return, in steps, the law of the layer to which W (from, to) leads, given the law of the other layer.
 
-    Given one layer the units of the other are independent, so that the matrix is a product of one of its
-    first half of units and one of its second half, and is never made.
+    Given one layer, the units of the other are independent. Each row of the transition matrix is therefore
+    the outer product of a law of the first half of the units and a law of the second half, and the matrix
+    itself is never computed.
     """
     half = W.shape[1] // 2
     out = np.zeros((2**half, 2 ** (W.shape[1] - half)))
@@ -81,12 +91,19 @@ def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> Generator[N
 
 
 def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
-    """Return the law of v one Gibbs sweep later, float64 (2^n_visible,), given the law of v now.
+    """Return the law of v after one Gibbs sweep, float64 (2^n_visible,).
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with n_visible + n_hidden of at most 32.
+    law : float64 (2^n_visible,)
+        Law of v before the sweep.
 
     Raises
     ------
     BadInput
-        Where the law does not fit the model, or n_visible + n_hidden is above 32.
+        If the law does not fit the model, or n_visible + n_hidden is above 32.
     """
     steps = sweep_law_steps(rbm, law)
     while True:
@@ -97,51 +114,77 @@ def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
 
 
 def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarray]:
-    """Return what ``sweep_law`` does, in steps of some milliseconds: for a page that must stay alive.
+    """Compute ``sweep_law`` in steps of some milliseconds, for callers that do other work in between.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Model with n_visible + n_hidden of at most 32.
+    law : float64 (2^n_visible,)
+        Law of v before the sweep.
 
     Raises
     ------
     BadInput
-        Where the law does not fit the model, or n_visible + n_hidden is above 32.
+        If the law does not fit the model, or n_visible + n_hidden is above 32.
     """
     m, n = rbm.W.shape
-    if m + n > MAX_UNITS_MATRIX:
+    if m + n > MAX_SWEEP_LAW_UNITS:
         raise BadInput(
-            f"The law of a chain of {m} visible and {n} hidden units is too large to follow: at most "
-            f"{MAX_UNITS_MATRIX} units in all; coupled chains bound its distance ('rbmviz couple')."
+            f"The law of a chain of {m} visible and {n} hidden units is too large to compute: at most "
+            f"{MAX_SWEEP_LAW_UNITS} units in all; coupled chains bound its distance ('rbmviz couple')."
         )
     law = checks.numbers("The law", law).astype(np.float64)
     if law.shape != (2**m,):
-        raise BadInput(f"The law has shape {law.shape}; {m} visible units ask for ({2**m},).")
+        raise BadInput(f"The law has shape {law.shape}; {m} visible units need ({2**m},).")
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     return (yield from _half_sweep((yield from _half_sweep(law, W, c)), W.T, b))
 
 
 def start_law(v0: np.ndarray) -> np.ndarray:
-    """Return the law of a row of v0 (n, n_visible) picked at random, float64 (2^n_visible,)."""
+    """Return the law of a random row of v0, float64 (2^n_visible,).
+
+    Parameters
+    ----------
+    v0 : uint8 (n, n_visible)
+        Rows of 0 and 1, with at most 20 columns.
+
+    Raises
+    ------
+    BadInput
+        If v0 has another shape or other values.
+    """
     v0 = checks.bits("start_law: v0", v0)
     if v0.shape[1] > MOST_PROBABILITIES:
-        raise BadInput(f"start_law: {v0.shape[1]} visible units are more than {MOST_PROBABILITIES}.")
+        raise BadInput(
+            f"start_law: v0 has {v0.shape[1]} visible units; give at most {MOST_PROBABILITIES} of them."
+        )
     code = v0.astype(np.int64) @ (1 << np.arange(v0.shape[1] - 1, -1, -1))
     return np.bincount(code, minlength=2 ** v0.shape[1]) / len(v0)
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Return the largest difference that two laws give to any event: half the L1 distance, 0 to 1."""
+    """Return the total variation distance of two laws, half their L1 distance: from 0 to 1.
+
+    Parameters
+    ----------
+    p, q : float64 (states,)
+        The two laws.
+    """
     return float(0.5 * np.abs(np.asarray(p, dtype=np.float64) - q).sum())
 
 
 def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, steps: int) -> np.ndarray:
-    """Return the total variation distance to ``stationary`` after 0, 1, ..., ``steps`` steps of any chain.
+    """Return the total variation distance to ``stationary`` after 0, 1, ..., ``steps`` steps of a chain.
 
     Parameters
     ----------
     A : float64 (states, states)
-        Transition matrix, rows sum to 1.
+        Transition matrix; rows sum to 1.
     start, stationary : float64 (states,)
         Law of the first state, and the law to compare with.
     steps : int
-        Steps to follow.
+        Number of steps.
 
     Returns
     -------
@@ -162,27 +205,32 @@ def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int
 
 @metric("sweep_distances")
 def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
-    """Return the exact total variation distance of Gibbs sampling to the model after 0, ..., sweeps sweeps.
+    """Return the exact total variation distance of a Gibbs chain to the model after 0, 1, ..., sweeps sweeps.
 
-    Of v, and of (v, h) with h drawn from p(h|v), too: both laws have the same distance.
+    The distance of the law of v is also the distance of the law of (v, h) with h drawn from p(h|v).
 
     Parameters
     ----------
     rbm : RBM
-        n_visible + n_hidden at most 32, n_visible at most 20.
+        Model with n_visible + n_hidden of at most 32, and n_visible of at most 20.
     start : float64 (2^n_visible,)
-        Law of v before the first sweep (``start_law`` of given rows).
+        Law of v before the first sweep (``start_law`` computes it from rows).
     sweeps : int
-        Sweeps to follow.
+        Number of sweeps.
 
     Returns
     -------
     float64 (sweeps + 1,)
         The distance after each number of sweeps, between 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        If the model is too large, or the law does not fit the model.
     """
     model, law, found = probabilities(rbm), checks.numbers("The law", start).astype(np.float64), []
     if law.shape != model.shape:
-        raise BadInput(f"The law has shape {law.shape}; {rbm.n_visible} visible units ask for {model.shape}.")
+        raise BadInput(f"The law has shape {law.shape}; {rbm.n_visible} visible units need {model.shape}.")
     for t in range(checks.whole("sweep_distances: sweeps", sweeps) + 1):
         law = sweep_law(rbm, law) if t else law
         found.append(total_variation(law, model))

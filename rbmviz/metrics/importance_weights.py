@@ -1,4 +1,4 @@
-"""How even importance weights are: effective sizes, shares of the heaviest; the logarithm of their mean."""
+"""Importance weights: effective sample size, shares of the heaviest weights, logarithm of their mean."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class BatchSize(NamedTuple):
-    """Effective sample size of batches of ``size`` weights: mean over ``batches`` batches, standard error."""
+    """Mean effective sample size of ``batches`` batches of ``size`` weights, and its standard error."""
 
     size: int
     ess: float
@@ -18,8 +18,13 @@ class BatchSize(NamedTuple):
 def ess_by_size(log_weights: np.ndarray) -> list[BatchSize]:
     """Return the effective sample size, 1 / sum of the squared shares, of batches of 1, 2, 4, 8, ... weights.
 
-    Batches are cut from consecutive weights, float64 (n,), so that each weight counts once at every size;
-    those left over at the end are dropped. The standard error is NaN where there is a single batch.
+    Batches are consecutive weights, so that each weight counts once at every size; an incomplete batch at the
+    end is dropped. The standard error of a single batch is NaN.
+
+    Parameters
+    ----------
+    log_weights : float64 (n,)
+        Logarithms of the weights.
     """
     once, twice = log_weights, 2 * log_weights
     found: list[BatchSize] = []
@@ -34,10 +39,19 @@ def ess_by_size(log_weights: np.ndarray) -> list[BatchSize]:
 
 
 def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarray, np.ndarray]:
-    """Return (share of the samples, share of all weight that the heaviest so many hold), float64 (points,).
+    """Return the Lorenz curve of weights, the heaviest first.
 
-    The Lorenz curve from its heavy end, at up to ``most`` numbers of samples, evenly spaced in their
-    logarithm, the first sample and all of them included.
+    Parameters
+    ----------
+    log_weights : float64 (n,)
+        Logarithms of the weights.
+    most : int
+        Most points of the curve (default 120), log-spaced from the heaviest sample to all samples.
+
+    Returns
+    -------
+    samples, weight : float64 (points,)
+        Share of the samples, and the share of all weight that these heaviest samples hold.
     """
     n = len(log_weights)
     weights = np.sort(np.exp(log_weights - log_weights.max()))[::-1]
@@ -48,10 +62,10 @@ def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarra
 
 @dataclass
 class LogMean:
-    """Streaming logarithm of the mean weight, the estimate of log Z, from batches that are independent.
+    """Streaming logarithm of the mean weight, an estimate of log Z, from independent batches of one size.
 
-    Weights of one batch may depend on each other (those of a mixture proposal do), so the error is read from
-    the differences between batches, all of one size.
+    Weights of one batch may depend on each other (with a mixture proposal they do), so that the standard
+    error is estimated from the differences between batches.
     """
 
     n: int = 0
@@ -60,7 +74,7 @@ class LogMean:
     _squares: float = -np.inf
 
     def update(self, log_weights: np.ndarray) -> "LogMean":
-        """Count one batch, float64 (n,)."""
+        """Add the log weights of one batch, float64 (n,)."""
         total = float(np.logaddexp.reduce(log_weights))
         self._sum = float(np.logaddexp(self._sum, total))
         self._squares = float(np.logaddexp(self._squares, 2 * total))
@@ -77,7 +91,8 @@ class LogMean:
     def std_error(self) -> float:
         """Standard error of ``value`` by the delta method, in nats; NaN before the second batch.
 
-        At most 1: where one batch holds nearly all of the weight it says nothing of the weights never seen.
+        It is at most 1. If one batch has nearly all the weight, larger weights are probably still to come,
+        and the standard error is too small.
         """
         if self.batches < 2:
             return float("nan")

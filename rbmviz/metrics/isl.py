@@ -1,4 +1,4 @@
-"""Indirect sampling likelihood: how well samples, as centres of a kernel density, explain held-out data."""
+"""Indirect sampling likelihood (ISL): log-likelihood of held-out data under a kernel density on samples."""
 
 import math
 from collections.abc import Sequence
@@ -13,13 +13,14 @@ from rbmviz.kernels import hamming
 from rbmviz.registry import metric
 
 BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
-"""Grid of the kernel parameter, finer towards 1; the mean kernel, which pays for each, uses every fourth."""
+"""Grid of the kernel parameter, finer towards 1. The mean kernel, whose cost grows with the grid, uses every
+fourth value."""
 
 Kernel = Literal["binary", "mean"]
-"""What the density of the ISL is made of: samples of 0 and 1, or means between them."""
+"""The centres of the kernel density: binary samples, or means between 0 and 1."""
 
 CURVE_COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
-"""Numbers of samples at which a curve has a point."""
+"""Default numbers of samples at which a curve has a point."""
 
 COUNTERS: tuple[tuple[int, DTypeLike], ...] = ((2**16, np.uint16), (2**32, np.uint32), (2**63, np.int64))
 """Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
@@ -29,19 +30,21 @@ COLUMNS_AT_A_TIME = 64
 below the number of units."""
 
 ROWS_PER_PASS = 256
-"""Samples scored at once by the mean kernel."""
+"""Samples that the mean kernel scores at a time."""
 
 PENDING = 4096
-"""Samples that wait to be compared at once by the binary kernel: packed, they fit the second cache."""
+"""Samples that the binary kernel collects before it counts distances: packed, they fit the level-2 cache."""
 
 POINTS_AT_A_TIME = 128
 """Points whose histograms are counted at once, in full width, before they are added to what is kept."""
 
 
 class Score(NamedTuple):
-    """An ISL: mean nats a test point, kernel beta, samples, standard error over the test points.
+    """An ISL score.
 
-    ``validation`` is the mean over the validation points, NaN without any.
+    ``isl`` is the mean log density of the test points, in nats; ``beta`` the kernel parameter; ``n`` the
+    number of samples; ``std_error`` the standard error over the test points; ``validation`` the mean over the
+    validation points, NaN without any.
     """
 
     isl: float
@@ -52,7 +55,7 @@ class Score(NamedTuple):
 
 
 class IslPoint(NamedTuple):
-    """ISL at one number of samples for several betas, arrays float64 (betas,)."""
+    """ISL after ``n`` samples for several betas; arrays float64 (betas,), in nats except ``betas``."""
 
     n: int
     betas: np.ndarray
@@ -61,7 +64,7 @@ class IslPoint(NamedTuple):
     validation: np.ndarray
 
     def score(self, beta: float | None) -> Score:
-        """Return the score for beta, or for the beta that is best on the validation part."""
+        """Return the score for beta, or (None) for the beta that is best on the validation part."""
         if beta is not None:
             found = np.flatnonzero(np.isclose(self.betas, checks.numbers("ISL: beta", beta)))
             if not len(found):
@@ -95,25 +98,31 @@ def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
 
 @metric("isl")
 class ISL:
-    """Streaming ISL of one chain's samples (paper rates-FPCD, section 5; Desjardins et al., 2010).
+    """Streaming ISL of one chain's samples (rates-FPCD, section 5; Desjardins et al., 2010).
 
-    P(t) = 1/N sum_s prod_d beta^[t_d = s_d] (1 - beta)^[t_d != s_d], averaged in logs over test points.
+    P(t) = 1/N sum_s prod_d beta^[t_d = s_d] (1 - beta)^[t_d != s_d]; the ISL is the mean of log P(t) over the
+    test points.
 
     Parameters
     ----------
     test : uint8 (n, n_visible)
-        The points to explain.
+        The held-out points.
     validation : uint8 (n, n_visible), optional
-        Chooses beta; without it every question must name a beta.
+        The points on which beta is chosen; without them ``value`` and ``curve`` need a beta.
     kernel : "binary" (default) or "mean"
-        Binary: the kernel above on 0/1 samples. It depends on Hamming distances only; their histograms
-        are kept, so that a value for any beta costs one pass over the bins. Mean: samples are means p,
-        kernel parameter lambda + (1 - 2 lambda) p with lambda = 1 - beta; a matrix product for each beta,
-        hundreds of times slower.
-    betas : floats in (1/2, 1), optional
-        The grid that validation chooses from, in any order.
-    counts : whole numbers, optional
-        Numbers of samples at which ``curve`` has a point, however updates are cut.
+        Binary: the kernel above on samples of 0 and 1. It depends on Hamming distances only, whose histograms
+        are kept, so that a value for any beta takes one pass over the bins. Mean: the samples are means p,
+        with kernel parameter lambda + (1 - 2 lambda) p and lambda = 1 - beta; it takes a matrix product for
+        each beta and is hundreds of times slower.
+    betas : sequence of float, optional
+        Grid between 1/2 and 1 from which beta is chosen, in any order (default ``BETAS``).
+    counts : sequence of int, optional
+        Numbers of samples at which ``curve`` has a point (default ``CURVE_COUNTS``).
+
+    Raises
+    ------
+    BadInput
+        If shapes, types or values do not fit, or the test part is empty.
     """
 
     def __init__(
@@ -151,7 +160,18 @@ class ISL:
             self._sums = np.full((len(points), len(self.betas)), -np.inf)
 
     def update(self, samples: np.ndarray) -> Self:
-        """Take further samples: v uint8 (m, n_visible), for the mean kernel p float (m, n_visible)."""
+        """Add samples and return this metric.
+
+        Parameters
+        ----------
+        samples : uint8 (m, n_visible), or float (m, n_visible) for the mean kernel
+            Samples of 0 and 1, or means from 0 to 1.
+
+        Raises
+        ------
+        BadInput
+            If shape, type or values are not as described.
+        """
         samples = checks.numbers("ISL: samples", samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
             raise BadInput(f"ISL: the samples have shape {samples.shape}; it must be (m, {self._width}).")
@@ -268,13 +288,18 @@ class ISL:
         return Score(isl, float(self.betas[b]), self.n, error, float(validation[b]))
 
     def value(self, beta: float | None = None) -> Score:
-        """Return the ISL of all samples so far, for the beta best on the validation part, or for yours.
+        """Return the ISL of all samples so far.
+
+        Parameters
+        ----------
+        beta : float, optional
+            Kernel parameter (default: the one that is best on the validation part).
 
         Raises
         ------
         BadInput
-            Before the first sample; where beta is None and there is no validation part; for the mean
-            kernel, where beta is not on the grid; for the binary one, where it is not between 1/2 and 1.
+            Before the first sample; if beta is None and there is no validation part; for the mean kernel, if
+            beta is not on the grid; for the binary kernel, if beta is not between 1/2 and 1.
         """
         if self.n == 0:
             raise BadInput("ISL: there are no samples yet.")
@@ -287,12 +312,17 @@ class ISL:
         return self._point(betas).score(beta)
 
     def curve(self, beta: float | None = None) -> list[Score]:
-        """Return one score for each count passed, beta chosen on the validation part at each, or yours.
+        """Return one score for each of ``counts`` that has been reached.
+
+        Parameters
+        ----------
+        beta : float, optional
+            Kernel parameter (default: at each point the one that is best on the validation part).
 
         Raises
         ------
         BadInput
-            Where beta is not on the grid, or None without a validation part.
+            If beta is not on the grid, or None without a validation part.
         """
         return [point.score(beta) for point in self._points]
 
@@ -305,7 +335,30 @@ def isl(
     kernel: Kernel = "binary",
     beta: float | None = None,
 ) -> Score:
-    """Return the ISL of samples at once; see ISL.
+    """Return the ISL of samples; ``ISL`` describes the metric.
+
+    Parameters
+    ----------
+    samples : uint8 (m, n_visible), or float (m, n_visible) for the mean kernel
+        Samples of 0 and 1, or means from 0 to 1.
+    test : uint8 (n, n_visible)
+        The held-out points.
+    validation : uint8 (n, n_visible), optional
+        The points on which beta is chosen.
+    kernel : "binary" (default) or "mean"
+        See ``ISL``.
+    beta : float, optional
+        Kernel parameter (default: the one that is best on the validation part).
+
+    Returns
+    -------
+    Score
+        The ISL in nats, with beta, the number of samples and the standard error.
+
+    Raises
+    ------
+    BadInput
+        If shapes, types or values do not fit, or neither beta nor a validation part is given.
 
     Examples
     --------
@@ -326,5 +379,20 @@ def reference(
     *,
     kernel: Kernel = "binary",
 ) -> Score:
-    """Return the score of the training set as its own sample: the reference line of the curves."""
+    """Return the ISL with the training set as the samples: the reference line of ISL curves.
+
+    Parameters
+    ----------
+    train : uint8 (m, n_visible)
+        The training set.
+    test, validation : uint8 (n, n_visible)
+        See ``isl``; ``validation`` is needed, because it chooses beta.
+    kernel : "binary" (default) or "mean"
+        See ``ISL``.
+
+    Raises
+    ------
+    BadInput
+        If shapes, types or values do not fit.
+    """
     return isl(train, test, validation, kernel=kernel)

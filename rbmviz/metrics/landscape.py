@@ -1,4 +1,4 @@
-"""All visible states of a small model laid out as a landscape: valleys side by side, floors in the middle."""
+"""All visible states of a small model in the order of an energy landscape, valley beside valley."""
 
 from typing import Literal, NamedTuple
 
@@ -10,16 +10,16 @@ from rbmviz.metrics.gibbs_chain import transition_matrix
 from rbmviz.rbm import RBM
 
 MAX_VISIBLE_LANDSCAPE = 10
-"""More states than a picture has room for."""
+"""Most visible units: a picture has no room for more than 2^10 states."""
 
-WIDER = 0.5
-"""Share of the width that likelier states take more of: floors are single states, and must be seen."""
+WIDTH_BY_PROBABILITY = 0.5
+"""Share of the width that goes by probability, so that a floor, a single state, is wide enough to see."""
 
 Order = Literal["valley", "gray", "index"]
 
 
 class Valley(NamedTuple):
-    """States that lead down to one ``floor``, the lowest of them; at positions ``first`` to ``last`` - 1."""
+    """The states that lead down to one ``floor``, a local minimum; at positions ``first`` to ``last`` - 1."""
 
     first: int
     last: int
@@ -27,12 +27,20 @@ class Valley(NamedTuple):
 
 
 class Landscape(NamedTuple):
-    """Where each state is drawn.
+    """The position and width of each state in the picture.
 
-    law float64 (2^n_visible,): p(v) of every state, the first unit the slowest bit; order int64
-    (2^n_visible,): the state at each position; width float64 (2^n_visible,): share of the picture that each
-    position takes; valley int64 (2^n_visible,): the valley of each state; valleys: deepest first, their
-    positions only with the order "valley".
+    Parameters
+    ----------
+    law : float64 (2^n_visible,)
+        p(v) of every state; the first unit is the most significant bit of a state's index.
+    order : int64 (2^n_visible,)
+        The state at each position.
+    width : float64 (2^n_visible,)
+        Share of the picture's width for each position.
+    valley : int64 (2^n_visible,)
+        Index in ``valleys`` for each state.
+    valleys : tuple of Valley
+        The valleys, the deepest first; their positions are set only with the order "valley".
     """
 
     law: np.ndarray
@@ -43,33 +51,37 @@ class Landscape(NamedTuple):
 
 
 def codes(v: np.ndarray) -> np.ndarray:
-    """Return the number of each row of bits (n, n_visible), int64 (n,); the first unit is the slowest bit."""
+    """Return the state index of each row of bits (n, n_visible), int64 (n,); first unit most significant."""
     return np.asarray(v).astype(np.int64) @ (1 << np.arange(v.shape[1] - 1, -1, -1))
 
 
 def floors(law: np.ndarray) -> np.ndarray:
-    """Return the state that each leads down to, always to the likeliest neighbour by one flipped bit."""
+    """Return the floor of each state: steepest descent to the most probable neighbour, by one flipped bit."""
     states = np.arange(len(law))
     near = states[:, None] ^ (1 << np.arange(len(law).bit_length() - 1))
     best = near[states, law[near].argmax(axis=1)]
-    down = np.where(law[best] > law * (1 + 1e-9), best, states)  # equal up to rounding is level ground
+    down = np.where(law[best] > law * (1 + 1e-9), best, states)  # equal up to rounding errors is no descent
     while (down != down[down]).any():
         down = down[down]
     return down
 
 
 def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
-    """Lay out the states of a model by its law.
+    """Return an arrangement of all visible states of a model.
 
     Parameters
     ----------
     rbm : RBM
-        At most 10 visible units.
-    order : "valley", "gray", "index"
-        "valley": the valleys (states that lead down to one floor by single flips) side by side, the deepest
-        first, then always the one whose floor has the fewest other bits; within one, states rise from its
-        floor to both sides, the likelier ones wider. "gray": neighbours differ in one bit. "index": as
-        numbers.
+        Model with at most 10 visible units.
+    order : "valley" (default), "gray", "index"
+        "valley": valley beside valley, the deepest first, then always the valley whose floor differs in the
+        fewest bits from the floor before; within a valley, the energy rises from the floor to both sides, and
+        more probable states are wider. "gray": Gray code, neighbours differ in one bit. "index": by index.
+
+    Raises
+    ------
+    BadInput
+        If the model has more visible units.
     """
     if rbm.n_visible > MAX_VISIBLE_LANDSCAPE:
         raise BadInput(
@@ -100,7 +112,7 @@ def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
         first += len(inside)
     at = np.concatenate(rows)
     root = np.sqrt(law[at])
-    width = (1 - WIDER) / len(law) + WIDER * root / root.sum()
+    width = (1 - WIDTH_BY_PROBABILITY) / len(law) + WIDTH_BY_PROBABILITY * root / root.sum()
     return Landscape(law, at, width, valley, tuple(found[floor] for floor in rank))
 
 

@@ -1,9 +1,10 @@
-"""Streaming samplers: one file a sampler, ``gibbs.py`` the shortest and the one to copy.
+"""Streaming samplers: one file a sampler, ``_skeleton.py`` the one to copy.
 
 A sampler is a frozen record of its knobs. ``init(model, seed, v0)`` makes the state of its chains,
 ``step(state, n)`` advances that state in place and returns n fresh samples; how steps are cut never
 changes the samples. Knobs marked live may change between steps: ``dataclasses.replace``, same state.
-With ``n_chains`` > 1 the chains take turns: sample number t belongs to chain t % n_chains.
+With ``n_chains`` > 1 the chains take turns: sample number t belongs to chain t % n_chains. The contract is
+``rbmviz.testing.check_sampler``.
 """
 
 import math
@@ -41,28 +42,52 @@ class Samples:
 
 
 class Sampler(Protocol):
-    """What every sampler offers; flags are class attributes.
+    """What every sampler offers, and all that the program asks of one.
 
-    ``exact_chain``: leaves the model's own law invariant. ``deterministic``: draws nothing after its
-    start. ``needs_rates``: refuses a model without rates.
+    A sampler draws from numpy Generators (``rng.generator``) or from kernel streams (``rng.kernel_state``),
+    one for each chain, which it keeps in the state.
+
+    Attributes
+    ----------
+    name, label, paper, colour : str
+        Given to the decorator, see ``registry.sampler``.
+    exact_chain : bool
+        Whether the chain leaves the model's own law invariant, with all knobs at their defaults.
+    deterministic : bool
+        Whether nothing is drawn after the start.
+    needs_rates : bool
+        Whether a model without rates is refused.
+    n_chains : int
+        Chains that take turns: a knob (``interleave.n_chains_knob``), or a class attribute 1.
     """
 
     name: ClassVar[str]
     label: ClassVar[str]
     paper: ClassVar[str]
+    colour: ClassVar[str]
     exact_chain: ClassVar[bool]
     deterministic: ClassVar[bool]
     needs_rates: ClassVar[bool]
 
     @property
-    def n_chains(self) -> int:
-        """Chains that take turns."""
+    def n_chains(self) -> int: ...  # noqa: D102
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Any:
         """Return the state of fresh chains.
 
-        v0 uint8 (n_visible,): where every chain begins, or (n_chains, n_visible), a row each; None: each at
-        random bits of its own.
+        Parameters
+        ----------
+        model : Model
+            What is sampled; it is not written to.
+        seed : int, SeedSequence or Generator
+            Same seed, same samples.
+        v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
+            Where every chain begins, or a row for each; default: each begins at random bits of its own.
+
+        Raises
+        ------
+        BadInput
+            Where v0 does not fit, the seed is none, or the model has no rates and the sampler needs them.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -72,7 +97,7 @@ class Sampler(Protocol):
         """
 
     def step(self, state: Any, n: int) -> Samples:
-        """Advance the state by n samples, in place, and return them."""
+        """Advance the state by n samples, in place, and return them in fresh arrays."""
 
     def target(self, state: Any) -> RBM:
         """Return the model that the next sweep samples from: theta + theta_F, theta / T, ... of its chain."""
@@ -101,6 +126,18 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
 def make_sampler(name: str, **knobs: Any) -> Sampler:
     """Return the sampler ``name`` with these knobs, the others at their defaults.
 
+    Parameters
+    ----------
+    name : str
+        One of ``list_samplers()``.
+    **knobs : int, float, bool or str
+        Values by name; ``rbmviz list samplers`` shows names, ranges and defaults.
+
+    Returns
+    -------
+    Sampler
+        A frozen record; ``dataclasses.replace`` gives one with other knobs.
+
     Raises
     ------
     BadInput
@@ -122,7 +159,31 @@ def list_samplers() -> list[str]:
 def stream(
     model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
 ) -> Iterator[Samples]:
-    """Yield endless chunks of consecutive samples; v0 as in ``Sampler.init``.
+    """Yield endless chunks of consecutive samples.
+
+    Parameters
+    ----------
+    model : Model
+        What is sampled.
+    sampler : Sampler
+        Its chains take turns where it has several.
+    seed : int, SeedSequence or Generator
+        Same seed, same samples, whatever the chunk (default 0).
+    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
+        Where every chain begins, or a row for each; default: each at random bits of its own.
+    chunk : int
+        Samples in a chunk (default 100).
+
+    Yields
+    ------
+    Samples
+        The next ``chunk`` samples, in fresh arrays.
+
+    Raises
+    ------
+    BadInput
+        Where v0, the seed or the chunk are none, the model has no rates and the sampler needs them, or a
+        chunk would not fit into the memory.
 
     Examples
     --------
@@ -144,10 +205,29 @@ def sample(
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
+    Parameters
+    ----------
+    model : Model
+        What is sampled.
+    sampler : Sampler
+        Its chains take turns where it has several: sample t belongs to chain t % n_chains.
+    n : int
+        Samples, of all chains together.
+    seed : int, SeedSequence or Generator
+        Same seed, same samples, on any number of threads (default 0).
+    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
+        Where every chain begins, or a row for each; default: each at random bits of its own.
+
+    Returns
+    -------
+    Samples
+        v uint8 and p float32 (n, n_visible), and the traces, (n,) each.
+
     Raises
     ------
     BadInput
-        Where n is not a whole number from 0 up, or so many samples would not fit into the memory.
+        Where n is not a whole number from 0 up, so many samples would not fit into the memory, v0 or the
+        seed are none, or the model has no rates and the sampler needs them.
 
     Examples
     --------

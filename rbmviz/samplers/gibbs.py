@@ -39,7 +39,7 @@ class GibbsChain:
     clock: np.ndarray
 
 
-@sampler("gibbs", label="Gibbs", paper="rates-FPCD, section 5.1: the standard procedure")
+@sampler("gibbs", label="Gibbs", colour="#0088cc", paper="rates-FPCD, section 5.1: the standard procedure")
 class Gibbs:
     """Alternate h ~ p(h|v) and v ~ p(v|h); with a temperature T every activation is divided by T."""
 
@@ -53,6 +53,7 @@ class Gibbs:
         10.0,
         label="Temperature",
         scale="log",
+        front=True,
         help="Divides every activation: above 1 the chain leaves its mode sooner, and the digits blur.",
     )
     k: int = knob(

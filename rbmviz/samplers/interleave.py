@@ -1,7 +1,8 @@
-"""Many chains a sampler: states of their own, advanced side by side on threads, their samples in turns.
+"""Several chains in one sampler: each has a state of its own, and their samples take turns.
 
-Sample number t belongs to chain t % n_chains. Every chain owns its random stream, so that neither how
-steps are cut nor how many threads there are changes a sample. One chain is its own state, no list of one.
+Sample number t belongs to chain t % n_chains. The chains are advanced side by side on threads. Every chain
+owns its random stream, so that a sample depends neither on how steps are cut nor on the number of threads.
+The state of a single chain is that chain's state, not a list with one entry.
 """
 
 import functools
@@ -36,14 +37,22 @@ S = TypeVar("S")
 
 
 def n_chains_knob() -> Any:
-    """Knob: chains of a sampler; a dataclass field belongs to one class, hence a function."""
+    """Return the knob of the number of chains, made anew, for a dataclass field belongs to one class."""
     text = "Chains that take turns, sample after sample: with 100 of them each cell of a 10 x 10 grid is one."
     return knob(1, 1, MAX_CHAINS, label="Chains", scale="log", live=False, help=text)
 
 
 @dataclass
 class Chains(Generic[S]):
-    """Two or more chains: the state of each, and how many samples all of them have made."""
+    """State of two or more chains.
+
+    Attributes
+    ----------
+    each : list
+        The state of each chain.
+    n : int
+        Samples that all of them together have made.
+    """
 
     each: list[S]
     n: int = 0
@@ -53,19 +62,22 @@ _MAPS: WeakKeyDictionary[RBM | Statistics, tuple[PreActivation, PreActivation]] 
 
 
 def maps(of: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
-    """Return the maps up and down; all chains share their rows, never written, so that many fit the cache."""
+    """Return the maps of the half-steps v -> h and h -> v.
+
+    All chains share the rows of the maps, which are never written to, so that many chains fit into the cache.
+    """
     if of not in _MAPS:
         _MAPS[of] = make_preactivation(of.W, of.c), make_preactivation(of.W.T, of.b)
     return _MAPS[of]
 
 
 def maps_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of the maps up and down."""
+    """Return the bytes of both maps that ``maps`` makes."""
     return preactivation_bytes(n_visible, n_hidden) + preactivation_bytes(n_hidden, n_visible) + 16 * OBJECT
 
 
 def one_or_many(each: list[S]) -> S | Chains[S]:
-    """Return the state of these chains."""
+    """Return the state of these chains: of a single one, that chain's own."""
     return each[0] if len(each) == 1 else Chains(each)
 
 
@@ -77,10 +89,31 @@ def next_chain(state: S | Chains[S]) -> S:
 def starts(
     n_chains: int, model: Model, seed: rng.Seed, v0: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield, chain by chain, a writable start, uint8 (n_visible,), and a random stream.
+    """Yield where each chain begins, and the random stream that it draws from.
 
-    v0 (n_visible,) is the start of every chain, of v0 (n_chains, n_visible) each row that of one; without
-    v0 chain c begins at fair random bits of the stream "init" number c. It draws from "chain" number c.
+    Parameters
+    ----------
+    n_chains : int
+        Chains.
+    model : Model
+        Its number of visible units is held against v0.
+    seed : int, SeedSequence or Generator
+        Chain c has the stream "chain" number c.
+    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
+        Where every chain begins, or a row for each; default: chain c begins at fair bits of the stream "init"
+        number c.
+
+    Yields
+    ------
+    start : uint8 (n_visible,)
+        A copy, which the chain may write to.
+    stream : uint32 (4, STREAM_LANES)
+        Random numbers for kernels; a sampler in numpy takes ``rng.generator`` instead.
+
+    Raises
+    ------
+    BadInput
+        Where v0 has another shape or other values than 0 and 1, or the seed is none.
     """
     n = model.rbm.n_visible
     if v0 is not None:
@@ -98,7 +131,7 @@ def starts(
 
 
 def empty_samples(like: Samples, n: int) -> Samples:
-    """Return room for n samples of the same kind."""
+    """Return arrays for n samples, of the dtypes and traces of ``like``; their values are not set."""
 
     def empty(array: np.ndarray) -> np.ndarray:
         return np.empty((n, *array.shape[1:]), array.dtype)
@@ -107,7 +140,7 @@ def empty_samples(like: Samples, n: int) -> Samples:
 
 
 def copy_into(out: Samples, rows: slice, made: Samples, of: slice = slice(None)) -> None:
-    """Write samples, or some ``of`` them, into these rows."""
+    """Copy the rows ``of`` some samples into these rows of ``out``."""
     out.v[rows], out.p[rows] = made.v[of], made.p[of]
     for name, trace in made.info.items():
         out.info[name][rows] = trace[of]
@@ -120,7 +153,18 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) -> Samples:
-    """Make n samples, the chains in turns; ``step(chain, m)`` makes the m that fall to one of them."""
+    """Make n samples, with the chains in turns.
+
+    Parameters
+    ----------
+    state : S or Chains
+        What ``one_or_many`` returned; it moves on.
+    n : int
+        Samples of all chains together.
+    step : callable
+        ``step(chain, m)`` advances one chain and returns its next m samples; called from several threads at
+        once, for different chains.
+    """
     if not isinstance(state, Chains):
         return step(state, n)
     count, first = len(state.each), state.n

@@ -23,7 +23,12 @@ from rbmviz.samplers.interleave import interleave, n_chains_knob
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
 
 
-@sampler("rates_fpcd", label="rates-FPCD", paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates")
+@sampler(
+    "rates_fpcd",
+    label="rates-FPCD",
+    colour="#e8590c",
+    paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates",
+)
 class RatesFPCD:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F + eps (R - s) after each sample.
 
@@ -42,6 +47,7 @@ class RatesFPCD:
         label="Step size",
         scale="log",
         zero=True,
+        front=True,
         help="How hard each sample pushes the chain away from itself: larger moves faster, and spoils more.",
     )
     alpha: float = knob(
@@ -49,6 +55,7 @@ class RatesFPCD:
         0.0,
         1.0,
         label="Decay",
+        front=True,
         help="Share of the push that stays after each sample: 1 samples best, 0.95 already forgets too soon.",
     )
     k: int = knob(

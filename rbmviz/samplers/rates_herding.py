@@ -27,6 +27,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round
 @sampler(
     "rates_herding",
     label="rates-herding",
+    colour="#0ca678",
     paper="rates-FPCD, section 4, algorithm 2: herding with fixed rates",
 )
 class RatesHerding:
@@ -48,6 +49,7 @@ class RatesHerding:
         label="Step size",
         scale="log",
         zero=True,
+        front=True,
         help="How far each mode is pushed down: herding stands 10 to 100 times larger steps than rates-FPCD.",
     )
     alpha: float = knob(
@@ -55,6 +57,7 @@ class RatesHerding:
         0.0,
         1.0,
         label="Decay",
+        front=True,
         help="Share of the push that stays after each sample: below 1 the walk falls into a cycle.",
     )
     max_sweeps: int = knob(

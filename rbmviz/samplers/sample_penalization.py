@@ -25,6 +25,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, 
 @sampler(
     "sample_penalization",
     label="Sample penalization",
+    colour="#c678b4",
     paper="rates-FPCD, section 4: sample penalization (SP)",
 )
 class SamplePenalization:
@@ -45,6 +46,7 @@ class SamplePenalization:
         label="Step size",
         scale="log",
         zero=True,
+        front=True,
         help="How much less likely each sample becomes: the chain leaves its mode, and soon the digits, too.",
     )
     alpha: float = knob(
@@ -52,6 +54,7 @@ class SamplePenalization:
         0.0,
         1.0,
         label="Decay",
+        front=True,
         help="Share of the penalty that stays: at 1 the picture empties in the end, below 1 it need not.",
     )
     k: int = knob(

@@ -17,8 +17,10 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import RUNS, EstimatorRun, GradientQuality, endless_run, exact_direction, quality
+from rbmviz.knobs import knobs_of
 from rbmviz.metrics import log_z
 from rbmviz.rbm import RBM
+from rbmviz.registry import trainers
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.worker import CHUNK_SECONDS
 from rbmviz.trainers import Trainer, initial_rbm, make_trainer
@@ -88,7 +90,8 @@ class StudySetup(NamedTuple):
         """Return what is compared, by label."""
         found = {}
         for label, (name, knobs) in ESTIMATORS.items():
-            chains = {} if name in ("cd", "pop_cd") else {"n_chains": self.batch}
+            declared = knobs_of(trainers[name])["n_chains"]
+            chains = {} if declared.zero else {"n_chains": self.batch}  # 0: as many as the batch has rows
             found[label] = make_trainer(name, batch_size=self.batch, **knobs, **chains)
         return found
 

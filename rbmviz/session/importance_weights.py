@@ -19,7 +19,7 @@ from rbmviz.rbm import Model
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.worker import CHUNK_SECONDS
-from rbmviz.trainers import parts
+from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
 MAX_WEIGHTS = 2**16
@@ -273,7 +273,7 @@ class WeightRun:
     def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
         # As in an update, which is not made.
         data = state.batches.next(self.algorithm.batch_size)
-        self.algorithm.negative(state, parts.Fixed(*state.theta), data)
+        self.algorithm.negative(state, FixedParameters(*state.theta), data)
         return state.source
 
     def max_steps(self) -> int:

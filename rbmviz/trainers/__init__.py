@@ -1,7 +1,11 @@
-"""Trainers: one file an algorithm; ``parts.py`` holds what they are composed of.
+"""Trainers: one file an algorithm, ``cd.py`` the shortest and the one to copy.
 
 A trainer is a frozen record of its knobs. ``init(rbm, data, seed)`` makes the state, ``step(state, n)``
 advances it by n updates in place and returns where it stands; how steps are cut changes nothing.
+
+What trainers are composed of: ``training.py`` (the loop and its update rule), ``batches.py`` (mini-batches,
+Gibbs sweeps of many rows), ``parameters.py``, ``common_knobs.py``, and ``stored.py`` (what a checkpoint may
+hold). The contract is ``rbmviz.testing.check_trainer``.
 """
 
 import dataclasses
@@ -66,22 +70,60 @@ class Progress:
 
 
 class Trainer(Protocol):
-    """What every trainer offers.
+    """What every trainer offers, and all that the program asks of one.
 
-    ``chains`` says how far an estimate at fixed parameters remembers: "fresh" (begun anew each time),
-    "persistent" (they need time to forget their start), "driven" (they move by the updates themselves).
-    ``inner`` names the statistics of its own that are worth a curve, in order, with their labels. Knobs that
-    are ``live`` may change between two steps (``dataclasses.replace``) and act from the next update on.
+    Knobs that are ``live`` may change between two steps (``dataclasses.replace``) and act from the next
+    update on.
+
+    Attributes
+    ----------
+    name, label, paper, colour : str
+        Given to the decorator, see ``registry.trainer``.
+    chains : "fresh", "persistent" or "driven"
+        How far an estimate at fixed parameters remembers: its chains begin anew each time, they need time to
+        forget their start, or they move by the updates themselves.
+    inner : dict of str
+        Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
+    batch_size : int
+        Rows of a mini-batch; 0 is 100, or all of smaller data. This and the following ones are the knobs that
+        are read outside of the trainer; ``common_knobs.CommonKnobs`` has them.
+    iterations : int
+        Updates until a linear schedule reaches 0.
+    learning_rate : float
+        Learning rate of the first update.
     """
 
     name: ClassVar[str]
     label: ClassVar[str]
     paper: ClassVar[str]
+    colour: ClassVar[str]
     chains: ClassVar[str]
     inner: ClassVar[dict[str, str]]
 
+    @property
+    def batch_size(self) -> int: ...  # noqa: D102
+    @property
+    def iterations(self) -> int: ...  # noqa: D102
+    @property
+    def learning_rate(self) -> float: ...  # noqa: D102
+
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> Any:
-        """Return the state of a training that begins at ``rbm`` on the rows of data, uint8 (n, n_visible)."""
+        """Return the state of a training, a ``training.TrainingState``.
+
+        Parameters
+        ----------
+        rbm : RBM
+            Where the parameters begin.
+        data : uint8 (n, n_visible)
+            The training rows, values 0 and 1.
+        seed : int, SeedSequence or Generator
+            Same seed, same training.
+
+        Raises
+        ------
+        BadInput
+            Where the data are no bits, all alike, of another width, or fewer than ``batch_size``.
+        """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes that the state which ``init`` makes takes at most, beyond the data.
@@ -90,17 +132,52 @@ class Trainer(Protocol):
         """
 
     def negative(self, state: Any, theta: Any, data: np.ndarray) -> Any:
-        """Return the negative statistics of one update, ``parts.Parameters``, and move the chains.
+        """Return the negative statistics of one update, and move the chains.
 
-        theta are the state's parameters as ``parts.Fixed``, data the mini-batch, float32 (n, n_visible).
+        Parameters
+        ----------
+        state : training.TrainingState
+            The chains and random streams of the state move on; its parameters stay.
+        theta : parameters.FixedParameters
+            The state's parameters.
+        data : float32 (n, n_visible)
+            The mini-batch, values 0 and 1.
+
+        Returns
+        -------
+        parameters.Parameters
+            float32, shaped like theta: estimates of <v h'>, <v>, <h> under the model.
         """
 
     def step(self, state: Any, n: int) -> Progress:
-        """Advance the state by n updates, in place."""
+        """Advance the state by n updates, in place, and return where it stands."""
 
 
 def make_trainer(name: str, **knobs: Any) -> Trainer:
-    """Return the trainer ``name`` with these knobs, the others at their defaults."""
+    """Return the trainer ``name`` with these knobs, the others at their defaults.
+
+    Parameters
+    ----------
+    name : str
+        One of ``list_trainers()``.
+    **knobs : int, float, bool or str
+        Values by name; ``rbmviz list trainers`` shows names, ranges and defaults.
+
+    Returns
+    -------
+    Trainer
+        A frozen record; ``dataclasses.replace`` gives one with other knobs.
+
+    Raises
+    ------
+    BadInput
+        Where there is no such trainer or knob, or a value is out of range.
+
+    Examples
+    --------
+    >>> rbmviz.make_trainer("exact", learning_rate=0.1).learning_rate
+    0.1
+    """
     return trainers.make(name, **knobs)
 
 
@@ -110,7 +187,13 @@ def list_trainers() -> list[str]:
 
 
 def check_data(data: np.ndarray) -> np.ndarray:
-    """Return training data, uint8 (n, n_visible); refuse other values than 0 and 1, and rows all alike."""
+    """Return training data as uint8 (n, n_visible).
+
+    Raises
+    ------
+    BadInput
+        Where the data hold other values than 0 and 1, are no rows, or have rows that are all alike.
+    """
     rows = checks.bits("The training data", data)
     if (rows == rows[0]).all():
         raise BadInput(f"All {len(rows)} training rows are the same: there is nothing to learn from them.")
@@ -118,7 +201,17 @@ def check_data(data: np.ndarray) -> np.ndarray:
 
 
 def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
-    """Return the usual start: W ~ N(0, 0.01^2), b = logit of the clipped data mean, c = 0."""
+    """Return the usual start: W ~ N(0, 0.01^2), c = 0, b the log odds of the data's means.
+
+    Parameters
+    ----------
+    data : uint8 (n, n_visible)
+        The training rows; their means are clipped to [0.001, 0.999].
+    n_hidden : int
+        Hidden units.
+    seed : int, SeedSequence or Generator
+        W is drawn from the stream "init".
+    """
     mean = np.clip(data.mean(axis=0), 0.001, 0.999)
     W = rng.generator(seed, "init").normal(0, 0.01, (data.shape[1], n_hidden))
     return RBM(W, np.log(mean / (1 - mean)), np.zeros(n_hidden))
@@ -212,7 +305,7 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
     now = {"trainer": trainer.name, "n_hidden": n_hidden, "seed": seed_name(seed)}
     if was["trainer"] == now["trainer"]:
         was, now = was | values_of(found.trainer), now | values_of(trainer)
-        if now["schedule"] != "linear":
+        if now.get("schedule") != "linear":
             now["iterations"] = was["iterations"]
     for name, value in was.items():
         if value != now[name]:

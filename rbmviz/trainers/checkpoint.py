@@ -5,7 +5,7 @@ A line that says what it is, the SHA-256 of the rest, then safetensors: the arra
 may be made of dataclasses, arrays, Parameters, numpy Generators and plain numbers.
 
 The checksum is made by whoever writes the file: it finds damage, not malice. So what is read is held against
-the state that the trainer's own ``init`` makes, field by field, see ``parts.Stored``: what gets through has
+the state that the trainer's own ``init`` makes, field by field, see ``Stored``: what gets through has
 the shapes, types and ranges that kernels, which check no index, rely on.
 """
 
@@ -23,10 +23,14 @@ from safetensors.numpy import load, save
 from rbmviz import rng
 from rbmviz.budget import check_memory
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import knobs_of, values_of
+from rbmviz.knobs import current_names, knobs_of, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
-from rbmviz.trainers import Trainer, check_data, make_trainer, parts
+from rbmviz.trainers import Trainer, check_data, make_trainer
+from rbmviz.trainers.batches import Batches
+from rbmviz.trainers.parameters import Parameters
+from rbmviz.trainers.stored import Stored
+from rbmviz.trainers.training import TrainingState
 
 MAGIC = b"rbmviz checkpoint 2\n"
 START = len(MAGIC) + hashlib.sha256().digest_size
@@ -42,11 +46,11 @@ class Checkpoint:
     """A training read back: the trainer with its knobs, and the state it steps on from."""
 
     trainer: Trainer
-    state: parts.State
+    state: TrainingState
     seed: Any
 
 
-def save_checkpoint(trainer: Trainer, state: parts.State, seed: rng.Seed = 0) -> bytes:
+def save_checkpoint(trainer: Trainer, state: TrainingState, seed: rng.Seed = 0) -> bytes:
     """Return a training as bytes; not while ``step`` runs in another thread.
 
     The training data are not among them, only their fingerprint. seed is kept for who resumes to compare.
@@ -89,7 +93,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
         raise BadInput("The checkpoint is damaged (its checksum is wrong): start anew, or take an older one.")
     check_memory("The checkpoint", 3 * len(content), "train with fewer chains")
     arrays, written = _read(content[START:])
-    if written["data"] != parts.Batches(data, np.random.default_rng(0)).fingerprint:
+    if written["data"] != Batches(data, np.random.default_rng(0)).fingerprint:
         raise BadInput(
             "The checkpoint was made with other training data: give the data set it was made with."
         )
@@ -99,7 +103,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
     needed = trainer.state_bytes(begin.n_visible, begin.n_hidden) + 3 * len(content)
     check_memory("The training in the checkpoint", needed, "train with fewer chains")
     reader = _Reader(arrays, {"n_visible": begin.n_visible, "n_hidden": begin.n_hidden, "data": len(data)})
-    state = reader.value(written["state"], trainer.init(begin, data, 0), "state", parts.Stored(), {})
+    state = reader.value(written["state"], trainer.init(begin, data, 0), "state", Stored(), {})
     if arrays:
         raise _wrong(min(arrays), "belongs to no such training")
     if state.averaged > state.update or (state.mean is None) != (state.averaged == 0):
@@ -140,7 +144,9 @@ def _entries(written: Any, names: Any, where: str) -> dict[str, Any]:
 def _trainer(name: Any, knobs: Any) -> Trainer:
     if not isinstance(name, str):
         raise _wrong("trainer", "is no name")
-    return make_trainer(name, **_entries(knobs, knobs_of(trainers[name]), "knobs"))
+    cls = trainers[name]
+    given = current_names(cls, knobs) if isinstance(knobs, dict) else knobs
+    return make_trainer(name, **_entries(given, knobs_of(cls), "knobs"))
 
 
 def _check_seed(seed: Any) -> None:
@@ -157,7 +163,7 @@ def _check_seed(seed: Any) -> None:
 def _theta(arrays: dict[str, np.ndarray], n_visible: int) -> RBM:
     """Return the parameters that the state begins with, as big as the data and the other ones say."""
     try:
-        W, b, c = (arrays[f"state.theta.{name}"] for name in parts.Parameters._fields)
+        W, b, c = (arrays[f"state.theta.{name}"] for name in Parameters._fields)
     except KeyError as missing:
         raise _wrong(str(missing.args[0]), "is missing") from None
     if W.ndim != 2 or len(W) != n_visible or any(x.dtype != np.float32 for x in (W, b, c)):
@@ -172,11 +178,11 @@ class _Reader:
     arrays: dict[str, np.ndarray]
     sizes: dict[str, int]
 
-    def value(self, written: Any, fresh: Any, name: str, legal: parts.Stored, of: dict[str, int]) -> Any:
+    def value(self, written: Any, fresh: Any, name: str, legal: Stored, of: dict[str, int]) -> Any:
         """Return what was written in place of ``fresh``; ``of``: sizes that the record has in common."""
         if written is None and (fresh is None or legal.like):
             return None
-        if isinstance(fresh, parts.Parameters):
+        if isinstance(fresh, Parameters):
             return self._parameters(written, fresh, name, legal)
         if isinstance(fresh, np.ndarray) or (fresh is None and legal.shape):
             return self._array(written, fresh, name, legal, of)
@@ -191,23 +197,21 @@ class _Reader:
         found: dict[str, Any] = {}
         of: dict[str, int] = {}
         for key, value in _entries(written, fields, name).items():
-            legal = fields[key].metadata.get("stored", parts.Stored())
+            legal = fields[key].metadata.get("stored", Stored())
             like = getattr(fresh, legal.like) if legal.like else getattr(fresh, key)
             found[key] = self.value(value, like, f"{name}.{key}", legal, of)
         return dataclasses.replace(fresh, **found)
 
-    def _parameters(
-        self, written: Any, fresh: parts.Parameters, name: str, legal: parts.Stored
-    ) -> parts.Parameters:
+    def _parameters(self, written: Any, fresh: Parameters, name: str, legal: Stored) -> Parameters:
         each = _entries(written, ["$parameters"], name)["$parameters"]
         if not isinstance(each, list) or len(each) != len(fresh):
             raise _wrong(name, "holds no parameters")
         legal = dataclasses.replace(legal, like="")
         names = zip(each, fresh, fresh._fields, strict=True)
-        return parts.Parameters(*(self._array(x, like, f"{name}.{key}", legal, {}) for x, like, key in names))
+        return Parameters(*(self._array(x, like, f"{name}.{key}", legal, {}) for x, like, key in names))
 
     def _array(
-        self, written: Any, fresh: np.ndarray | None, name: str, legal: parts.Stored, of: dict[str, int]
+        self, written: Any, fresh: np.ndarray | None, name: str, legal: Stored, of: dict[str, int]
     ) -> np.ndarray:
         if written != {"$array": name} or name not in self.arrays:
             raise _wrong(name, "is missing")
@@ -220,7 +224,7 @@ class _Reader:
             raise _wrong(name, "holds values that cannot be")
         return x.copy()
 
-    def _shape(self, x: np.ndarray, legal: parts.Stored, of: dict[str, int]) -> tuple[int, ...]:
+    def _shape(self, x: np.ndarray, legal: Stored, of: dict[str, int]) -> tuple[int, ...]:
         """Return the shape that x must have; a size that is free is that of the first array that has it."""
         found = []
         for at, size in enumerate(legal.shape):
@@ -230,7 +234,7 @@ class _Reader:
             found.append(self.sizes[size] if isinstance(size, str) else size)
         return tuple(found)
 
-    def _legal(self, x: np.ndarray, fresh: np.ndarray | None, legal: parts.Stored) -> bool:
+    def _legal(self, x: np.ndarray, fresh: np.ndarray | None, legal: Stored) -> bool:
         """Whether the values of an array of the right shape and type are such as a training makes."""
         if legal.bits:
             return bool(((x == 0) | (x == 1)).all())
@@ -288,7 +292,7 @@ def _pack(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"$array": name}
     if isinstance(x, np.random.Generator):
         return {"$generator": x.bit_generator.state}
-    if isinstance(x, parts.Parameters):
+    if isinstance(x, Parameters):
         return {"$parameters": [_pack(part, f"{name}.{key}", arrays) for key, part in x._asdict().items()]}
     if dataclasses.is_dataclass(x):
         return {

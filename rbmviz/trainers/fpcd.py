@@ -6,69 +6,84 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
-from rbmviz.trainers import Progress, parts
+from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
+from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.stored import stored
+from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
 class FastWeightSource:
     """Persistent chains, and the fast parameters theta_F under which they move."""
 
-    chains: np.ndarray = field(metadata=parts.stored(bits=True))
-    fast: parts.Parameters
+    chains: np.ndarray = field(metadata=stored(bits=True))
+    fast: Parameters
 
 
-@trainer("fpcd", label="FPCD", paper="Tieleman, Hinton (2009); rates-FPCD, section 2")
-class FPCD:
-    """PCD whose chains run under theta + theta_F, with theta_F <- alpha theta_F + eps_fast g.
+@trainer("fpcd", label="FPCD", colour="#e8590c", paper="Tieleman, Hinton (2009); rates-FPCD, section 2")
+class FPCD(CommonKnobs):
+    """PCD whose chains run under theta + theta_F, with theta_F <- alpha theta_F + eps g.
 
-    g is the gradient of the slow update; with eps_fast = 0 this is PCD, bit for bit.
+    g is the gradient of the slow update; with eps = 0 this is PCD, bit for bit.
     """
 
     chains: ClassVar[str] = "driven"
     inner: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
 
-    k: int = parts.k()
-    learning_rate: float = parts.learning_rate(0.01)
-    schedule: str = parts.schedule("linear")
-    iterations: int = parts.iterations()
-    momentum: float = parts.momentum()
-    weight_decay: float = parts.weight_decay()
-    batch_size: int = parts.batch_size()
-    average: bool = parts.average()
-    box: float = parts.box()
-    n_chains: int = parts.n_chains()
-    eps_fast: float = parts.eps_fast()
-    alpha: float = parts.alpha()
+    k: int = common_knobs.k()
+    learning_rate: float = common_knobs.learning_rate(0.01)
+    schedule: str = common_knobs.schedule("linear")
+    n_chains: int = common_knobs.n_chains()
+    eps: float = knob(
+        0.05,
+        1e-5,
+        1.0,
+        label="Fast step size",
+        scale="log",
+        zero=True,
+        front=True,
+        formerly="eps_fast",
+        help="How hard the fast weights push the chains away from where they are; 0 is PCD.",
+    )
+    alpha: float = knob(
+        0.95,
+        0.0,
+        1.0,
+        label="Fast decay",
+        help="Share of the fast weights that stays after an update: the paper's 19/20.",
+    )
 
-    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
-        chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
-        state = parts.start(self, rbm, data, seed)
-        state.source = FastWeightSource(chains, parts.zeros_like(state.theta))
+        chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
+        state = training.start(self, rbm, data, seed)
+        state.source = FastWeightSource(chains, parameters.zeros_like(state.theta))
         return state
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
-        fast = parts.parameter_bytes(n_visible, n_hidden)
-        return parts.state_bytes(n_visible, n_hidden, parts.chain_bytes(self.n_chains, n_visible) + fast)
+        fast = parameters.parameter_bytes(n_visible, n_hidden)
+        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(self.n_chains, n_visible) + fast)
 
-    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: FastWeightSource = state.source
-        together = parts.Fixed(*parts.plus(theta, source.fast))
+        together = FixedParameters(*parameters.plus(theta, source.fast))
         for _ in range(self.k):
-            source.chains = parts.sweep(together, source.chains, state.rng)
+            source.chains = batches.sweep(together, source.chains, state.rng)
         state.samples = source.chains
-        return parts.statistics(source.chains, parts.mean_hidden(together, source.chains))
+        return batches.statistics(source.chains, batches.mean_hidden(together, source.chains))
 
-    def step(self, state: parts.State, n: int) -> Progress:
+    def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""
-        alpha, eps_fast = np.float32(self.alpha), np.float32(self.eps_fast)
+        alpha, eps = np.float32(self.alpha), np.float32(self.eps)
         fast_weights = state.source.fast
-        for gradient in parts.updates(self, state, n):
+        for gradient in training.updates(self, state, n):
             for fast, g in zip(fast_weights, gradient, strict=True):
                 fast *= alpha
-                fast += eps_fast * g
-        return parts.progress(self, state, fast_norm=parts.norm(fast_weights))
+                fast += eps * g
+        return training.progress(self, state, fast_norm=parameters.norm(fast_weights))

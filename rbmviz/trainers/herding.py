@@ -9,21 +9,25 @@ from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
-from rbmviz.trainers import Progress, parts
+from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
+from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.stored import stored
+from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
 class HerdingSource:
     """Persistent chains, the time average of their statistics, <v> of the data, and what the climbs took."""
 
-    chains: np.ndarray = field(metadata=parts.stored(bits=True))
-    mean: parts.Parameters = field(metadata=parts.stored(share=True))
-    target: np.ndarray = field(metadata=parts.stored(share=True))
+    chains: np.ndarray = field(metadata=stored(bits=True))
+    mean: Parameters = field(metadata=stored(share=True))
+    target: np.ndarray = field(metadata=stored(share=True))
     climbs: int = 0
     sweeps: int = 0
 
 
-def climb(theta: parts.Fixed, v: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, int]:
+def climb(theta: FixedParameters, v: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Maximise h and v in turn until no v changes; return v, h (float32 0/1 rows) and the sweeps used."""
     sweeps, before = 0, np.zeros(0)
     while sweeps < most and not np.array_equal(before, v):
@@ -33,8 +37,8 @@ def climb(theta: parts.Fixed, v: np.ndarray, most: int) -> tuple[np.ndarray, np.
     return v, h, sweeps
 
 
-@trainer("herding", label="Herding", paper="Welling (2009); rates-FPCD, section 2")
-class Herding:
+@trainer("herding", label="Herding", colour="#0ca678", paper="Welling (2009); rates-FPCD, section 2")
+class Herding(CommonKnobs):
     """Negative statistics from chains that climb to a mode (temperature 0) before every update.
 
     The parameters never converge: what converges is the time average of the chains' statistics, to the
@@ -55,44 +59,37 @@ class Herding:
         scale="log",
         help="Climbing stops after so many sweeps: watch the statistic sweeps to see whether it has to.",
     )
-    learning_rate: float = parts.learning_rate(1.0)
-    schedule: str = parts.schedule()
-    iterations: int = parts.iterations()
-    momentum: float = parts.momentum()
-    weight_decay: float = parts.weight_decay()
-    batch_size: int = parts.batch_size()
-    average: bool = parts.average()
-    box: float = parts.box()
-    n_chains: int = parts.n_chains()
+    learning_rate: float = common_knobs.learning_rate(1.0)
+    n_chains: int = common_knobs.n_chains()
 
-    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
-        chains = parts.random_chains(self.n_chains, rbm.n_visible, seed)
-        state = parts.start(self, rbm, data, seed)
-        state.source = HerdingSource(chains, parts.zeros_like(state.theta), data.mean(axis=0))
+        chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
+        state = training.start(self, rbm, data, seed)
+        state.source = HerdingSource(chains, parameters.zeros_like(state.theta), data.mean(axis=0))
         return state
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
-        mean, target = parts.parameter_bytes(n_visible, n_hidden), 8 * n_visible
-        chains = parts.chain_bytes(self.n_chains, n_visible)
-        return parts.state_bytes(n_visible, n_hidden, chains + mean + target)
+        mean, target = parameters.parameter_bytes(n_visible, n_hidden), 8 * n_visible
+        chains = batches.chain_bytes(self.n_chains, n_visible)
+        return training.state_bytes(n_visible, n_hidden, chains + mean + target)
 
-    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: HerdingSource = state.source
         source.chains, h, source.sweeps = climb(theta, source.chains, self.max_sweeps)
         state.samples = source.chains
-        found = parts.statistics(source.chains, h)
+        found = batches.statistics(source.chains, h)
         source.climbs += 1
         share = np.float32(1 / source.climbs)
         for mean, x in zip(source.mean, found, strict=True):
             mean += share * (x - mean)
         return found
 
-    def step(self, state: parts.State, n: int) -> Progress:
+    def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; ``sweeps`` are those of the last climb."""
         source: HerdingSource = state.source
-        parts.advance(self, state, n)
+        training.advance(self, state, n)
         error = float(np.abs(source.mean.b - source.target).mean())
-        return parts.progress(self, state, sweeps=float(source.sweeps), moment_error=error)
+        return training.progress(self, state, sweeps=float(source.sweeps), moment_error=error)

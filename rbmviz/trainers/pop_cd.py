@@ -11,7 +11,11 @@ from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, softplus
 from rbmviz.registry import trainer
-from rbmviz.trainers import Progress, make_trainer, parts
+from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
+from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.stored import stored, stored_rows
+from rbmviz.trainers.training import TrainingState
 
 PROPOSALS = ("visible", "joint", "mixture")
 
@@ -28,8 +32,8 @@ class Population:
         Unnormalised; the mean of the weights estimates Z without bias, for any k and proposal.
     """
 
-    v: np.ndarray = field(metadata=parts.rows("samples"))
-    log_weights: np.ndarray = field(metadata=parts.stored(shape=("samples",), dtypes=("float64",)))
+    v: np.ndarray = field(metadata=stored_rows("samples"))
+    log_weights: np.ndarray = field(metadata=stored(shape=("samples",), dtypes=("float64",)))
 
     @property
     def weights(self) -> np.ndarray:
@@ -67,7 +71,7 @@ def log_bernoulli(x: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def populate(
-    theta: parts.Fixed, v0: np.ndarray, k: int, proposal: str, mixture: int, state: np.ndarray
+    theta: FixedParameters, v0: np.ndarray, k: int, proposal: str, mixture: int, state: np.ndarray
 ) -> Population:
     """Draw one weighted sample from each row of v0, float32 (n, n_visible).
 
@@ -79,7 +83,7 @@ def populate(
     """
     _, b, c = theta
     for _ in range(k - 1):
-        v0 = parts.sweep(theta, v0, state)
+        v0 = batches.sweep(theta, v0, state)
     up = theta.up(v0)
     h = np.empty_like(up)
     bernoulli_rows(state, up, c, h, h)
@@ -116,13 +120,18 @@ def pop_weights(
     """
     v0 = checks.bits("pop_weights: v0", v0, rbm.n_visible)
     make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
-    theta = parts.Fixed(rbm.W, rbm.b, rbm.c)
+    theta = FixedParameters(rbm.W, rbm.b, rbm.c)
     state = rng.kernel_state(seed, "chain")
     return populate(theta, v0.astype(np.float32), k, proposal, mixture, state)
 
 
-@trainer("pop_cd", label="pop-CD", paper="Krause, Fischer, Igel (2018), sections 3 and 3.4, eq. 8 and 9")
-class PopCD:
+@trainer(
+    "pop_cd",
+    label="pop-CD",
+    colour="#d6336c",
+    paper="Krause, Fischer, Igel (2018), sections 3 and 3.4, eq. 8 and 9",
+)
+class PopCD(CommonKnobs):
     """CD-k whose samples are weighted by importance; all weights equal would be CD-k."""
 
     chains: ClassVar[str] = "fresh"
@@ -133,6 +142,7 @@ class PopCD:
 
     proposal: str = knob(
         "visible",
+        front=True,
         label="Proposal",
         choices=PROPOSALS,
         help="What the weights compare the model with: p(v|h), p(h|v), or a mixture of several p(v|h).",
@@ -150,38 +160,30 @@ class PopCD:
         label="Leave one out",
         help="Normalise each weight by the others: the direction loses its bias, and the length runs wild.",
     )
-    k: int = parts.k()
-    learning_rate: float = parts.learning_rate()
-    schedule: str = parts.schedule()
-    iterations: int = parts.iterations()
-    momentum: float = parts.momentum()
-    weight_decay: float = parts.weight_decay()
-    batch_size: int = parts.batch_size()
-    n_chains: int = parts.n_starts()
-    average: bool = parts.average()
-    box: float = parts.box()
+    k: int = common_knobs.k()
+    n_chains: int = common_knobs.n_starts()
 
-    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
-        return parts.start(self, rbm, data, seed, nothing)
+        return training.start(self, rbm, data, seed, nothing)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
-        return parts.state_bytes(n_visible, n_hidden, parts.chain_bytes(1, n_visible) + 8)
+        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(1, n_visible) + 8)
 
-    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        v0 = parts.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data
+        v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data
         found = populate(theta, v0, self.k, self.proposal, self.mixture, state.rng)
         state.source, state.samples = found, found.v
         weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
-        h = parts.mean_hidden(theta, found.v)
-        return parts.Parameters(correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h)
+        h = batches.mean_hidden(theta, found.v)
+        return Parameters(correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h)
 
-    def step(self, state: parts.State, n: int) -> Progress:
+    def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the weights are those of the last mini-batch."""
-        parts.advance(self, state, n)
+        training.advance(self, state, n)
         found: Population = state.source
         samples = {"Log weights (nats)": found.log_weights}
-        return parts.progress(self, state, samples, ess=found.ess, max_weight=found.max_weight)
+        return training.progress(self, state, samples, ess=found.ess, max_weight=found.max_weight)

@@ -10,14 +10,18 @@ from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
-from rbmviz.trainers import Progress, parts
+from rbmviz.trainers import Progress, batches, common_knobs, training
+from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.stored import stored
+from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
 class TemperedSource:
     """States v, float32 (temperatures, chains, n_visible), beta = 1 first; swaps and their stream."""
 
-    v: np.ndarray = field(metadata=parts.stored(bits=True))
+    v: np.ndarray = field(metadata=stored(bits=True))
     generator: np.random.Generator
     swaps: int = 0
     tried: int = 0
@@ -25,7 +29,7 @@ class TemperedSource:
 
 
 def tempered_sweep(
-    theta: parts.Fixed, v: np.ndarray, beta: np.float32, state: np.ndarray
+    theta: FixedParameters, v: np.ndarray, beta: np.float32, state: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (v, h) after one Gibbs sweep of every row under p^beta."""
     h = beta * theta.up(v)
@@ -35,14 +39,19 @@ def tempered_sweep(
     return x, h
 
 
-def energy(theta: parts.Fixed, v: np.ndarray, h: np.ndarray) -> np.ndarray:
+def energy(theta: FixedParameters, v: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return E(v, h) of every row, float64."""
     interaction = np.einsum("ri,ri->r", theta.up(v), h, dtype=np.float64)
     return -(interaction + v.astype(np.float64) @ theta.b + h.astype(np.float64) @ theta.c)
 
 
-@trainer("pt", label="Parallel tempering", paper="Desjardins et al. (2010); population CD, section 4")
-class PT:
+@trainer(
+    "pt",
+    label="Parallel tempering",
+    colour="#a0522d",
+    paper="Desjardins et al. (2010); population CD, section 4",
+)
+class PT(CommonKnobs):
     """Negative statistics from the beta = 1 chains of a ladder of inverse temperatures, uniform in [0, 1].
 
     An update is one sweep at every temperature, then swaps of neighbours (even and odd pairs in turn) by the
@@ -56,20 +65,15 @@ class PT:
         10,
         1,
         100,
+        front=True,
         label="Temperatures",
         scale="log",
         live=False,
         help="Rungs of the ladder: too few and swaps are refused, as the swap rate shows.",
     )
-    learning_rate: float = parts.learning_rate(0.01)
-    schedule: str = parts.schedule("linear")
-    iterations: int = parts.iterations()
-    momentum: float = parts.momentum()
-    weight_decay: float = parts.weight_decay()
-    batch_size: int = parts.batch_size()
-    average: bool = parts.average()
-    box: float = parts.box()
-    n_chains: int = parts.n_chains()
+    learning_rate: float = common_knobs.learning_rate(0.01)
+    schedule: str = common_knobs.schedule("linear")
+    n_chains: int = common_knobs.n_chains()
 
     @property
     def betas(self) -> np.ndarray:
@@ -80,18 +84,18 @@ class PT:
             else np.ones(1)
         )
 
-    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
-        cold = parts.random_chains(self.n_chains, rbm.n_visible, seed)
+        cold = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         source = TemperedSource(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
-        return parts.start(self, rbm, data, seed, source)
+        return training.start(self, rbm, data, seed, source)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
-        chains = parts.chain_bytes(self.n_temperatures * self.n_chains, n_visible)
-        return parts.state_bytes(n_visible, n_hidden, chains)
+        chains = batches.chain_bytes(self.n_temperatures * self.n_chains, n_visible)
+        return training.state_bytes(n_visible, n_hidden, chains)
 
-    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: TemperedSource = state.source
         betas = self.betas
@@ -102,14 +106,14 @@ class PT:
         self.swap(source, energies, betas, first=source.swaps % 2)
         source.swaps += 1
         state.samples = cold = source.v[0]
-        return parts.statistics(cold, parts.mean_hidden(theta, cold))
+        return batches.statistics(cold, batches.mean_hidden(theta, cold))
 
-    def step(self, state: parts.State, n: int) -> Progress:
+    def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; ``swap_rate`` counts from the start."""
         source: TemperedSource = state.source
-        parts.advance(self, state, n)
+        training.advance(self, state, n)
         rate = source.taken / source.tried if source.tried else float("nan")
-        return parts.progress(self, state, swap_rate=rate)
+        return training.progress(self, state, swap_rate=rate)
 
     def swap(self, source: TemperedSource, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
         """Swap neighbours i, j = i + 1 with probability min(1, exp((beta_i - beta_j)(E_i - E_j)))."""

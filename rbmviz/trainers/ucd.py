@@ -11,7 +11,11 @@ from rbmviz.kernels.random import FEW
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
-from rbmviz.trainers import Progress, parts
+from rbmviz.trainers import Progress, common_knobs, training
+from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.stored import stored
+from rbmviz.trainers.training import TrainingState
 
 TOLERATED = 0.1
 """Share of pairs cut off above which ``Progress.warning`` says so."""
@@ -21,13 +25,13 @@ TOLERATED = 0.1
 class CoupledSource:
     """Random states of the pairs, and what the last update saw."""
 
-    states: np.ndarray = field(metadata=parts.stored(lanes=True))
-    tau: np.ndarray = field(metadata=parts.stored(dtypes=("float64", "int64")))
-    counts: np.ndarray = field(metadata=parts.stored(dtypes=("float64", "int64")))
+    states: np.ndarray = field(metadata=stored(lanes=True))
+    tau: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
+    counts: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
 
 
-@trainer("ucd", label="UCD", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
-class UCD:
+@trainer("ucd", label="UCD", colour="#5c940d", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
+class UCD(CommonKnobs):
     """Negative statistics from pairs of coupled chains: f(xi_k) and corrections until the pair meets.
 
     Each pair starts at a training example of its own. The estimate is unbiased as long as no pair is
@@ -62,46 +66,43 @@ class UCD:
         100,
         2,
         1_000_000,
+        front=True,
         label="Most sweeps",
         scale="log",
         help="Pairs that have not met by then are cut off, which biases the update: watch their share.",
     )
-    k: int = parts.k()
-    learning_rate: float = parts.learning_rate(0.1)
-    schedule: str = parts.schedule("linear")
-    iterations: int = parts.iterations()
-    momentum: float = parts.momentum()
-    weight_decay: float = parts.weight_decay()
-    batch_size: int = parts.batch_size()
-    average: bool = parts.average()
-    box: float = parts.box()
-    n_chains: int = parts.n_chains()
+    k: int = common_knobs.k()
+    learning_rate: float = common_knobs.learning_rate(0.1)
+    schedule: str = common_knobs.schedule("linear")
+    n_chains: int = common_knobs.n_chains()
 
-    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> parts.State:
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         tau, counts = np.full(self.n_chains, np.nan), np.full((self.n_chains, 3), np.nan)
         source = CoupledSource(pair_states(self.n_chains, seed), tau, counts)
-        return parts.start(self, rbm, data, seed, source)
+        return training.start(self, rbm, data, seed, source)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
         pair = 4 * 4 * FEW + 4 * 8  # its random state, and what the last update saw of it
-        return parts.state_bytes(n_visible, n_hidden, self.n_chains * pair)
+        return training.state_bytes(n_visible, n_hidden, self.n_chains * pair)
 
-    def negative(self, state: parts.State, theta: parts.Fixed, data: np.ndarray) -> parts.Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: CoupledSource = state.source
         n = len(source.states)
-        v0 = parts.random_starts(state, n)
+        v0 = training.random_starts(state, n)
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)
-        source.tau, source.counts = run_pairs(
-            RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums
+        ended = run_pairs(RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums)
+        source.tau = ended.tau
+        source.counts = np.stack(
+            [ended.rejected[:, 0] + ended.rejected[:, 1], ended.truncated, ended.stopped], axis=1
         )
-        return parts.Parameters(*((x[0] / n).astype(np.float32) for x in sums))
+        return Parameters(*((x[0] / n).astype(np.float32) for x in sums))
 
-    def step(self, state: parts.State, n: int) -> Progress:
+    def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the pairs are those of the last one."""
-        parts.advance(self, state, n)
+        training.advance(self, state, n)
         tau, counts = state.source.tau, state.source.counts
         truncated, warning = float(counts[:, 1].mean()), ""
         if truncated > TOLERATED:
@@ -109,7 +110,7 @@ class UCD:
                 f"{truncated:.0%} of the pairs had not met after t_max = {self.t_max} sweeps, which biases "
                 "updates: raise t_max, or keep the parameters smaller (learning_rate, weight_decay, box)."
             )
-        return parts.progress(
+        return training.progress(
             self,
             state,
             {"Stopping times (sweeps)": tau},

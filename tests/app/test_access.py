@@ -1,4 +1,4 @@
-"""Who can reach the server: addresses, names, and the settings from whatever folder it is started in."""
+"""Access to the server: addresses, host names, and settings that apply in every working folder."""
 
 import json
 import os
@@ -51,6 +51,15 @@ def test_other_addresses_are_refused_unless_the_server_is_public(address, monkey
         access.check_address(address)
     monkeypatch.setenv(access.PUBLIC, "1")
     access.check_address(address)
+
+
+@pytest.mark.parametrize("name", ["RBMVIZ_PANELS", "RBMVIZ_SERVER_MB", "RBMVIZ_MEMORY_MB"])
+def test_a_limit_that_is_none_ends_the_server_before_anybody_is_answered(name, monkeypatch, capsys):
+    monkeypatch.setenv(name, "many")
+    with pytest.raises(SystemExit) as ended:
+        client(monkeypatch)
+    said = capsys.readouterr().err
+    assert (ended.value.code, said.count("\n"), said.startswith(f"{name} = 'many'")) == (2, 1, True)
 
 
 @pytest.mark.parametrize(

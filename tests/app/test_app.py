@@ -1,4 +1,4 @@
-"""The pages without a browser: what they draw, what they refuse, what they export, what they send."""
+"""The pages without a browser: contents, error messages, downloads, and frames."""
 
 import io
 import json

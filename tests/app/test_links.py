@@ -1,4 +1,4 @@
-"""Links as strangers write them: nothing is read that they name, what is shown of them is plain text."""
+"""Links from untrusted sources: they never open files, and their text is shown as plain text."""
 
 import functools
 import re

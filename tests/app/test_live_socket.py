@@ -1,4 +1,4 @@
-"""The live socket as strangers meet it: every refusal, and what nobody can take from the others."""
+"""The live socket under attack: every refusal, and limits that protect the other visitors."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Names that stand in files of other people: only registered ones are followed, and no path is."""
+"""Names of models and data sets inside files: registered names are followed, paths never."""
 
 import json
 

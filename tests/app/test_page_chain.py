@@ -1,4 +1,4 @@
-"""The Little-chain page without a browser: walks, the matrix, what is refused, what is sent and saved."""
+"""The Little chain page without a browser: samplers, matrix, error messages, frames and downloads."""
 
 import functools
 import io

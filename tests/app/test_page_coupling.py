@@ -1,4 +1,4 @@
-"""The Coupling page without a browser: its run, what it sends, charts and files, links and presets."""
+"""The Coupling page without a browser: its run, frames, charts, downloads, links and presets."""
 
 import csv
 import functools

@@ -1,4 +1,4 @@
-"""Limits as the pages tell them: one sentence, and all that runs goes on."""
+"""Limits on the pages: an exceeded limit is one sentence, and all runs continue."""
 
 from waiting import wait
 

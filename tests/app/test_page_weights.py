@@ -1,4 +1,4 @@
-"""The Weights page without a browser: what it draws, sends and exports."""
+"""The Weights page without a browser: contents, frames and downloads."""
 
 import functools
 import io

@@ -1,11 +1,16 @@
-"""Memory that is freed goes back to the system."""
+"""Memory that is freed goes back to the system, and what only the collector frees is freed in time."""
 
+import asyncio
+import gc
 import platform
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
+
+from app import live, process
 
 CODE = """
 import numpy as np
@@ -37,3 +42,28 @@ def test_large_arrays_go_back_to_the_system_though_small_ones_stay_between():
     assert left(CODE) < 15
     # Negative control: the C library as it is keeps them.
     assert left(CODE.replace("\ngive_large_arrays_back()", "")) > 60
+
+
+class Cycle:
+    """An object that no reference count frees."""
+
+    def __init__(self):
+        self.myself = self
+
+
+def test_the_server_collects_cycles_that_python_would_leave_for_long(monkeypatch):
+    monkeypatch.setattr(process, "COLLECT_SECONDS", 0.01)
+    monkeypatch.setattr(live, "_warm_up", lambda: None)
+
+    async def serve():
+        left = weakref.ref(Cycle())
+        async with live.lifespan(None):
+            async with asyncio.timeout(20):
+                while left() is not None:
+                    await asyncio.sleep(0.01)
+
+    gc.disable()
+    try:
+        asyncio.run(serve())
+    finally:
+        gc.enable()

@@ -1,4 +1,4 @@
-"""Every command line with random options and values; outputs stay in the case's own folder."""
+"""Attack on the command line: every command with random options and values, in a folder of its own."""
 
 import argparse
 import json

@@ -1,10 +1,12 @@
+"""Option, report and fixtures of the attacks."""
+
 import pytest
 
 REPORT = pytest.StashKey[list[str]]()
 
 
 def pytest_collection_modifyitems(config, items):
-    """Attacks run where they are asked for: ``pytest -m attack``."""
+    """Leave the attacks out unless they are requested by ``pytest -m attack``."""
     if "attack" in config.option.markexpr:
         return
     attacks = [item for item in items if item.get_closest_marker("attack")]
@@ -15,12 +17,13 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def minutes(request) -> float:
+    """The value of ``--attack-minutes``."""
     return request.config.getoption("--attack-minutes")
 
 
 @pytest.fixture
 def report(request):
-    """Say something at the end of the run, before pytest's own closing line."""
+    """A function that adds a text to the end of the report, before pytest's last line."""
     return request.config.stash.setdefault(REPORT, []).append
 
 

@@ -1,8 +1,8 @@
-"""What is attacked: for each door a maker of damaged input, and the use that a person would make of it.
+"""Kinds of input that are attacked: for each kind, a function that makes damaged input, and one that uses it.
 
-``make(rng, folder)`` writes the input into the folder and returns what ``use`` is given; ``use`` returns
-the sentences with which the input was refused, or raises BadInput, or accepts it. What is accepted is then
-worked with for a moment, because damage may show later.
+``make(rng, folder)`` writes the input into the folder and returns the argument of ``use``. ``use`` returns
+the error messages, or raises BadInput, or accepts the input. It then works with accepted input, because
+damage may show later.
 """
 
 import dataclasses
@@ -36,16 +36,16 @@ Refusals = list[str]
 
 @dataclass(frozen=True)
 class Family:
-    """One door: how its input is made, how it is used, and how often it is tried beside the others."""
+    """One kind of input: how it is made and used; ``weight`` is its share of the cases."""
 
     name: str
     make: Callable[[Rng, Path], Any]
     use: Callable[[Any], Refusals | None]
     weight: int = 1
-    command: bool = False  # a command line: ends by a status, and may be told to stop
+    command: bool = False  # whether this is a command line, which has an exit status and can be interrupted
 
 
-# Honest things to begin from
+# Valid inputs, which are then damaged
 
 
 def bits(seed: int, n: int, width: int) -> np.ndarray:
@@ -55,7 +55,7 @@ def bits(seed: int, n: int, width: int) -> np.ndarray:
 
 @cache
 def small_model(n_visible: int = 20, n_hidden: int = 7) -> Model:
-    """Return a model with rates, and all that a model file's provenance may say."""
+    """Return a model with rates and every key of the metadata."""
     g = np.random.default_rng(3)
     rbm = RBM(g.normal(0, 0.5, (n_visible, n_hidden)), g.normal(0, 1, n_visible), g.normal(0, 1, n_hidden))
     meta = {
@@ -91,7 +91,7 @@ BOMBS = {"W": (12_000, 10_000), "x": (400_000, 1000), "v": (500_000, 800)}
 
 @cache
 def bomb(name: str, dtype: str) -> tuple[bytes, int, int]:
-    """Return a member of about half a gigabyte that packs into half a megabyte."""
+    """Return a member of an archive of half a megabyte that unpacks to about half a gigabyte."""
     return mutate.bomb_member(BOMBS[name], dtype)
 
 
@@ -119,7 +119,7 @@ def damaged_arrays(rng: Rng, arrays: dict[str, np.ndarray]) -> dict[str, np.ndar
 
 
 def header_text(rng: Rng, meta: Any) -> str:
-    """Return the JSON of a model's provenance, damaged."""
+    """Return the damaged JSON of a model's metadata."""
     choice = rng.random()
     if choice < 0.1:
         return mutate.deep(int(pick(rng, (500, 100_000))))
@@ -168,13 +168,13 @@ def _model_file(suffix: str, rng: Rng | None, arrays: dict[str, np.ndarray], met
 
 
 def use_model(path: Path) -> None:
-    """Load it as the command line does, and sample from it."""
+    """Load a model file as the command line does, and sample from the model."""
     model = load_model(path)
     work_with(model)
 
 
 def work_with(model: Model) -> None:
-    """Do a little of everything that a loaded model is for."""
+    """Use a loaded model: sample, score and save it."""
     v = np.zeros((2, model.rbm.n_visible), np.uint8)
     model.rbm.free_energy(v)
     json.dumps(dict(model.meta))
@@ -191,7 +191,7 @@ def work_with(model: Model) -> None:
 
 
 def make_data(rng: Rng, folder: Path) -> tuple[Path, str | None, bool]:
-    """Write a damaged data file; the other values: the rule it is read by, and whether it is an upload."""
+    """Write a damaged data file; return its path, the binarisation rule, and whether it is an upload."""
     kind = pick(rng, (_npz_data, _npz_data, _csv_data, _txt_data, _zip_data, _zip_data))
     suffix, content = kind(rng)
     path = folder / f"data{suffix}"
@@ -268,7 +268,7 @@ def _picture(rng: Rng, mode: str, size: tuple[int, int], form: str) -> bytes:
 
 @cache
 def wide_picture(side: int) -> bytes:
-    """Return a small file of a very large picture."""
+    """Return a small image file with very many pixels."""
     out = io.BytesIO()
     Image.new("1", (side, side)).save(out, "PNG")
     return out.getvalue()
@@ -316,7 +316,7 @@ def _zip_data(rng: Rng) -> tuple[str, bytes]:
 
 
 def use_data(made: tuple[Path, str | None, bool]) -> None:
-    """Read it as an upload or by its path, and train on it for a moment."""
+    """Read a data file as an upload or by its path, and train on it for a few updates."""
     path, rule, uploaded = made
     if uploaded:
         options = {} if rule is None or path.suffix == ".txt" else {"binarise": rule}
@@ -327,7 +327,7 @@ def use_data(made: tuple[Path, str | None, bool]) -> None:
 
 
 def check_dataset(dataset: Dataset) -> None:
-    """Hold what every data set promises, and use it where it is small."""
+    """Check the properties that every data set must have, and train on it if it is small."""
     for part in (dataset.train, dataset.validation, dataset.test):
         assert part.dtype == np.uint8, "parts that are not bytes"
         assert part.ndim == 2, "parts that are no tables"
@@ -365,12 +365,12 @@ def checkpoint(name: str, large: bool) -> tuple[np.ndarray, dict[str, np.ndarray
 
 
 def signed(content: bytes) -> bytes:
-    """Return a checkpoint with the digest that belongs to it."""
+    """Return a checkpoint with a valid checksum."""
     return MAGIC + hashlib.sha256(content).digest() + content
 
 
 def make_checkpoint(rng: Rng, folder: Path) -> tuple[bytes, np.ndarray]:
-    """Write a damaged checkpoint whose digest is right."""
+    """Write a damaged checkpoint with a valid checksum."""
     data, arrays, written = checkpoint(pick(rng, list_trainers()), rng.random() < 0.5)
     how, lies = rng.random(), None
     if how < 0.4:
@@ -394,7 +394,7 @@ def make_checkpoint(rng: Rng, folder: Path) -> tuple[bytes, np.ndarray]:
 
 
 def use_checkpoint(made: tuple[bytes, np.ndarray]) -> None:
-    """Resume it for a few updates, and save it again."""
+    """Resume a checkpoint for a few updates, and save it again."""
     content, data = made
     found = load_checkpoint(content, data)
     progress = found.trainer.step(found.state, 3)
@@ -423,7 +423,7 @@ def make_log(rng: Rng, folder: Path) -> Any:
 
 
 def use_log(log: Any) -> None:
-    """Replay it on a small model, from what JSON gives."""
+    """Replay a log on a small model."""
     if not isinstance(log, dict):
         return
     start = log.get("start")
@@ -465,7 +465,7 @@ def make_call(rng: Rng, folder: Path) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def use_call(made: tuple[str, dict[str, np.ndarray]]) -> None:
-    """Call it."""
+    """Call the function."""
     (what, _, name), a = made[0].partition(" "), made[1]
     model = small_model()
     match what:
@@ -504,7 +504,7 @@ READERS = [
 
 
 def prepare() -> None:
-    """Load and compile what the families need, once, before the first case."""
+    """Import and compile everything that the cases need, once, before the first case."""
     work_with(small_model())
     for name in list_trainers():
         for large in (False, True):

@@ -1,6 +1,6 @@
-"""Damaged inputs through every door, for a while: ``python -m tests.attack.fuzz --minutes 10``.
+"""Random damaged inputs of all kinds, for a given time: ``python -m tests.attack.fuzz --minutes 10``.
 
-Prints a table: cases, accepted, refused, defects, the slowest and the largest. One case again::
+Prints a table: cases, accepted, refused, defects, longest time and largest memory. To repeat one case::
 
     python -m tests.attack.fuzz --family checkpoint --seed 17
 """
@@ -22,7 +22,7 @@ KEEP = Path(".attack")
 
 
 def fuzz(minutes: float, seed: int = 0, only: Sequence[str] = (), keep: Path = KEEP) -> list[Outcome]:
-    """Try cases until the time is over; the same seed tries the same cases in the same order."""
+    """Run cases until the time is over; the same seed runs the same cases in the same order."""
     found, case = [], seed
     names = [
         name for name, family in FAMILIES.items() for _ in range(family.weight) if not only or name in only
@@ -57,11 +57,11 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def kinds(outcomes: Sequence[Outcome]) -> str:
-    """Return the defects by what they say, commonest first, each with a case that shows it."""
+    """Return the defects grouped by message, the most frequent first, each with an example."""
     seen: dict[tuple[str, str], list[Outcome]] = {}
     for row in outcomes:
         if row.end == "defect":
-            # What differs from case to case aside, one mistake is one line.
+            # Numbers and names differ from case to case; without them, one defect is one line.
             text = re.sub(r"0x[0-9a-f]+|rbmviz-attack-\w+|'[^']*'|\d+", "#", row.text)
             text = text.split(":")[0] + text[text.rfind("(") :]
             seen.setdefault((row.family, text[:100]), []).append(row)

@@ -1,8 +1,7 @@
-"""Commands that are killed (SIGKILL) at random moments, and what the next one finds.
+"""Killing commands (SIGKILL) at random moments: ``python -m tests.attack.kills --rounds 20``.
 
-``python -m tests.attack.kills --rounds 20``. After each kill every file under its final name must be whole,
-and the same command must end well; a training that is resumed must end at the bits of one that was left
-alone.
+After each kill, every file under its final name must be complete, and the same command must then succeed; a
+resumed training must end with the same bits as an uninterrupted one.
 """
 
 import argparse
@@ -30,11 +29,11 @@ from rbmviz.datasets.raw import SOURCES
 from rbmviz.models import load_model
 
 PATIENCE = 300.0
-"""Seconds that a command may take when it is left alone (a first one may have to compile)."""
+"""Seconds that an uninterrupted command may take (the first one may compile kernels)."""
 
 
 def run(folder: Path, *words: str, kill_after: float | None = None, **environment: str) -> tuple[int, str]:
-    """Run ``rbmviz`` in a folder; return its status and its errors. Killed after some seconds: status -9."""
+    """Run ``rbmviz`` in a folder, and kill it after some seconds; return status (-9: killed) and errors."""
     return _run(folder, [sys.executable, "-m", "rbmviz", *words], kill_after, environment)
 
 
@@ -42,7 +41,7 @@ def _run(
     folder: Path, words: list[str], kill_after: float | None, environment: dict[str, str]
 ) -> tuple[int, str]:
     here = {"PYTHONPATH": str(Path(__file__).parents[2])}
-    # A file, not a pipe: nobody reads while the process is at work.
+    # A file and not a pipe, because nothing reads while the process runs, and a pipe may be full.
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             words, cwd=folder, env=os.environ | here | environment, stdout=subprocess.DEVNULL, stderr=errors
@@ -58,7 +57,7 @@ def _run(
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """A command to be killed: how it is run, what holds afterwards, and how it is taken up again."""
+    """A command to be killed: how it is run, the check after a kill, and how it is continued."""
 
     name: str
     start: Callable[[Path, float | None], tuple[int, str]]
@@ -114,7 +113,7 @@ def _sample_whole(folder: Path) -> None:
 
 @contextmanager
 def slow_mirror(folder: Path) -> Iterator[str]:
-    """Serve a folder over HTTP, in pieces with pauses: so a kill meets a download half way."""
+    """Serve a folder over HTTP, in pieces with pauses, so that a kill can interrupt a download."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *args: object) -> None:
@@ -143,7 +142,7 @@ def slow_mirror(folder: Path) -> Iterator[str]:
 
 
 def publish(folder: Path) -> dict[str, str]:
-    """Write random images in MNIST's own format; return the checksums of its files."""
+    """Write random images in the format of MNIST; return the checksums of the files."""
     (folder / "mnist").mkdir(parents=True)
     checksums, g = {}, np.random.default_rng(0)
     for name in SOURCES["mnist"].files:
@@ -191,7 +190,7 @@ def data_get(mirror: str, checksums: dict[str, str]) -> Scenario:
 
 
 def warm_up(words: tuple[str, ...]) -> Scenario:
-    """Return the scenario of a command that compiles into a cache of its own."""
+    """Return the scenario of ``rbmviz warmup`` with a cache of its own."""
 
     def start(folder: Path, kill_after: float | None = None) -> tuple[int, str]:
         return run(folder, *words, kill_after=kill_after, RBMVIZ_CACHE_DIR=str(folder / "cache"))
@@ -203,7 +202,7 @@ FEW = ("sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "100", "--out
 
 
 def kill(rounds: int, seed: int = 0, all_kernels: bool = False) -> list[str]:
-    """Kill each command so many times; return a Markdown row for each, and what went wrong."""
+    """Kill each command ``rounds`` times; return a Markdown row for each, and a list of failures."""
     chance, rows, wrong = random.Random(seed), [], []
     with tempfile.TemporaryDirectory(prefix="rbmviz-kills-") as place:
         top = Path(place)
@@ -236,7 +235,7 @@ def kill(rounds: int, seed: int = 0, all_kernels: bool = False) -> list[str]:
                     continue
                 for i in range(rounds):
                     (folder := home / str(i)).mkdir()
-                    # Two kills in a row: the second meets what the first has left.
+                    # Two kills in a row, so that the second run begins with the leftovers of the first.
                     for _ in range(1 + i % 2):
                         after = chance.uniform(0.2, 1.05) * took
                         killed += scenario.start(folder, after)[0] == -9

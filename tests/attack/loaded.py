@@ -1,4 +1,4 @@
-"""The process that forks a child for each case (``python -m tests.attack.loaded``; see pool)."""
+"""The process that imports everything once and forks a child for each case (started by ``pool``)."""
 
 import os
 import tempfile
@@ -17,7 +17,7 @@ FAMILIES = {family.name: family for family in (*READERS, *COMMANDS, *PAGE_FAMILI
 if __name__ == "__main__":
     parser()
     prepare()
-    # Kernels are loaded from the cache of this machine; what cases fetch goes elsewhere.
+    # Kernels come from the cache of this machine; downloads of the cases go into a temporary cache.
     with tempfile.TemporaryDirectory(prefix="rbmviz-attack-cache-") as cache:
         os.environ["RBMVIZ_CACHE_DIR"] = cache
         serve_cases(FAMILIES)

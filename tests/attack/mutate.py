@@ -1,4 +1,4 @@
-"""Seeded damage: to JSON values, arrays, whole files of arrays, texts and raw bytes."""
+"""Random, seeded damage to JSON values, arrays, array files, texts and raw bytes."""
 
 import copy
 import io
@@ -62,16 +62,16 @@ JUNK: list[Any] = [
     {"$parameters": []},
     ["a"] * 1000,
 ]
-"""Values that do not belong where they are put."""
+"""Values of wrong types or ranges."""
 
 
 def pick(rng: Rng, among: Any) -> Any:
-    """Return one of a sequence, as it is."""
+    """Return a random element of a sequence, without converting it to a numpy type."""
     return among[int(rng.integers(len(among)))]
 
 
 def deep(depth: int) -> str:
-    """Return JSON text that is nested so deep."""
+    """Return a JSON text of nested lists."""
     return "[" * depth + "]" * depth
 
 
@@ -85,7 +85,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def json_value(rng: Rng, value: Any) -> Any:
-    """Return a JSON value with one thing in it that is wrong, or merely different."""
+    """Return a JSON value with one change, which need not make it invalid."""
     value = copy.deepcopy(value)
     path = pick(rng, places(value))
     if not path:
@@ -155,7 +155,7 @@ def array(rng: Rng, a: np.ndarray) -> np.ndarray:
 
 
 def raw(rng: Rng, content: bytes) -> bytes:
-    """Return bytes of which some are changed, cut off, doubled or zeroed."""
+    """Return bytes with some of them changed, cut off, repeated or zeroed."""
     data = bytearray(content)
     for _ in range(int(rng.integers(1, 4))):
         # Headers stand at the beginning, the folder of a zip at its end.
@@ -200,7 +200,7 @@ HUGE = ([2**31, 2**31], [10**5, 10**4], [20000, 10000], [0], [2**62], [-1, 5], [
 
 
 def safetensors(rng: Rng | None, arrays: Mapping[str, np.ndarray], metadata: Any = None) -> bytes:
-    """Return a file whose header lies about one array; with no rng, an honest one."""
+    """Return a .safetensors file with a false header of one array; without rng, a valid file."""
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     parts, at = [], 0
     for name, a in arrays.items():
@@ -242,7 +242,7 @@ def safetensors(rng: Rng | None, arrays: Mapping[str, np.ndarray], metadata: Any
 
 
 def npy(rng: Rng | None, a: np.ndarray) -> bytes:
-    """Return a .npy member whose header lies; with no rng, an honest one."""
+    """Return an .npy file with a false header; without rng, a valid file."""
     out = io.BytesIO()
     np.lib.format.write_array(out, np.asanyarray(a), allow_pickle=a.dtype == object)
     if rng is None:
@@ -272,7 +272,7 @@ def npy(rng: Rng | None, a: np.ndarray) -> bytes:
 
 
 def zipped(rng: Rng | None, members: Mapping[str, bytes]) -> bytes:
-    """Return a zip archive; with an rng, of an odd method, with a twin or a lie about sizes."""
+    """Return a zip archive; with rng, damaged by another method, a repeated name, or false sizes."""
     out = io.BytesIO()
     method = zipfile.ZIP_STORED
     if rng is not None:
@@ -321,7 +321,7 @@ def bomb_member(shape: tuple[int, ...], dtype: str) -> tuple[bytes, int, int]:
 
 
 def bomb(members: Mapping[str, tuple[bytes, int, int]]) -> bytes:
-    """Return an .npz of such members: small on disk, large when unpacked."""
+    """Return a decompression bomb: an .npz that is small on disk and large when unpacked."""
     out, folder = io.BytesIO(), []
     for name, (packed, check, size) in members.items():
         at, label = out.tell(), f"{name}.npy".encode()
@@ -364,7 +364,7 @@ ODDITIES = [
 
 
 def text(rng: Rng, content: str) -> bytes:
-    """Return a text with oddities put in, lines doubled or cut, in some encoding."""
+    """Return a text with unusual characters added, lines repeated or cut, in a random encoding."""
     for _ in range(int(rng.integers(1, 5))):
         at = int(rng.integers(len(content) + 1))
         match int(rng.integers(6)):

@@ -1,4 +1,4 @@
-"""Links and uploads through the pages themselves, by Streamlit's own test runner."""
+"""Attack on the pages: random links and uploads, by Streamlit's own test runner."""
 
 import json
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Cases in processes of their own: one that has everything loaded forks a child for each case.
+"""Running cases in processes of their own: a process with everything imported forks a child for each case.
 
-So a case may crash, hang or take all memory, and the next one finds everything as it was. Its memory is
-measured by the kernel (the high-water mark of the child, which is reset before the case begins), and
-limited to ``ROOM`` beyond what is loaded. Linux only.
+A case may therefore crash, hang or exhaust the memory without an effect on the next case. The operating
+system measures its memory (the high-water mark of the child, reset before the case begins), and limits it to
+``ROOM`` beyond the memory of the parent. Linux only.
 """
 
 import json
@@ -24,27 +24,27 @@ from pathlib import Path
 from typing import Any
 
 BUDGET_MB = 300
-"""The memory budget that cases run under: bombs are then cheap to try."""
+"""Memory budget of a case (``RBMVIZ_MEMORY_MB``), small so that decompression bombs are cheap to test."""
 
 SLACK_MB = 80
-"""What a case may take beyond the budget: the interpreter's own growth, kernels that are compiled."""
+"""Megabytes allowed beyond the budget, for growth of the interpreter and compilation of kernels."""
 
 ROOM = 4 * 10**9
-"""Address space of a case beyond what is loaded; past it the machine itself would be in danger."""
+"""Bytes of address space of a case beyond the parent's, so that no case endangers the machine."""
 
 SECONDS = 30.0
-"""A case that takes longer hangs; a command is told to stop then, and hangs if it does not in as long."""
+"""Time limit of a case; a command is interrupted then, and has the same time again to stop."""
 
 LONGEST = 400
-"""Characters of a sentence that refuses."""
+"""Most characters of an error message."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one case ended.
+    """The result of one case.
 
-    end : "accepted", "refused" or "defect"; text: the sentence, or what is wrong; seconds of the use;
-    peak : megabytes beyond what was loaded
+    ``end`` is "accepted", "refused" or "defect"; ``text`` the error message, or the description of the
+    defect; ``seconds`` the time; ``peak`` the memory in megabytes beyond the parent's.
     """
 
     family: str
@@ -61,7 +61,7 @@ def _status(name: str) -> float:
 
 
 def unclear(sentence: str) -> str:
-    """Say what is wrong with a sentence that refuses; empty: nothing."""
+    """Return what is wrong with an error message, "" if nothing is."""
     if not sentence.strip():
         return "refused without a word"
     if len(sentence) > LONGEST:
@@ -74,7 +74,7 @@ def unclear(sentence: str) -> str:
 
 
 def _case(family: Any, seed: int, folder: Path, tell: int) -> None:
-    """Make and use one input; write what came of it as JSON lines."""
+    """Make and use one input; write the progress and the result as JSON lines."""
     import numpy as np
 
     from rbmviz import BadInput
@@ -131,7 +131,7 @@ def _case(family: Any, seed: int, folder: Path, tell: int) -> None:
 
 
 def _watch(child: int, told: int, command: bool) -> tuple[dict[str, Any], str]:
-    """Wait for a child; return what it told, and how it ended where it did not tell."""
+    """Wait for a child; return the result that it wrote, or else how its process ended."""
     content, began, interrupted = b"", time.monotonic(), 0.0
     while True:
         ready, _, _ = select.select([told], [], [], 0.2)
@@ -161,7 +161,7 @@ def _watch(child: int, told: int, command: bool) -> tuple[dict[str, Any], str]:
 
 
 def serve_cases(families: dict[str, Any]) -> None:
-    """Run the cases that standard input names, one JSON line each, and answer each with a line."""
+    """Run the cases that standard input names, one per JSON line, and write one line of result for each."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     print(json.dumps({"ready": True}), file=answers, flush=True)
@@ -186,14 +186,14 @@ def serve_cases(families: dict[str, Any]) -> None:
 
 
 class Pool:
-    """One loaded process that runs cases, replaced when it dies."""
+    """One parent process that runs cases, and is replaced when it ends."""
 
     def __init__(self, keep: Path) -> None:
         self.keep = keep
         self._loaded: subprocess.Popen[str] | None = None
 
     def start(self) -> subprocess.Popen[str]:
-        """Return the loaded process, a new one where there is none; a first one may have to compile."""
+        """Return the parent process, started if there is none; its first start may compile kernels."""
         if self._loaded is None or self._loaded.poll() is not None:
             one = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")}
             mirror = {"RBMVIZ_DATA_MIRROR": "http://127.0.0.1:9", "RBMVIZ_MEMORY_MB": str(BUDGET_MB)}
@@ -214,7 +214,7 @@ class Pool:
         return self._loaded
 
     def run(self, family: str, seed: int) -> Outcome:
-        """Run one case; its input is kept where it is a defect."""
+        """Run one case; the input of a defect is kept."""
         process = self.start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -240,7 +240,7 @@ class Pool:
         return outcome
 
     def close(self) -> None:
-        """End the loaded process."""
+        """End the parent process."""
         if self._loaded is not None:
             self._loaded.kill()
             self._loaded.communicate()  # closes the pipes, too
@@ -248,7 +248,7 @@ class Pool:
 
 @contextmanager
 def pool(keep: Path) -> Iterator[Pool]:
-    """Run cases until the block ends; inputs of defects are kept in a folder."""
+    """Yield a pool that is closed when the block ends; it keeps the inputs of defects in a folder."""
     keep.mkdir(parents=True, exist_ok=True)
     made = Pool(keep)
     try:

@@ -1,4 +1,4 @@
-"""A server of one's own on a free port, and what the machine says of its process."""
+"""A server of the app on a free port, with the memory, threads and processor time of its process."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Server:
-    """A running server: address, process, and the file that its words go to."""
+    """A running server: its address, process, and log file (standard output and error)."""
 
     address: str
     process: subprocess.Popen[bytes]
@@ -34,17 +34,17 @@ class Server:
 
     @property
     def threads(self) -> int:
-        """Threads of the process."""
+        """Number of threads of the process."""
         return self._seen.num_threads()
 
     @property
     def cpu_seconds(self) -> float:
-        """Processor time used so far."""
+        """Processor time of the process so far, in seconds."""
         return sum(self._seen.cpu_times()[:2])
 
     @property
     def tracebacks(self) -> list[str]:
-        """Lines of the log at which a traceback begins, with the exception that ends it."""
+        """The last line, with the exception, of each traceback in the log."""
         lines = self.log.read_text(errors="replace").splitlines()
         found = []
         for i, line in enumerate(lines):
@@ -56,7 +56,7 @@ class Server:
 
 @contextlib.contextmanager
 def serving(log: Path, root: Path = ROOT, folder: Path | None = None, **environment: str) -> Iterator[Server]:
-    """Serve the app of a checkout as the README says, started in its root or another folder."""
+    """Serve the app of a checkout with the command of the README, from its root or another folder."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,8 +1,8 @@
-"""What a visitor costs beyond the first, and whether one at full speed keeps another waiting.
+"""Memory of each further visitor, and the effect of a visitor at full speed on the others.
 
 From the root of the repository, with warm kernels::
 
-    python -m tests.attack.sharing memory               # megabytes a visitor and threads, for each page
+    python -m tests.attack.sharing memory               # megabytes per visitor and threads, for each page
     python -m tests.attack.sharing fairness             # first picture alone, and beside twelve panels
     python -m tests.attack.sharing growth --seconds 300 # slope of memory under one visitor at full speed
 
@@ -25,7 +25,7 @@ TWELVE = "&".join([FULL, *["p=gibbs&p=rates_fpcd&p=rates_herding&p=sample_penali
 
 
 async def warm(server: Server) -> None:
-    """Return when the server has had nothing to do for some seconds: its kernels are loaded."""
+    """Wait until the server has been idle for three seconds, so that its kernels are loaded."""
     quiet = 0
     while quiet < 3:
         before = server.cpu_seconds
@@ -101,7 +101,7 @@ async def _main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for page in options.page or PAGES if options.what == "memory" else [""]:
-            # A server for each page: what one has left behind is not counted for the next.
+            # A server for each page, so that leftovers of one page are not counted for the next.
             with serving(Path(folder) / "log.txt", options.root) as server:
                 await warm(server)
                 if options.what == "memory":

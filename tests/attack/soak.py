@@ -1,8 +1,9 @@
-"""A server under visitors for a while: ``python -m tests.attack.soak --minutes 30``.
+"""A server under load for a given time: ``python -m tests.attack.soak --minutes 30``.
 
-Prints a Markdown table: pictures a second, memory and its slope, threads, the share of a core, what a
-visitor costs and gives back, how long the first picture takes alone and beside a visitor at full speed.
-Visitors are frame readers (see visitor) in this process; the processor's share is the server's alone.
+Prints a Markdown table: frames per second, memory and its growth, threads, share of a core, memory of a
+visitor and how much of it is freed, and the time to the first frame alone and beside a visitor at full speed.
+The visitors are frame readers (see ``visitor``) in this process; the share of a core is that of the server
+alone.
 """
 
 import argparse
@@ -28,7 +29,7 @@ MIXED = ("", "", "", "", *PAGES[1:])
 """Pages of the eight visitors: half of them stay on the first one."""
 
 FULL_SPEED = "speed=full"
-"""Query of a link to the first page that runs as fast as it can."""
+"""Query of a link to the first page at full speed."""
 
 DIED = "the server died"
 
@@ -36,7 +37,7 @@ Rows = list[tuple[str, str]]
 
 
 class Watch:
-    """Samples memory, threads and processor time of a server while a block runs."""
+    """A record of the memory, threads and processor time of a server while a block runs."""
 
     def __init__(self, server: Server, every: float = 2.0) -> None:
         self._server, self._every = server, every
@@ -63,7 +64,7 @@ class Watch:
 
     @property
     def slope(self) -> float:
-        """Megabytes a minute over the last two thirds, by least squares."""
+        """Growth in megabytes per minute over the last two thirds, by least squares."""
         late = [(t / 60, m) for t, m in zip(self.at, self.rss, strict=True) if t > self.seconds / 3]
         if len(late) < 3:
             return float("nan")
@@ -84,7 +85,7 @@ async def visiting(*visitors: Visitor) -> AsyncIterator[None]:
 
 
 def longest_gap(visitor: Visitor, since: float) -> float:
-    """Return the longest time without a picture since then, in seconds."""
+    """Return the longest time without a frame since a moment, in seconds."""
     times = [since, *(t for t in visitor.times if t > since), time.monotonic()]
     return max(b - a for a, b in itertools.pairwise(times))
 
@@ -169,7 +170,7 @@ async def sessions(server: Server, count: int, at_once: int = 5) -> Rows:
 
 
 def _floods(data: dict[str, object]) -> dict[str, Callable[[int], str | bytes]]:
-    """Return what hostile sockets send: a message for each number."""
+    """Return the kinds of hostile messages: for each, a function from a number to a message."""
     panels = data["panels"]
     assert isinstance(panels, list)
     keys = [panel["key"] for panel in panels]

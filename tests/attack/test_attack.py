@@ -1,6 +1,6 @@
-"""The attacks as tests: ``pytest -m attack``, a minute each; ``--attack-minutes 30`` for the long ones.
+"""The attacks as tests: ``pytest -m attack``, a minute each; ``--attack-minutes 30`` for long ones.
 
-What they use is imported when they run: the other tests collect this file, too.
+Their modules are imported inside the tests, because every run of pytest collects this file.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.attack
 LONG = 5
-"""Minutes from which on everything is tried that takes long."""
+"""Minutes from which on the slow parts are run, too."""
 
 
 def test_damaged_inputs_are_refused_in_a_sentence_or_work(minutes, report):
@@ -35,13 +35,13 @@ def test_a_server_stands_visitors_watchers_and_floods(minutes, report, tmp_path)
         return
     with serving(tmp_path / "log.txt") as server:
         with warnings.catch_warnings():
-            # Visitors that break off leave their own sockets to the collector: that is what they are for.
+            # Visitors that break off leave sockets open on purpose; the warnings about them are ignored.
             warnings.simplefilter("ignore", ResourceWarning)
             rows = asyncio.run(short_soak(server))
             gc.collect()
         assert server.process.poll() is None, server.log.read_text()
         report("\n".join(f"{what}: {value}" for what, value in rows))
-        # Streamlit itself leaves a traceback where a browser goes while it connects: that is not ours.
+        # Streamlit itself logs a traceback if a browser leaves while it connects; these are ignored.
         text, root = server.log.read_text(), Path(__file__).parents[2]
         assert not [part for part in ("app", "rbmviz") if f'File "{root / part}' in text], text[-3000:]
 

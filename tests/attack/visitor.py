@@ -1,4 +1,4 @@
-"""A visitor without a browser: speaks the protocol of the page and of the live pictures.
+"""A visitor without a browser, who uses the protocols of Streamlit and of the live frames.
 
 ``Visitor`` opens a page over Streamlit's own WebSocket, repeats the fragments that ask for it, finds the
 live component in what it is sent, and asks for pictures as ``app/live_grid/base.js`` does. It decodes the
@@ -31,7 +31,7 @@ UNKNOWN = 4403
 
 
 class Refused(Exception):
-    """The server does not let this visitor in, or sent no live pictures in time."""
+    """The server refuses this visitor, or has sent no frame in time."""
 
 
 def frame_header(frame: bytes) -> dict[str, Any]:
@@ -53,17 +53,27 @@ class Visitor:
 
     Parameters
     ----------
-    address : ``http://127.0.0.1:8501``
-    page : path of the page, ``""`` for the first
-    query : query string of the link, without ``?``
-    fps : pictures a second to ask for; None: what the page asks for; 0: no live socket
-    host, origin : headers other than a browser of this address would send
+    address : str
+        Address of the server, as ``http://127.0.0.1:8501``.
+    page : str
+        Path of the page, ``""`` for the first.
+    query : str
+        Query string of the link, without ``?``.
+    fps : int, optional
+        Frames per second to ask for (default: as many as the page asks for); 0: no live socket.
+    host, origin : str, optional
+        Headers (default: those that a browser at this address sends).
 
     Attributes
     ----------
-    frames : frames received so far; ``octets`` their bytes, ``times`` when each arrived (monotonic seconds)
-    states : newest header of each panel, by its key
-    exceptions : what the page showed as an exception box, ``errors``: as an error message
+    frames, n_bytes : int
+        Number of received frames, and their bytes.
+    times : list of float
+        Arrival of each frame, in monotonic seconds.
+    states : dict
+        Newest header of each panel, by its key.
+    exceptions, errors : list of str
+        Texts of the exceptions and of the error messages that the page has shown.
     """
 
     def __init__(
@@ -82,7 +92,7 @@ class Visitor:
         self.buttons: dict[str, tuple[str, str]] = {}  # label -> (widget id, fragment id)
         self.exceptions: list[str] = []
         self.errors: list[str] = []
-        self.frames = self.octets = self.runs = 0
+        self.frames = self.n_bytes = self.runs = 0
         self.times: list[float] = []
         self.states: dict[int, dict[str, Any]] = {}
         self.opened_at = 0.0
@@ -280,12 +290,12 @@ class Visitor:
 
     @property
     def n(self) -> dict[int, int]:
-        """Steps of each panel, by its key, as of its newest picture."""
+        """Steps of each panel, by its key, in its newest frame."""
         return {key: state["n"] for key, state in self.states.items()}
 
     @property
     def statuses(self) -> dict[int, str]:
-        """Status of each panel, by its key, as of its newest picture."""
+        """Status of each panel, by its key, in its newest frame."""
         return {key: state["status"] for key, state in self.states.items()}
 
     async def send_live(self, message: Any) -> None:
@@ -305,7 +315,7 @@ class Visitor:
                 for panel in frame_header(frame)["panels"]:
                     self.states[panel["key"]] = panel
                 self.frames += 1
-                self.octets += len(frame)
+                self.n_bytes += len(frame)
                 self.times.append(time.monotonic())
                 self._arrived.set()
                 await self._ask(socket)
@@ -329,7 +339,7 @@ class Visitor:
         return self.times[-1] - self.opened_at
 
     def fps_over(self, seconds: float) -> float:
-        """Return the frames a second that arrived in the last seconds."""
+        """Return the frames per second over the last ``seconds``."""
         since = time.monotonic() - seconds
         return sum(t > since for t in reversed(self.times)) / seconds
 

@@ -1,6 +1,8 @@
-"""Our side of every row of ``rbmviz bench speed``, timed by pytest-benchmark: compare two commits with
+"""The rbmviz part of every row of ``rbmviz bench speed``, timed by pytest-benchmark.
 
-pytest tests/bench --benchmark-save=before; ...; pytest tests/bench --benchmark-compare
+To compare two commits::
+
+    pytest tests/bench --benchmark-save=before; ...; pytest tests/bench --benchmark-compare
 """
 
 import pytest

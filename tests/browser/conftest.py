@@ -1,4 +1,4 @@
-"""A running server, and pages of it in a real Chromium."""
+"""Fixtures of the browser tests: a running server, and pages in Chromium."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ OURS = (ROOT / "app", ROOT / "rbmviz")
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """Serve the app as the README says, from another folder; yields its address and process."""
+    """Serve the app with the command of the README, from another folder; yield its address and process."""
     log = tmp_path_factory.mktemp("server") / "log.txt"
     with serving(log, folder=log.parent, RBMVIZ_RELEASE_SECONDS="2") as server:
         yield server.address, server.process
-    # Streamlit itself leaves a traceback where a browser goes while it connects: that is not ours.
+    # Streamlit itself logs a traceback if a browser leaves while it connects; such tracebacks are ignored.
     text = log.read_text()
     assert not [part for part in OURS if f'File "{part}' in text], text
 
@@ -42,7 +42,7 @@ def chromium():
 
 
 class Live:
-    """One page of the app, and questions about its live panels (they lie in a shadow root)."""
+    """One page of the app, with functions that read its live panels, which are inside a shadow root."""
 
     FIND = """() => {
         const within = root => [...root.querySelectorAll('*')].flatMap(e =>
@@ -58,18 +58,20 @@ class Live:
         page.on("console", self._console)
 
     def _console(self, message):
-        # Streamlit itself looks for a host on the internet, which is not there, and below the page's path.
+        # Streamlit itself asks for addresses that do not exist, on the internet and below the page's path.
         url = message.location.get("url", "")
         ours = not url or (self.address in url and "/_stcore/" not in url)
         if message.type == "error" and ours:
             self.errors.append(message.text)
 
     def open(self, query=""):
+        """Open a page and wait until every panel has taken a step."""
         self.page.goto(f"{self.address}/{query}")
         self.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
         return self
 
     def until(self, condition, timeout=90):
+        """Wait until a JavaScript condition, in which ``panels`` is the list of panels, is true."""
         end = time.monotonic() + timeout
         while True:
             self.page.evaluate(self.FIND)
@@ -79,11 +81,12 @@ class Live:
             time.sleep(0.1)
 
     def ask(self, expression):
+        """Return the value of a JavaScript expression, in which ``panels`` is the list of panels."""
         self.page.evaluate(self.FIND)
         return self.page.evaluate(f"() => {expression}")
 
     def set_knob(self, panel, knob, value, commit=True):
-        """Drag a range input: value is a share of its way; commit lets it go."""
+        """Drag a range input to a share of its range, and release it if ``commit`` is true."""
         self.ask(
             f"""(() => {{
                 const input = panels[{panel}].querySelector('input[type=range][id$="-{knob}"]');
@@ -94,7 +97,7 @@ class Live:
         )
 
     def choose(self, label, option):
-        """Choose from a list; one that is opened while the page still scrolls would close at once."""
+        """Choose from a list after the page has scrolled: a list that opens earlier would close at once."""
         box = self.page.get_by_role("combobox", name=label)
         box.scroll_into_view_if_needed()
         self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -113,7 +116,7 @@ class Live:
 
 @pytest.fixture
 def live(chromium, server, request):
-    """Open pages; at the end none may have had an error."""
+    """Open pages; after the test, none of them may have reported an error."""
     address, _ = server
     contexts, pages = [], []
 

@@ -1,4 +1,4 @@
-"""The Little-chain page as its users meet it."""
+"""The Little chain page in a browser."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The Sample page as its users meet it."""
+"""The Sample page in a browser."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""The Coupling page as its users meet it."""
+"""The Coupling page in a browser."""
 
 import re
 

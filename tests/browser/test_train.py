@@ -1,4 +1,4 @@
-"""The Train page as its users meet it."""
+"""The Train page in a browser."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""The Weights page as its users meet it."""
+"""The Weights page in a browser."""
 
 import numpy as np
 import pytest

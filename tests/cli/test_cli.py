@@ -1,4 +1,4 @@
-"""The command line: every command's JSON, files, exit status, one sentence for bad input."""
+"""The command line: JSON, files and exit status of every command, and its messages for bad input."""
 
 import csv
 import dataclasses
@@ -339,7 +339,7 @@ def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
     np.savez(path, v=stuck, meta=meta)
     assert run(capsys, "score", path)["rhat_activity"] > 100
     assert main(["score", str(path)]) == 0
-    assert "R-hat of 7 chains, above 1.01 where they do not agree yet: over 100 by" in capsys.readouterr().out
+    assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in capsys.readouterr().out
     np.savez(path, v=v[:55], meta=meta)
     assert "ess_activity" not in run(capsys, "score", path)
 
@@ -416,7 +416,7 @@ def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monk
     result = json.loads(told.out)
     assert (result["interrupted"], result["updates"]) == (True, 40)
     assert result["checkpoint"] == str(cut / "m.checkpoint")
-    assert "model after 40 updates is kept; --resume goes on" in told.err
+    assert "model after 40 updates is kept; --resume continues" in told.err
     assert load_model(cut / "m.safetensors").meta["updates"] == 40
     again = [sys.executable, "-m", "rbmviz", *map(str, [*words, *files[cut], "--resume"])]
     subprocess.run(again, check=True, capture_output=True)
@@ -489,7 +489,7 @@ def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
     assert mean["std_error"] == want.std_error
     assert main([*map(str, ["log-z", *words]), "--temperatures", "3"]) == 0
     captured = capsys.readouterr()
-    assert "chains carry the weight" in captured.err
+    assert "chains are effective" in captured.err
     assert "+-" in captured.out
     assert "a whole number from 2" in refused(capsys, "log-z", *words, "--chains", 1)
     assert "a whole number from 2" in refused(capsys, "log-z", *words, "--temperatures", 1)
@@ -513,7 +513,7 @@ def test_sigterm_is_what_ctrl_c_is(tmp_path):
     process.terminate()
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
-    assert "--resume goes on from there" in stderr
+    assert "--resume continues from there" in stderr
     result = json.loads(stdout)
     assert load_model(out).meta["updates"] == result["updates"] > 0
     left = rbmviz.load_checkpoint((tmp_path / "m.checkpoint").read_bytes(), rbmviz.load_dataset("bas").train)

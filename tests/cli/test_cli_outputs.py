@@ -1,4 +1,4 @@
-"""The command line where things go wrong: outputs, numbers, streams, signals, full disks, kills."""
+"""Failures of the command line: outputs, numbers, streams, signals, full disks, kills."""
 
 import argparse
 import contextlib
@@ -26,7 +26,7 @@ from waiting import wait
 import rbmviz
 from rbmviz import BadInput, registry, save_model
 from rbmviz.cli import WholeNumber, knob_flags, main, parser, to_json
-from rbmviz.cli.streams import _Forgiving
+from rbmviz.cli.streams import _NeverFailing
 from rbmviz.errors import OutputFailure
 from rbmviz.kernels import _jit
 from rbmviz.knobs import knobs_of
@@ -39,7 +39,7 @@ PYTHON = [sys.executable, "-m", "rbmviz"]
 
 
 def ends(capsys, status, *arguments) -> str:
-    """Run a command that must end so, without a result, and return its one sentence."""
+    """Run a command that must fail with this status and without a result; return its one sentence."""
     assert main([str(word) for word in arguments]) == status
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -59,7 +59,7 @@ def start(words, **more) -> subprocess.Popen:
 
 @pytest.fixture
 def bas_file(tmp_path):
-    """Bars and Stripes as somebody's own file."""
+    """Bars and Stripes as a data file of the user."""
     rows = rbmviz.load_dataset("bas").train
     np.savetxt(tmp_path / "bas.csv", rows, "%d", ",")
     return tmp_path / "bas.csv"
@@ -208,7 +208,7 @@ def test_what_is_read_is_not_written_over(capsys, tmp_path, bas_file):
         ["export-model", "--model", model, "--out", model],
         ["export-model", "--model", tmp_path / "link.safetensors", "--out", tmp_path / "." / "m.safetensors"],
     ):
-        assert "would write over what is read" in ends(capsys, 2, *words)
+        assert "would overwrite the input" in ends(capsys, 2, *words)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -303,7 +303,7 @@ def test_a_file_has_the_permissions_of_the_umask_or_its_own(tmp_path):
 
 @pytest.fixture
 def full(monkeypatch):
-    """Let every file below some folders find its disk full when it is flushed; returns the list of them."""
+    """Let flushing every file below some folders fail with a full disk; return the list of folders."""
     folders: list[Path] = []
     real = os.fsync
 
@@ -321,7 +321,7 @@ def full(monkeypatch):
 
 @pytest.fixture
 def spare(tmp_path, monkeypatch):
-    """The system's temporary folder, for this test."""
+    """A folder of this test in the place of the system's temporary folder."""
     folder = tmp_path / "spare"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -330,7 +330,7 @@ def spare(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def largest_file(size):
-    """Let no file of this process grow beyond: the system's own error, which every user can have."""
+    """Limit the size of the files of this process, so that the system itself refuses larger ones."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -527,7 +527,7 @@ def test_messages_to_nobody_stop_nobody():
         flush = write
         encoding = "utf-8"
 
-    stream = _Forgiving(Broken())
+    stream = _NeverFailing(Broken())
     assert (stream.write("four"), stream.encoding) == (4, "utf-8")
 
 
@@ -574,7 +574,7 @@ def test_a_user_without_a_home_makes_none_here(tmp_path, monkeypatch):
     monkeypatch.delenv("RBMVIZ_CACHE_DIR", raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as of a user whom the system does not know
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    with pytest.raises(OutputFailure, match="let RBMVIZ_CACHE_DIR name another folder"):
+    with pytest.raises(OutputFailure, match="set RBMVIZ_CACHE_DIR to another folder"):
         rbmviz.datasets.fetch("usps")
     assert names(tmp_path) == []
 
@@ -683,14 +683,14 @@ def test_two_signals_at_once_are_one(capsys, tmp_path, monkeypatch):
 
 
 def test_an_interrupt_while_samples_are_packed_leaves_nothing(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("rbmviz.cli.sample._put", lambda *_: me(signal.SIGTERM))
+    monkeypatch.setattr("rbmviz.cli.sample._add_array", lambda *_: me(signal.SIGTERM))
     assert main([*SAMPLE, "--out", str(tmp_path / "s.npz")]) == 130
-    assert "put together: it is not written" in capsys.readouterr().err
+    assert "packed: it is not written" in capsys.readouterr().err
     assert names(tmp_path) == []
 
 
 class Swallows:
-    """Interrupted in a destructor, of which Python tells nobody."""
+    """An object whose destructor is interrupted; Python does not pass on such an interrupt."""
 
     def __del__(self):
         me(signal.SIGINT)
@@ -818,7 +818,7 @@ def test_a_cache_folder_that_cannot_be_written_fails_a_download(capsys, tmp_path
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     assert main(["data", "get", "usps"]) == 1
     err = capsys.readouterr().err
-    assert "cannot be written (its folder is a file): make room, or let RBMVIZ_CACHE_DIR name another" in err
+    assert "cannot be written (its folder is a file): make room, or set RBMVIZ_CACHE_DIR to another" in err
 
 
 # The kernels' cache
@@ -829,7 +829,7 @@ def twice(x):
 
 
 def cached() -> tuple[float, int]:
-    """Call a new dispatcher of the function; return its result, and how often the cache had it."""
+    """Call a new dispatcher of the function; return its result and the number of cache hits."""
     compiled = _jit.kernel(twice)
     return compiled(2.0), sum(compiled.stats.cache_hits.values())
 

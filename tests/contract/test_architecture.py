@@ -1,4 +1,4 @@
-"""Who may import whom, and that every folder of algorithms is found."""
+"""The import contracts, and the search for algorithms in their folders."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""What may be handed to the public functions, and what nobody should: one sentence, no crash, no hang."""
+"""Arguments of the public functions: invalid ones are refused with one sentence, without crash or hang."""
 
 import dataclasses
 import itertools

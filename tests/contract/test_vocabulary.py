@@ -1,10 +1,11 @@
 """One name for one thing: no public class or constant is defined in two modules."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
-from rbmviz import rng
+from rbmviz import rbm, rng
 from rbmviz.kernels import random as kernels
 
 ROOT = Path(__file__).parents[2]
@@ -53,3 +54,20 @@ def test_what_is_said_twice_is_the_same():
 def test_a_name_that_stands_twice_is_found():
     source = "A = 1\nB: int = 2\n(C, D) = 3, 4\nT = TypeVar('T')\n_E = 5\nclass F: ...\nlower = 6\n"
     assert defined(ast.parse(source)) == {"A", "B", "C", "D", "F"}
+
+
+def glossary() -> list[str]:
+    """Return the words of the glossary: what stands before the wide space of a line."""
+    text = (rbm.__doc__ or "").partition("------\n")[2]
+    terms = [re.split(r"\s{2,}", line)[0] for line in text.splitlines() if re.search(r"\S\s{2,}\S", line)]
+    return [word for term in terms for word in term.split(", ")]
+
+
+def test_every_word_of_the_glossary_is_used_and_stands_once():
+    words = glossary()
+    assert len(words) > 50
+    assert len(set(words)) == len(words)
+    texts = [path.read_text().replace(rbm.__doc__ or "", "") for path in (ROOT / "rbmviz").rglob("*.py")]
+    used = "\n".join([*texts, (ROOT / "tests" / "naive.py").read_text()])
+    unused = [word for word in words if not re.search(rf"\b{re.escape(word)}s?\b", used, re.IGNORECASE)]
+    assert not unused

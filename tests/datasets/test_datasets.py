@@ -1,4 +1,4 @@
-"""Data sets: sizes, parts held out, names that come back, files of one's own, downloads."""
+"""Data sets: sizes, held-out parts, names, the user's own files, downloads."""
 
 import bz2
 import collections
@@ -149,7 +149,7 @@ def test_artificial_modes():
 
 
 def hidden_law(rbm):
-    """Return p(h) of all states, the first unit the fastest bit, by enumeration of 20 hidden units."""
+    """Return p(h) of all states of 20 hidden units; the first unit is the least significant bit."""
     bits = (np.arange(1024)[:, None] >> np.arange(10) & 1).astype(np.float32)
     low, high = bits @ rbm.W[:, :10].T + rbm.b, bits @ rbm.W[:, 10:].T
     logs = np.stack([np.logaddexp(0, row + low, dtype=np.float32).sum(axis=1) for row in high])
@@ -158,7 +158,7 @@ def hidden_law(rbm):
 
 
 def agrees(law, rbm, v):
-    """Return the p-value of chi-square: h drawn given observed v must follow the law of h."""
+    """Return the p-value of a chi-square test that h, drawn given the observed v, has the law of h."""
     h = np.random.default_rng(0).random((len(v), 20)) < rbm.mean_hidden(v)
     common = np.argsort(-law)[:3]
     counts = np.bincount(h @ (1 << np.arange(20)), minlength=len(law))[common]
@@ -173,7 +173,7 @@ def test_simulated_data_follow_the_exact_law(monkeypatch):
     for part in (data.train, data.validation, data.test):
         assert agrees(law, rbm, part) > 1e-3
     monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", 10)
-    monkeypatch.setattr(simulated, "APART", 10)
+    monkeypatch.setattr(simulated, "SWEEPS_BETWEEN", 10)
     monkeypatch.setattr(simulated, "SIMULATION_CHAINS", 1000)
     assert agrees(law, rbm, simulated.simulated(0).train) < 1e-10
 
@@ -181,7 +181,7 @@ def test_simulated_data_follow_the_exact_law(monkeypatch):
 def test_simulated_chains_are_burnt_in(monkeypatch):
     rbm, seed = simulated.truth(0), rng.child(0, "chain")
     kept = simulated.observations(rbm, 5, seed)
-    monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", simulated.APART)
+    monkeypatch.setattr(simulated, "SIMULATION_BURN_IN", simulated.SWEEPS_BETWEEN)
     np.testing.assert_array_equal(simulated.observations(rbm, 14, seed)[9:], kept)
 
 
@@ -602,7 +602,7 @@ def test_images_that_are_refused(tmp_path, monkeypatch):
         assert "\n" not in str(caught.value)
     with pytest.raises(BadInput, match="no training example differs"):
         load_bytes(zipped(dict.fromkeys(good, good["1.png"])), "own.zip")
-    monkeypatch.setattr(images, "MOST_PIXELS", 10)
+    monkeypatch.setattr(images, "MAX_IMAGE_PIXELS", 10)
     with pytest.raises(BadInput, match="it is too large"):
         load_bytes(zipped(good), "own.zip")
 
@@ -649,7 +649,7 @@ def test_the_list_says_what_each_data_set_is(capsys):
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """Serve tmp_path/www, and let downloads go there and into an empty cache."""
+    """Serve tmp_path/www as the mirror of all downloads, with an empty cache."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args):
@@ -669,7 +669,7 @@ def mirror(tmp_path, monkeypatch):
 
 
 def publish(www, name, files, monkeypatch, *, shapes=None, **more):
-    """Put files on the server, and their checksums where the published ones would be.
+    """Put files on the server, and replace the published checksums by theirs.
 
     Shapes are those of the published data, or of these arrays.
     """

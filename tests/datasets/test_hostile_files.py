@@ -1,4 +1,4 @@
-"""Files that anybody may have made: each is read within the memory budget, or refused in one sentence."""
+"""Files from untrusted sources: each is read within the memory budget, or refused with one sentence."""
 
 import bz2
 import gzip
@@ -28,7 +28,7 @@ from rbmviz.rbm import load_model_bytes, model_bytes
 
 
 def npy(shape, dtype, data=b"", *, fortran=False, version=1) -> bytes:
-    """Return an .npy file with this header, whatever its data."""
+    """Return an .npy file with this header and these data, which need not match."""
     head = io.BytesIO()
     fields = {"descr": dtype, "fortran_order": fortran, "shape": shape}
     write = np.lib.format.write_array_header_1_0 if version == 1 else np.lib.format.write_array_header_2_0
@@ -108,9 +108,9 @@ BUDGET_MB = 150
 
 
 def peaks(folder, files) -> dict[str, str]:
-    """Let a process read the files one after the other; return what it says of each by name.
+    """Let a process read the files one after another; return its result for each by name.
 
-    Its memory must never be higher than when it began by more than the budget.
+    Its memory must never grow by more than the budget.
     """
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -178,7 +178,7 @@ def test_what_is_counted_on_the_way(monkeypatch):
     words = " ".join(np.base_repr(i, 26).translate(letters) for i in range(30_000)).encode()
     directory = zipped({f"{i}": b"" for i in range(3000)}, zipfile.ZIP_STORED)
     many = zipped(dict.fromkeys((f"{i}.png" for i in range(300)), picture(64)))
-    monkeypatch.setattr(bag_of_words, "MOST_WORDS", 25_000)
+    monkeypatch.setattr(bag_of_words, "MAX_WORDS", 25_000)
     refused(load_bytes, words, "own.txt", match="'own.txt' holds more than 25,000 different words")
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "10")
     refused(load_bytes, words, "own.txt", match="'own.txt' needs .* give a part of the text")
@@ -205,7 +205,7 @@ def test_what_is_not_wanted_is_not_unpacked(tmp_path):
 
 def test_a_download_is_bounded(tmp_path, monkeypatch):
     """Gzip, bzip2 and MATLAB files of zeros unpack to a thousand times their size."""
-    monkeypatch.setattr(raw, "MOST_UNPACKED", 10**6)
+    monkeypatch.setattr(raw, "MAX_UNPACKED", 10**6)
     zero = bytes(10**6 + 1)
     for read in (raw._letters, raw._usps, raw._mnist, raw._newsgroups):
         mat = zlib.compress(zero)
@@ -219,7 +219,7 @@ def test_a_download_is_bounded(tmp_path, monkeypatch):
             read(files)
     with pytest.raises(Damaged, match="lines are too long"):
         raw._letters({"letter.data.gz": gzip.compress(b"0 " * 20_000)})
-    monkeypatch.setattr(raw, "MOST_DOWNLOAD", 1000)
+    monkeypatch.setattr(raw, "MAX_DOWNLOAD", 1000)
     with (tmp_path / "x").open("w+b") as file, pytest.raises(Damaged, match="it has more than"):
         raw._Limited(file).write(bytes(1001))
 

@@ -1,4 +1,4 @@
-"""Products of batches of bits: the kernel against its oracle, and when it is BLAS's turn."""
+"""Products of batches of bits: the kernel against its reference, and the choice between kernel and BLAS."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from naive import sum_of_rows
 from rbmviz import rng
 from rbmviz.kernels import batch
 from rbmviz.rbm import RBM
-from rbmviz.trainers import list_trainers, make_trainer, parts
+from rbmviz.trainers import list_trainers, make_trainer, parameters, training
 
 SIZES = [(1, 7, 5), (9, 33, 31), (5, 40, 32), (13, 64, 65), (301, 21, 100)]
 
@@ -107,7 +107,7 @@ def test_trainers_by_lists_and_by_blas(name, monkeypatch):
         calls = []
         sums = batch.sum_rows
         monkeypatch.setattr(batch, "sum_rows", lambda *given: calls.append(1) or sums(*given))
-        found = parts.gradient(trainer, state)
+        found = training.gradient(trainer, state)
         monkeypatch.setattr(batch, "sum_rows", sums)
         return found, len(calls)
 
@@ -124,11 +124,11 @@ def test_the_mini_batch_meets_W_once(monkeypatch):
     """CD's chains start at the mini-batch whose statistics are taken, too."""
     data = random_bits(40, 30, 0.3).astype(np.uint8)
     start, asked = RBM(random_matrix(30, 20), np.zeros(30), np.zeros(20)), []
-    times = parts.times
-    monkeypatch.setattr(parts, "times", lambda x, matrix: asked.append(x) or times(x, matrix))
+    times = parameters.times
+    monkeypatch.setattr(parameters, "times", lambda x, matrix: asked.append(x) or times(x, matrix))
     for name, want in (("cd", 2), ("pop_cd", 2), ("pcd", 3)):
         trainer = make_trainer(name)
         state = trainer.init(start, data, 0)
         asked.clear()
-        parts.gradient(trainer, state)
+        training.gradient(trainer, state)
         assert len(asked) == want, name

@@ -1,4 +1,4 @@
-"""Bits by the word: words of units, and lists of what changed, against lists made one by one."""
+"""Packed bits: words of units and lists of changed units, against lists made unit by unit."""
 
 import numpy as np
 import pytest

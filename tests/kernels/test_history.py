@@ -1,4 +1,4 @@
-"""The newest samples as bits: overlaps, products and sums against matrices made of whole samples."""
+"""The history of the newest samples as bits: overlaps, products and sums against dense matrices."""
 
 import numpy as np
 import pytest

@@ -1,11 +1,11 @@
-"""Every kernel that Python calls, with every array of another shape: an exception, not a corrupted heap."""
+"""Every kernel that Python calls raises an exception for arrays of wrong shapes; no memory is corrupted."""
 
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
 from rbmviz import RBM, Model, make_sampler
-from rbmviz.coupling import _maps, pair_states
+from rbmviz.coupling import pair_states
 from rbmviz.kernels import annealing, batch, coupling, fast_weights, gibbs, hamming, random
 from rbmviz.kernels.enumerate import log_weights
 from rbmviz.rng import kernel_state
@@ -103,20 +103,17 @@ def within(place):
 
 def test_couplings(rates_model):
     rbm, pairs = rates_model.rbm, 3
-    pair, scratch, buffer = (
-        make(M, N) for make in (coupling.make_pair, coupling.make_scratch, coupling.make_gradient_buffer)
-    )
-    v0, states = np.zeros((pairs, M), np.uint8), pair_states(pairs, 0)
+    chains = coupling.make_chains(rbm.W, rbm.b, rbm.c)
+    v0, rng_states = np.zeros((pairs, M), np.uint8), pair_states(pairs, 0)
     totals = np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N))
-    tau, counts = np.zeros(pairs, np.int64), np.zeros((pairs, 3), np.int64)
-    call = (*_maps(rbm), pair, scratch, buffer, v0, states, 1, 1, 20, True, 1000, True, tau, counts, *totals)
-    check(coupling.couple, call, [((5,), 0)])  # fewer starts than states
+    sums = coupling.PairSums(*totals, coupling.make_gradient_buffer(M, N))
     times, near = np.array([1, 5]), np.zeros((pairs, 2), np.int32)
-    estimates = np.zeros((pairs, 5)), np.zeros((pairs, 5))
-    call = (*_maps(rbm), pair, scratch, v0, states, 1, 1, 20, True, 1000, np.zeros(2, np.int64), times, 50)
-    call = (*call, np.zeros(3, np.int64), tau, np.zeros((pairs, 4), np.int64), *estimates, near)
-    # 19 hidden units are padded to the length of 20: no shape tells.
-    check(coupling.advance_pairs, call, [((4,), 0), ((1, 0), 0)])
+    watched = coupling.WatchedPairs(
+        np.zeros(2, np.int64), np.zeros((pairs, 5)), np.zeros((pairs, 5)), times, near
+    )
+    call = (chains, v0, rng_states, coupling.PairSetup(1, 1, 20, True, 1000), 50, coupling.make_progress())
+    call = (*call, coupling.make_outcomes(pairs), sums, watched)
+    check(coupling.run_pairs, call, [((1,), 0)])  # fewer starts than states
 
 
 def test_sums_over_states():

@@ -1,4 +1,4 @@
-"""AIS against enumeration: unbiased weights, honest errors, a warning where they cannot be."""
+"""AIS against enumeration: unbiased weights, correct standard errors, and a warning if they are not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""ESS, R-hat and autocorrelation where the answer is known."""
+"""ESS, R-hat and autocorrelation of chains with known values."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from rbmviz.metrics import chain_diagnostics
 
 
 def autoregressive(rho: float, chains: int, draws: int) -> np.ndarray:
-    """x_t = rho x_(t-1) + noise, begun in its law: autocorrelation rho^lag, ESS n (1 - rho) / (1 + rho)."""
+    """Return a stationary x_t = rho x_(t-1) + noise: autocorrelation rho^lag, ESS n (1 - rho) / (1 + rho)."""
     g = np.random.default_rng(3)
     x = g.normal(size=(chains, draws))
     x[:, 0] /= np.sqrt(1 - rho**2)

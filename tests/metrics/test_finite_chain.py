@@ -1,4 +1,4 @@
-"""Any finite chain, and the same chain with less staying (paper rates-FPCD, section 3)."""
+"""Finite Markov chains, and chains with fewer self-transitions (rates-FPCD, section 3)."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from rbmviz.metrics.finite_chain import normalise_rows, resize_chain, speed_up
 
 
 def lazy(n, g):
-    """A random chain whose A_ii are spread over 0 to 1."""
+    """Return a random chain whose A_ii are spread over 0 to 1."""
     stay = g.uniform(size=n)
     return np.diag(stay) + (1 - stay)[:, None] * g.dirichlet(np.ones(n), n)
 

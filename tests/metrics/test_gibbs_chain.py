@@ -1,4 +1,4 @@
-"""The Gibbs chain in exact form, against sums over all states."""
+"""The exact Gibbs chain, against sums over all states."""
 
 import naive
 import numpy as np

@@ -1,4 +1,4 @@
-"""The landscape of a small model, and the walks of the samplers on it."""
+"""The landscape of a small model, and the chains of the samplers on it."""
 
 import itertools
 
@@ -16,7 +16,7 @@ from rbmviz.session import Comparison, LandscapePlan, LandscapeRun, LandscapeSet
 
 
 def lowest_neighbour(law, state, n):
-    """The likeliest of a state and its neighbours by one bit, found one by one."""
+    """Return the most probable of a state and its neighbours by one flipped bit, found by a loop."""
     near = [state] + [state ^ (1 << bit) for bit in range(n)]
     return max(near, key=lambda other: law[other])
 
@@ -211,7 +211,7 @@ def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
 
 
 def errors_of_visits(model, sampler, n=200_000, batches=50):
-    """How far each state's share of visits is from the model's law, in standard errors of batch means."""
+    """Return each state's share of visits minus its probability, in standard errors of batch means."""
     visited = codes(sample(model, sampler, n, seed=3).v).reshape(batches, -1)
     law = probabilities(model.rbm)
     shares = np.stack([np.bincount(row, minlength=len(law)) for row in visited]) / visited.shape[1]
@@ -226,7 +226,7 @@ def test_visits_of_gibbs_match_the_models_law(model):
 
 
 def moment_errors(model, sampler, at):
-    """Distance of the mean of all statistics (v h', v, h) to the rates, after so many samples."""
+    """Return the distance of the mean statistics (v h', v, h) to the rates, after so many samples."""
     state, R = sampler.init(model, 4), model.rates
     total, found = np.zeros(R.W.size + R.b.size + R.c.size), []
     want = np.concatenate([R.W.ravel(), R.b, R.c])

@@ -1,4 +1,4 @@
-"""ISL, coverage and exact values against sums written out."""
+"""ISL, coverage and exact values against explicit sums."""
 
 import pickle
 import subprocess

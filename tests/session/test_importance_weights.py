@@ -1,4 +1,4 @@
-"""pop-CD's weights batch by batch, and estimators on models that grow: what the Weights page shows."""
+"""The runs of the Weights page: importance weights of pop-CD, and the study of gradient estimators."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.gradient import gradient_quality
 from rbmviz.metrics.importance_weights import LogMean, ess_by_size, heaviest_shares
 from rbmviz.session import StudySetup, WeightSetup, estimator_study, importance_weights
-from rbmviz.trainers import parts
+from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PROPOSALS, pop_weights
 
 
@@ -107,7 +107,7 @@ def test_batches_are_those_of_training_at_fixed_parameters(model, toy):
     state = trainer.init(model.rbm, toy.train, 4)
     want = []
     for _ in range(5):
-        trainer.negative(state, parts.Fixed(*state.theta), state.batches.next(0))
+        trainer.negative(state, FixedParameters(*state.theta), state.batches.next(0))
         want.append(state.source)
     np.testing.assert_array_equal(run.kept(), np.concatenate([found.log_weights for found in want]))
     assert (shown.n, shown.pooled, shown.summary.n) == (5, 55, 55)

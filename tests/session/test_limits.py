@@ -1,4 +1,4 @@
-"""What a page, a visitor and a server may take: refused in one sentence, before anything is built."""
+"""Limits of a page, a visitor and a server: a refusal is one sentence, before anything is created."""
 
 import gc
 import subprocess

@@ -1,4 +1,4 @@
-"""Runs that are put to rest give their memory back, and come back to the same bits."""
+"""Runs that are put to sleep free their memory, and are computed again with the same bits."""
 
 import dataclasses
 import itertools

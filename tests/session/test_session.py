@@ -1,4 +1,4 @@
-"""The worker, its snapshots and log, and comparisons of several workers."""
+"""The worker, its snapshots and its log, and comparisons of several workers."""
 
 import itertools
 import threading

@@ -1,4 +1,4 @@
-"""Turns at the cores: whose turn it is, by a clock that stands still until it is moved."""
+"""Scheduling of runs on the cores, with a clock that the tests move."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Crafted checkpoints: every field of every trainer broken in every way, and hundreds broken at random."""
+"""Crafted checkpoints: every field of every trainer damaged in every way, and hundreds damaged at random."""
 
 import functools
 import json
@@ -133,6 +133,14 @@ def test_a_state_too_large_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "20")
     monkeypatch.setattr("rbmviz.trainers.pt.PT.init", None)  # would be the bomb
     assert "needs 0.02 GB of memory" in refused(crafted.put_together(arrays, written))
+
+
+def test_a_checkpoint_with_an_earlier_name_of_a_knob_is_read():
+    arrays, written = crafted.take_apart(real("fpcd"))
+    written["knobs"]["eps_fast"] = written["knobs"].pop("eps")
+    assert load_checkpoint(crafted.put_together(arrays, written), crafted.DATA).trainer.eps == 0.05
+    written["knobs"]["eps"] = 0.05
+    assert "give it only once" in refused(crafted.put_together(arrays, written))
 
 
 def test_counts_that_do_not_fit_each_other():

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from app.charts.style import COLOURS, GREY, Chart, live_spec, tooltips
+from app.charts.style import GREY, Chart, colour, live_spec, tooltips
 
 CHAIN_NAMES = ("A", "Ã")
-CHAIN_COLOURS = (GREY, COLOURS["sample_penalization"])
+CHAIN_COLOURS = (GREY, colour("sample_penalization"))
 """The chain as it is; with less staying, the colour of sample penalization, which the paper likens to it."""
 NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""

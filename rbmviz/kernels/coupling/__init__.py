@@ -1,0 +1,93 @@
+"""Two Gibbs chains drawn jointly so that they meet: algorithms 1 to 3 of paper UCD (Qiu, Zhang, Wang, 2020).
+
+The first chain, xi, runs ``lag`` sweeps ahead of the second, eta. A pair is one row of starts; its meeting
+time tau is the smallest t with xi_t = eta_{t - lag}. In numpy, for lag 1::
+
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    def coupled_sweep(W, b, c, h, h2, common, uniform):
+        p, p2 = sigmoid(W @ h + b), sigmoid(W @ h2 + b)
+
+        def log_ratio(v):
+            return np.log(np.where(v, p2 / p, (1 - p2) / (1 - p))).sum()
+
+        *z, u = uniform(len(b) + 1)
+        v = v2 = z < p                                          # (A1, 3; A3, 1)
+        met = np.log(u) <= log_ratio(v)                         # (A1, 4; A3, 2)
+        first, second = common and not met, not met             # algorithm 1 keeps v
+        while first or second:                                  # (A1, 7; A3, 5)
+            *z, u, u2 = uniform(len(b) + 2)                     # (A3, 6)
+            if first:                                           # (A3, 7)
+                v = z < p                                       # (A3, 8)
+                first = np.log(u) <= log_ratio(v)
+            if second:                                          # (A3, 10)
+                v2 = z < p2                                     # (A3, 11)
+                second = np.log(u2) <= -log_ratio(v2)
+        z = uniform(len(c))                                     # (A3, 15)
+        h = h2 = z < sigmoid(v @ W + c)                         # (A3, 16)
+        if not met:
+            z = z if common else uniform(len(c))
+            h2 = z < sigmoid(v2 @ W + c)
+        return v, h, v2, h2, met
+
+    def unbiased_estimate(W, b, c, v0, k, common, uniform):
+        def f(v):
+            return np.outer(v, sigmoid(v @ W + c))
+
+        def gibbs_sweep(h):
+            v = uniform(len(b)) < sigmoid(W @ h + b)
+            return v, uniform(len(c)) < sigmoid(v @ W + c)
+
+        h2 = uniform(len(c)) < sigmoid(v0 @ W + c)              # (A2, 2 and 3) h_0 of both chains
+        v, h = gibbs_sweep(h2)                                  # (A1, 1) xi_1
+        t, tau, met, total = 1, 0, False, f(v)
+        while not met or t < k:                                 # (A1, 2)
+            t += 1
+            if met:                                             # met before k: f(xi_k) is all that is left
+                v, h = gibbs_sweep(h)
+            else:
+                v, h, v2, h2, met = coupled_sweep(W, b, c, h, h2, common, uniform)
+                tau = t
+            if t <= k:
+                total = f(v)                                    # (A2, 4) f(xi_k)
+            elif not met:
+                total += f(v) - f(v2)                           # (A2, 4) f(xi_t) - f(eta_{t-1})
+        return tau, total
+
+(A1, 3) is line 3 of algorithm 1; the kernels carry the same marks. ``uniform(n)`` returns n uniform numbers;
+``common`` is algorithm 3. From the same uniform numbers the kernels make the same chains. They differ in what
+they compute anew: see ``sweep``. Start reading at ``pairs.run_pairs``.
+"""
+
+from rbmviz.kernels.coupling.pairs import (
+    PairOutcomes,
+    PairSetup,
+    make_outcomes,
+    make_progress,
+    run_pairs,
+)
+from rbmviz.kernels.coupling.state import CoupledChains, make_chains, unpack_bits
+from rbmviz.kernels.coupling.statistics import (
+    PairSums,
+    WatchedPairs,
+    make_gradient_buffer,
+    no_sums,
+    watch_nothing,
+)
+
+__all__ = [
+    "CoupledChains",
+    "PairOutcomes",
+    "PairSetup",
+    "PairSums",
+    "WatchedPairs",
+    "make_chains",
+    "make_gradient_buffer",
+    "make_outcomes",
+    "make_progress",
+    "no_sums",
+    "run_pairs",
+    "unpack_bits",
+    "watch_nothing",
+]

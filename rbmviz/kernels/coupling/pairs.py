@@ -1,0 +1,188 @@
+"""Pairs of coupled chains, one after another, each until it meets or is cut off: one loop for all callers.
+
+``rbmviz.couple`` and the trainer UCD run all pairs at once and want sums; whoever watches pairs runs a few
+sweeps at a time and wants a few numbers of each pair.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.kernels._jit import kernel
+from rbmviz.kernels.coupling.state import chains_fit, copy_chain, reset_to_bias, rng_states_fit, start_chains
+from rbmviz.kernels.coupling.statistics import (
+    add_difference,
+    add_statistics,
+    add_watched_statistics,
+    flush,
+    record_distance,
+    sums_fit,
+    watch_fits,
+)
+from rbmviz.kernels.coupling.sweep import sweep
+from rbmviz.kernels.gibbs import REBUILD_SWEEPS
+
+i64 = np.int64
+
+
+class PairSetup(NamedTuple):
+    """How pairs are run.
+
+    Parameters
+    ----------
+    lag : int
+        Sweeps that the first chain runs ahead, at least 1.
+    k : int
+        The estimate begins with f(xi_k); at least 1.
+    t_max : int
+        Pairs that have not met at this sweep are cut off.
+    common : bool
+        Algorithm 3, else algorithm 1; see ``sweep``.
+    max_proposals : int
+        Residual proposals of one sweep after which its loop is given up.
+    """
+
+    lag: int
+    k: int
+    t_max: int
+    common: bool
+    max_proposals: int
+
+
+class PairOutcomes(NamedTuple):
+    """How pairs ended, one row a pair; the counts of a pair under way grow.
+
+    Parameters
+    ----------
+    tau : int64 (pairs,)
+        Smallest t with xi_t = eta_{t - lag}, or t_max.
+    rejected : int64 (pairs, 2)
+        Residual proposals that the first and the second chain rejected.
+    truncated : bool (pairs,)
+        Whether the pair had not met at t_max.
+    stopped : int64 (pairs,)
+        Residual loops that were given up.
+    """
+
+    tau: np.ndarray
+    rejected: np.ndarray
+    truncated: np.ndarray
+    stopped: np.ndarray
+
+
+PROGRESS = np.dtype((np.record, [("pair", np.int64), ("t", np.int64), ("next_time", np.int64)]))
+"""Pair under way; sweeps of its first chain, 0 before it begins; place of the next of the watched times."""
+
+
+def make_progress() -> Any:
+    """Return the progress before the first pair, a numpy record of PROGRESS that ``run_pairs`` changes."""
+    return np.zeros(1, PROGRESS)[0]
+
+
+def make_outcomes(pairs: int) -> PairOutcomes:
+    """Return room for the outcomes of so many pairs; zeros take no memory before they are written."""
+    tau, rejected = np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)
+    return PairOutcomes(tau, rejected, np.zeros(pairs, np.bool_), np.zeros(pairs, np.int64))
+
+
+@kernel
+def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, watched):
+    """Run pairs from where ``progress`` stands, by about so many sweeps, in order; return how many.
+
+    Each pair starts both chains at its row of v0 and has a random state of its own. The first chain runs
+    ``lag`` sweeps ahead; then both run jointly until xi_t = eta_{t - lag}, or t = t_max. Where sums or
+    watched numbers are wanted and the lag is 1, they receive the pair's estimate (UCD, section 3.1)
+
+        f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
+
+    The lag is run at once, and so is the rest up to k of the first chain of a pair that ended before; that
+    rest is not counted.
+
+    Parameters
+    ----------
+    chains : CoupledChains
+        The pair under way. After a meeting both chains are where they met.
+    v0 : uint8 (pairs, n_visible)
+        Starts, 0 or 1.
+    rng_states : uint32 (pairs or more, 4, FEW)
+        Random states, advanced in place.
+    setup : PairSetup
+    sweeps : int
+        Sweeps of the first chain after which the run pauses.
+    progress : record of PROGRESS
+        Where the run stands, advanced in place.
+    outcomes : PairOutcomes
+        Receives how each pair ended.
+    sums : PairSums
+        Receives the estimates; complete when every pair has ended.
+    watched : WatchedPairs
+        Receives what is watched.
+
+    Raises
+    ------
+    ValueError
+        Where the arrays do not fit each other.
+    """
+    lag, pairs = setup.lag, v0.shape[0]
+    m, n, slots = chains.h.rows.shape[0], chains.v.rows.shape[0], sums.W.shape[0]
+    fit = chains_fit(chains) and v0.shape[1] == m and rng_states_fit(rng_states, pairs)
+    fit = fit and outcomes.tau.shape[0] >= pairs and outcomes.truncated.shape[0] >= pairs
+    fit = fit and outcomes.rejected.shape[0] >= pairs and outcomes.rejected.shape[1] == 2
+    fit = fit and outcomes.stopped.shape[0] >= pairs
+    fit = fit and sums_fit(sums, pairs, m, n, chains.h.bias.shape[0]) and watch_fits(watched, pairs, m, n)
+    if not (fit and progress.pair >= 0 and progress.t >= 0 and progress.next_time >= 0):
+        raise ValueError("run_pairs: the arrays do not fit each other")
+    watching = watched.plain.shape[0] > 0
+    estimate = lag == 1 and (slots > 0 or watching)
+    k = setup.k if estimate else i64(0)
+    swept = 0
+    while swept < sweeps and progress.pair < pairs:
+        i, t, begun, tau = progress.pair, progress.t, progress.t, i64(0)
+        slot, met, ended = min(i, slots - 1), False, False
+        pause = max(lag, t + sweeps - swept)
+        if t == 0:
+            start_chains(chains, v0[i])  # (A2, 3) xi_0 = eta_0
+            t, progress.next_time = i64(-1), 0  # h_0 is yet to be drawn
+        while t < (k if ended else pause):
+            # (A2, 2) draws h_0; (A1, 1) moves xi alone until it is lag sweeps ahead; (A1, 2) moves both.
+            moving = i64(0) if t < 0 else i64(1) if t < lag or ended else i64(2)
+            found = sweep(chains, moving, setup.common, setup.max_proposals, rng_states[i])
+            t += 1
+            if moving == 2:
+                met, tau = found.met, t
+                ended = met or t >= setup.t_max
+                outcomes.rejected[i, 0] += found.rejected
+                outcomes.rejected[i, 1] += found.rejected2
+                outcomes.stopped[i] += found.stopped
+            if watching and t >= lag and (tau == 0 or tau == t):
+                record_distance(chains.v, t, progress, watched.times, watched.distances[i])
+            v, p = chains.v.bits, chains.h.p
+            if estimate and t == k:  # (A2, 4) f(xi_k)
+                if slots:
+                    add_statistics(v[0], p[0], sums.buffer, sums.W[slot], sums.b[slot], sums.c[slot])
+                if watching:
+                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.plain[i])
+                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.unbiased[i])
+            elif estimate and t > k and not met:  # (A2, 4) f(xi_t) - f(eta_{t-1})
+                if slots:
+                    add_difference(
+                        v[0], p[0], v[1], p[1], sums.buffer, sums.W[slot], sums.b[slot], sums.c[slot]
+                    )
+                if watching:
+                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.unbiased[i])
+                    add_watched_statistics(v[1], p[1], m, n, watched.unit, -1.0, watched.unbiased[i])
+            if t and t % REBUILD_SWEEPS == 0:
+                reset_to_bias(chains.v)
+                reset_to_bias(chains.h)
+        if not ended:
+            progress.t = t
+            return swept + t - begun
+        swept += tau - begun
+        outcomes.tau[i], outcomes.truncated[i] = tau, not met
+        if met:
+            copy_chain(chains, 1, 0)  # the second is where they met, the first may have gone on to k
+        progress.pair += 1
+        progress.t = 0
+        if slots > 1 or (slots == 1 and progress.pair == pairs):
+            flush(sums.buffer, sums.W[slot])
+    return swept

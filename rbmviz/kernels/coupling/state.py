@@ -1,0 +1,164 @@
+"""The state of two coupled chains: arrays in named tuples, which numba compiles and Python can print.
+
+Every layer is padded to whole vectors of WIDTH units, and every state of a layer is packed into words of 64
+bits, the first unit lowest. Units and bits beyond the end of a layer are always off.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz.kernels._jit import inline, inner
+from rbmviz.kernels.bits import word
+from rbmviz.kernels.random import FEW
+from rbmviz.kernels.vectors import WIDTH, aligned_zeros
+
+OFF = -100.0
+"""Bias of the units that pad a layer: no uniform number is so small that such a unit turns on."""
+
+
+class CoupledLayer(NamedTuple):
+    """One layer of both chains, a row for each chain, and its law given the other layer.
+
+    Parameters
+    ----------
+    rows : float32 (units of the other layer, padded units)
+        Weights; the pre-activations are ``bias + state of the other layer @ rows``.
+    bias : float32 (padded units,)
+        OFF for the units that pad the layer.
+    bits : uint64 (2, words)
+        State of this layer in either chain.
+    a, p : float32 (2, padded units)
+        Pre-activations and means, p = sigmoid(a), where the other layer is in the state ``given``.
+    given : uint64 (2, words of the other layer)
+        States of the other layer that ``a`` and ``p`` were computed from.
+    """
+
+    rows: np.ndarray
+    bias: np.ndarray
+    bits: np.ndarray
+    a: np.ndarray
+    p: np.ndarray
+    given: np.ndarray
+
+
+class CouplingScratch(NamedTuple):
+    """Work space of a sweep; nothing in it outlasts the sweep.
+
+    Parameters
+    ----------
+    z : float32 (units of the larger layer + 2 WIDTH,)
+        Uniform numbers: Z of the paper, followed by U and U'.
+    slope, term, quotient : float64 (padded visible units,)
+        Coefficients of the log ratio, its terms, and the quotients of its constant.
+    zeros : uint64 (words of the larger layer,)
+        A state with all units off.
+    on, off : int32 (units of the larger layer,)
+        Lists of units.
+    """
+
+    z: np.ndarray
+    slope: np.ndarray
+    term: np.ndarray
+    quotient: np.ndarray
+    zeros: np.ndarray
+    on: np.ndarray
+    off: np.ndarray
+
+
+class CoupledChains(NamedTuple):
+    """Both chains of a pair: xi is row 0 of every array, eta is row 1."""
+
+    v: CoupledLayer
+    h: CoupledLayer
+    scratch: CouplingScratch
+
+
+def _words(*shape: int) -> np.ndarray:
+    return np.zeros((*shape[:-1], -(-shape[-1] // 64)), np.uint64)
+
+
+def _make_layer(rows: np.ndarray, bias: np.ndarray) -> CoupledLayer:
+    others, n = rows.shape
+    a, p = aligned_zeros(2, 2, n)
+    layer = CoupledLayer(aligned_zeros(others, n), aligned_zeros(n), _words(2, n), a, p, _words(2, others))
+    layer.rows[:, :n] = rows
+    layer.bias[:n] = bias
+    layer.bias[n:] = OFF
+    return layer
+
+
+def make_chains(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> CoupledChains:
+    """Return the two chains of a model; ``start_chains`` gives them their start.
+
+    Parameters
+    ----------
+    W, b, c : float32 (n_visible, n_hidden), (n_visible,), (n_hidden,)
+        Parameters of the model; they are copied.
+    """
+    longest, padded = max(W.shape), -(-len(b) // WIDTH) * WIDTH
+    slope, term, quotient = np.zeros((3, padded))
+    on, off = np.zeros((2, longest), np.int32)
+    z = np.ones(longest + 2 * WIDTH, np.float32)
+    scratch = CouplingScratch(z, slope, term, quotient, _words(longest), on, off)
+    return CoupledChains(_make_layer(W.T, b), _make_layer(W, c), scratch)
+
+
+def unpack_bits(words: np.ndarray, n: int) -> np.ndarray:
+    """Return the first n bits of a packed state, uint8 0 and 1 (n,)."""
+    return np.unpackbits(words.astype("<u8").view(np.uint8), count=n, bitorder="little")
+
+
+@inner
+def reset_to_bias(layer):
+    """Set the pre-activations to those of an empty input: they are the bias, without any rounding error."""
+    for chain in range(2):
+        for w in range(layer.given.shape[1]):
+            layer.given[chain, w] = 0
+        for i in range(layer.a.shape[1]):
+            layer.a[chain, i] = layer.bias[i]
+
+
+@inline
+def start_chains(chains, v0):
+    """Set the visible units of both chains to v0, uint8 (n_visible,); h_0 is not drawn here."""
+    reset_to_bias(chains.v)
+    reset_to_bias(chains.h)
+    for w in range(chains.v.bits.shape[1]):
+        chains.v.bits[0, w] = chains.v.bits[1, w] = word(v0, 64 * w)
+
+
+@inline
+def copy_chain(chains, source, target):
+    """Copy the state of one chain to the other."""
+    for w in range(chains.v.bits.shape[1]):
+        chains.v.bits[target, w] = chains.v.bits[source, w]
+    for w in range(chains.h.bits.shape[1]):
+        chains.h.bits[target, w] = chains.h.bits[source, w]
+
+
+@inline
+def layer_fits(layer, units, others):
+    """Say whether the arrays of a layer are those of so many units, and of so many in the other layer."""
+    padded = layer.bias.shape[0]
+    whole = padded >= units and padded % WIDTH == 0 and layer.rows.shape == (others, padded)
+    words = layer.bits.shape == (2, (units + 63) // 64) and layer.given.shape == (2, (others + 63) // 64)
+    return whole and words and layer.a.shape == (2, padded) and layer.p.shape == (2, padded)
+
+
+@inline
+def chains_fit(chains):
+    """Say whether the arrays of both chains fit each other."""
+    m, n, scratch = chains.h.rows.shape[0], chains.v.rows.shape[0], chains.scratch
+    padded, longest = chains.v.bias.shape[0], max(m, n)
+    terms = scratch.slope.shape[0] == padded and scratch.term.shape[0] == padded
+    lists = scratch.on.shape[0] == longest and scratch.off.shape[0] == longest
+    rest = scratch.z.shape[0] == longest + 2 * WIDTH and scratch.zeros.shape[0] == (longest + 63) // 64
+    layers = layer_fits(chains.v, m, n) and layer_fits(chains.h, n, m)
+    return layers and terms and scratch.quotient.shape[0] == padded and lists and rest
+
+
+@inline
+def rng_states_fit(rng_states, pairs):
+    """Say whether there is a random state for each pair."""
+    return rng_states.shape[0] >= pairs and rng_states.shape[1] == 4 and rng_states.shape[2] == FEW

@@ -1,0 +1,218 @@
+"""What is collected of pairs: sums of f = (v E[h|v]', v, E[h|v]), and five numbers of pairs that are watched.
+
+W of f has a row E[h|v] for each visible unit that is on. Rows are therefore kept until TERMS of them are
+there, and then added unit by unit: W is read and written once for all of them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz.kernels._jit import inline, inner
+from rbmviz.kernels.bits import first_one, popcount
+from rbmviz.kernels.vectors import aligned_zeros, sum_rows
+
+f64, i64, u64 = np.float64, np.int64, np.uint64
+
+TERMS = 96
+"""Rows of means that are collected before they are added to W together."""
+
+WATCHED = 5
+"""Numbers that are kept of f where pairs are watched."""
+
+
+class GradientBuffer(NamedTuple):
+    """Rows of means that are yet to be added to W.
+
+    Parameters
+    ----------
+    rows : float32 (TERMS, padded n_hidden)
+        The rows, of which the first ``used[0]`` (int64 (1,)) wait.
+    rows_of_unit : int32 (n_visible, TERMS)
+        Numbers of the rows that each visible unit receives, of which ``n_rows_of_unit`` int64 (n_visible,)
+        are in use.
+    total, zeros : float32 (padded n_hidden,)
+        Work space: the sum of the rows of a unit, and what it begins with.
+    """
+
+    rows: np.ndarray
+    used: np.ndarray
+    rows_of_unit: np.ndarray
+    n_rows_of_unit: np.ndarray
+    total: np.ndarray
+    zeros: np.ndarray
+
+
+class PairSums(NamedTuple):
+    """Sums over pairs of UCD's estimate of <f>; see ``run_pairs``.
+
+    Parameters
+    ----------
+    W, b, c : float64 (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
+        One slot a pair, one slot for all pairs, or none: then no sums are wanted.
+    buffer : GradientBuffer
+        What W is yet to receive; empty when every pair has ended.
+    """
+
+    W: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    buffer: GradientBuffer
+
+
+class WatchedPairs(NamedTuple):
+    """What is kept of each pair that is watched, one row a pair; no rows where none are watched.
+
+    Parameters
+    ----------
+    unit : int64 (2,)
+        The visible unit i and the hidden unit j that are watched.
+    plain, unbiased : float64 (pairs, WATCHED)
+        f(xi_k), and UCD's estimate, of the means of v, of E[h|v], of v_i, E[h_j|v] and v_i E[h_j|v]; zeros
+        unless the lag is 1.
+    times : int64 (times,)
+        Sweeps, ascending, from the lag on.
+    distances : int32 (pairs, times)
+        Hamming distances of the visible units of both chains at these times, 0 from the meeting on.
+    """
+
+    unit: np.ndarray
+    plain: np.ndarray
+    unbiased: np.ndarray
+    times: np.ndarray
+    distances: np.ndarray
+
+
+def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
+    """Return an empty buffer for m visible and n hidden units."""
+    rows, lists = aligned_zeros(TERMS + 2, n), np.zeros((m, TERMS), np.int32)
+    return GradientBuffer(rows[:-2], np.zeros(1, np.int64), lists, np.zeros(m, np.int64), rows[-2], rows[-1])
+
+
+def no_sums(m: int, n: int) -> PairSums:
+    """Return sums without a slot, where only meeting times are wanted."""
+    return PairSums(np.zeros((0, m, n)), np.zeros((0, m)), np.zeros((0, n)), make_gradient_buffer(1, 1))
+
+
+def watch_nothing() -> WatchedPairs:
+    """Return the record that watches no pair."""
+    none = np.zeros((0, WATCHED))
+    return WatchedPairs(np.zeros(2, np.int64), none, none, np.zeros(0, np.int64), np.zeros((0, 0), np.int32))
+
+
+@inner
+def flush(buffer, W):
+    """Add the rows that wait to W, float64 (n_visible, n_hidden), and empty the buffer."""
+    for i in range(W.shape[0]):
+        if buffer.n_rows_of_unit[i]:
+            rows = buffer.rows_of_unit[i]
+            sum_rows(buffer.zeros, buffer.total, buffer.rows, rows, buffer.n_rows_of_unit[i], rows, i64(0))
+            out, found = W[i], buffer.total
+            for j in range(out.shape[0]):
+                out[j] += f64(found[j])
+            buffer.n_rows_of_unit[i] = 0
+    buffer.used[0] = 0
+
+
+@inner
+def reserve_rows(buffer, n, W):
+    """Return the first of n free rows of the buffer; where there are fewer, the buffer is flushed before."""
+    if buffer.used[0] + n > TERMS:
+        flush(buffer, W)
+    buffer.used[0] += n
+    return buffer.used[0] - n
+
+
+@inner
+def assign_row(buffer, bits, start, row, sign, b):
+    """Let each visible unit that is on in a word receive a row, and add sign to its b."""
+    while bits:
+        i = start + i64(first_one(bits))
+        bits &= bits - u64(1)
+        buffer.rows_of_unit[i, buffer.n_rows_of_unit[i]] = row
+        buffer.n_rows_of_unit[i] += 1
+        b[i] += sign
+
+
+@inline
+def add_statistics(v, p, buffer, W, b, c):
+    """Add f of one chain to W (once the rows are full), b and c, float64.
+
+    v uint64 (words,): its visible units, packed; p float32 (padded n_hidden,): E[h|v].
+    """
+    t = reserve_rows(buffer, 1, W)
+    row = buffer.rows[t]
+    for j in range(c.shape[0]):
+        row[j] = p[j]
+        c[j] += f64(p[j])
+    for w in range(v.shape[0]):
+        assign_row(buffer, v[w], 64 * w, t, 1.0, b)
+
+
+@inline
+def add_difference(v, p, v2, p2, buffer, W, b, c):
+    """Add f of the first chain and subtract f of the second; a visible unit receives at most one row."""
+    t = reserve_rows(buffer, 3, W)
+    plus, minus, both = buffer.rows[t], buffer.rows[t + 1], buffer.rows[t + 2]
+    for j in range(c.shape[0]):
+        plus[j] = p[j]
+        minus[j] = -p2[j]
+        both[j] = p[j] - p2[j]
+        c[j] += f64(both[j])
+    for w in range(v.shape[0]):
+        assign_row(buffer, v[w] & ~v2[w], 64 * w, t, 1.0, b)
+        assign_row(buffer, v2[w] & ~v[w], 64 * w, t + 1, -1.0, b)
+        assign_row(buffer, v[w] & v2[w], 64 * w, t + 2, 0.0, b)
+
+
+@inner
+def add_watched_statistics(v, p, m, n, unit, sign, out):
+    """Add sign times the watched numbers of a chain, of m and n units, to out, float64 (WATCHED,).
+
+    v and p as for ``add_statistics``; see WatchedPairs.
+    """
+    on, on_h = 0.0, 0.0
+    for w in range(v.shape[0]):
+        on += f64(popcount(v[w]))
+    for j in range(n):
+        on_h += f64(p[j])
+    v_i = f64((v[unit[0] // 64] >> u64(unit[0] % 64)) & u64(1))
+    h_j = f64(p[unit[1]])
+    out[0] += sign * on / m
+    out[1] += sign * on_h / n
+    out[2] += sign * v_i
+    out[3] += sign * h_j
+    out[4] += sign * v_i * h_j
+
+
+@inner
+def record_distance(v, t, progress, times, distances):
+    """Write the Hamming distance of both chains to ``distances`` where t is the next of the times."""
+    while progress.next_time < times.shape[0] and times[progress.next_time] <= t:
+        if times[progress.next_time] == t:
+            for w in range(v.bits.shape[1]):
+                distances[progress.next_time] += np.int32(popcount(v.bits[0, w] ^ v.bits[1, w]))
+        progress.next_time += 1
+
+
+@inline
+def sums_fit(sums, pairs, m, n, padded):
+    """Say whether sums are those of so many pairs, visible, hidden and padded hidden units."""
+    slots, buffer = sums.W.shape[0], sums.buffer
+    some = slots <= 1 or slots >= pairs
+    totals = sums.W.shape == (slots, m, n) and sums.b.shape == (slots, m) and sums.c.shape == (slots, n)
+    rows = buffer.rows.shape == (TERMS, padded) and buffer.used.shape[0] == 1
+    lists = buffer.rows_of_unit.shape == (m, TERMS) and buffer.n_rows_of_unit.shape[0] == m
+    space = buffer.total.shape[0] == padded and buffer.zeros.shape[0] == padded
+    return some and totals and (slots == 0 or (rows and lists and space))
+
+
+@inline
+def watch_fits(watched, pairs, m, n):
+    """Say whether what is watched is that of so many pairs, visible and hidden units."""
+    rows, unit = watched.plain.shape[0], watched.unit
+    some = rows == 0 or rows >= pairs
+    numbers = watched.plain.shape == (rows, WATCHED) and watched.unbiased.shape == (rows, WATCHED)
+    distances = watched.distances.shape == (rows, watched.times.shape[0])
+    units = unit.shape[0] == 2 and 0 <= unit[0] < m and 0 <= unit[1] < n
+    return some and numbers and distances and units

@@ -1,0 +1,189 @@
+"""One sweep of two coupled chains: the maximal coupling of v, then h (UCD, algorithms 1 and 3).
+
+What depends on a state only is computed once a half-sweep: the pre-activations (from as few rows as
+possible), the means, and the constant of the log ratio. A proposal then costs its uniform numbers, a
+comparison and a masked sum. Densities are compared by their logarithms: a product of clamped probabilities
+can make the residual loop endless.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz.kernels._jit import inline
+from rbmviz.kernels.bits import list_ones, popcount
+from rbmviz.kernels.coupling.state import copy_chain
+from rbmviz.kernels.random import sigmoid, uniforms
+from rbmviz.kernels.vectors import WIDTH, ones_below, product, sum_rows, total
+
+f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
+
+FACTORS = 800
+"""The product of so many factors in [1/2, 2] is a float64 that neither overflows nor underflows."""
+
+
+class SweepOutcome(NamedTuple):
+    """What happened in a coupled sweep.
+
+    Parameters
+    ----------
+    met : bool
+        Whether the chains are equal from now on.
+    rejected, rejected2 : int
+        Residual proposals that the first chain and the second chain rejected.
+    stopped : int
+        1 where the residual loop was given up, else 0.
+    """
+
+    met: bool
+    rejected: int
+    rejected2: int
+    stopped: int
+
+
+@inline
+def update_means(layer, state, chain, scratch):
+    """Update the pre-activations and means of a layer for a state of the other layer, from few rows.
+
+    The rows added are those of the active units, or of the units that flipped, or, in the second chain, of
+    the units in which the chains differ: whichever are fewest.
+    """
+    on, off = scratch.on, scratch.off
+    active, flipped, apart = u64(0), u64(0), u64(0)
+    for w in range(state.shape[0]):
+        active += popcount(state[w])
+        flipped += popcount(state[w] ^ layer.given[chain, w])
+        apart += popcount(state[w] ^ layer.given[0, w])
+    origin, base = layer.given[0], layer.a[0]
+    if flipped <= apart:
+        origin, base = layer.given[chain], layer.a[chain]
+    if active <= min(flipped, apart):
+        origin, base = scratch.zeros, layer.bias
+    n_on, n_off = u64(0), u64(0)
+    for w in range(state.shape[0]):
+        now, before = state[w], origin[w]
+        n_on = list_ones(now & ~before, 64 * w, on, n_on)
+        n_off = list_ones(before & ~now, 64 * w, off, n_off)
+        layer.given[chain, w] = now
+    a, p = layer.a[chain], layer.p[chain]
+    sum_rows(base, a, layer.rows, on, i64(n_on), off, i64(n_off))
+    for i in range(a.shape[0]):
+        p[i] = sigmoid(a[i])
+
+
+@inline
+def draw(layer, chain, z):
+    """Set the state of a layer to [z < p], for its means p and uniform numbers z."""
+    p = layer.p[chain]
+    for w in range(layer.bits.shape[1]):
+        bits = u64(0)
+        for i in range(64 * w, min(64 * w + 64, p.shape[0]), WIDTH):
+            bits |= ones_below(z, p, i) << u64(i - 64 * w)
+        layer.bits[chain, w] = bits
+
+
+@inline
+def log_ratio_constant(v, scratch):
+    """Return the part of log p_2(v) - log p_1(v) that does not depend on v; the rest is ``scratch.slope``.
+
+    p_1 and p_2 are the laws of v in the first and in the second chain. The constant is
+    sum softplus(a_1) - softplus(a_2), and softplus(a) = max(a, 0) - log max(p, 1 - p) for p = sigmoid(a):
+    max(p, 1 - p) lies in [1/2, 1], so that one logarithm serves FACTORS quotients.
+    """
+    slope, term, quotient, half, zero = scratch.slope, scratch.term, scratch.quotient, f32(0.5), f32(0.0)
+    a, a2, p, p2 = v.a[0], v.a[1], v.p[0], v.p[1]
+    for i in range(a.shape[0]):
+        slope[i] = f64(a2[i]) - f64(a[i])
+        term[i] = f64(max(a[i], zero)) - f64(max(a2[i], zero))
+        quotient[i] = f64(half + abs(p2[i] - half)) / f64(half + abs(p[i] - half))
+    constant = total(term)
+    for begin in range(0, a.shape[0], FACTORS):
+        constant += np.log(product(quotient[begin : begin + FACTORS]))
+    return constant
+
+
+@inline
+def log_ratio(z, p, constant, scratch):
+    """Return log p_2(v) - log p_1(v) of the proposal v = [z < p], after ``log_ratio_constant``."""
+    term, slope = scratch.term, scratch.slope
+    for i in range(p.shape[0]):
+        term[i] = slope[i] if z[i] < p[i] else 0.0
+    return constant + total(term)
+
+
+@inline
+def draw_residuals(chains, common, constant, max_proposals, rng_state):
+    """Draw v of each chain from what its law has in excess of the other's; return the rejected proposals.
+
+    Both chains propose from the same Z_2 until each has accepted. In algorithm 1 (``common`` false) the
+    first chain keeps the v that it has: rejected by U, that v has the residual law already.
+
+    Returns
+    -------
+    rejected, rejected2, stopped : int
+        See SweepOutcome.
+    """
+    v, scratch, z, m = chains.v, chains.scratch, chains.scratch.z, chains.h.rows.shape[0]
+    first, second, rejected, rejected2, proposals = common, True, 0, 0, 0
+    # Where a training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
+    while (first or second) and proposals < max_proposals and np.isfinite(constant):
+        proposals += 1
+        uniforms(rng_state, z, m + 2)  # (A3, 6) Z_2, then U_2 and U'_2
+        for chain in range(2):
+            if second if chain else first:  # (A3, 7 and 10)
+                ratio = log_ratio(z, v.p[chain], constant, scratch)
+                again = np.log(f64(z[m + chain])) <= (-ratio if chain else ratio)
+                if not again:
+                    draw(v, chain, z)  # (A3, 8 and 11; A1, 7 for the second chain)
+                if chain:
+                    second, rejected2 = again, rejected2 + again
+                else:
+                    first, rejected = again, rejected + again
+    return rejected, rejected2, i64(first or second)
+
+
+@inline
+def sweep(chains, moving, common, max_proposals, rng_state):
+    """Do one sweep in place, v then h; (A1, 3) is line 3 of algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    chains : CoupledChains
+    moving : int
+        Chains that move: 2 are both, jointly; 1 is the first alone; 0 is none, so that only h is drawn
+        given v, the same h for both.
+    common : bool
+        Algorithm 3: residual proposals and hidden draws of the two chains share their uniform numbers.
+        False is algorithm 1.
+    max_proposals : int
+        Residual proposals after which the loop is given up.
+    rng_state : uint32 (4, FEW)
+        Random state of the pair, advanced in place.
+
+    Returns
+    -------
+    SweepOutcome
+    """
+    v, h, scratch, z = chains.v, chains.h, chains.scratch, chains.scratch.z
+    m, n = h.rows.shape[0], v.rows.shape[0]
+    met, rejected, rejected2, stopped = False, 0, 0, 0
+    for chain in range(moving):
+        update_means(v, h.bits[chain], chain, scratch)
+    if moving:
+        uniforms(rng_state, z, m + moving - 1)  # (A3, 1) Z_1 and, where there are two chains, U_1
+        draw(v, i64(0), z)  # (A1, 1 and 3; A3, 1)
+        if moving == 2:
+            constant = log_ratio_constant(v, scratch)
+            met = np.log(f64(z[m])) <= log_ratio(z, v.p[0], constant, scratch)  # (A1, 4; A3, 2)
+            if not met:
+                rejected, rejected2, stopped = draw_residuals(
+                    chains, common, constant, max_proposals, rng_state
+                )  # (A1, 7; A3, 5 to 13)
+    for chain in range(2 if moving == 2 and not met else 1):
+        update_means(h, v.bits[chain], chain, scratch)
+        if chain == 0 or not common:
+            uniforms(rng_state, z, n)  # (A3, 15)
+        draw(h, chain, z)  # (A1, 3 and 7; A3, 16)
+    if met or not moving:
+        copy_chain(chains, 0, 1)  # (A1, 5; A3, 3)
+    return SweepOutcome(met, rejected, rejected2, stopped)

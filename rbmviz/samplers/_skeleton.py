@@ -1,0 +1,65 @@
+"""A sampler in plain numpy, to be copied: block Gibbs sampling, one sweep a sample. It is not registered."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.knobs import knob
+from rbmviz.rbm import RBM, Model
+from rbmviz.registry import sampler
+from rbmviz.samplers import Samples
+from rbmviz.samplers.interleave import Chains, interleave, n_chains_knob, next_chain, one_or_many, starts
+
+
+@dataclass
+class SkeletonChain:
+    """State of one chain: the model, v uint8 (n_visible,), the chain's own random numbers."""
+
+    rbm: RBM
+    v: np.ndarray
+    generator: np.random.Generator
+
+
+@sampler("skeleton", label="Skeleton", paper="the paper, its section, its equation")
+class Skeleton:
+    """Draw h ~ p(h|v), then v ~ p(v|h): say here in one line what a sample is."""
+
+    exact_chain: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False
+    needs_rates: ClassVar[bool] = False
+
+    k: int = knob(1, 1, 100, label="Sweeps per sample", scale="log", help="Say what to look for.")
+    n_chains: int = n_chains_knob()
+
+    def init(
+        self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None
+    ) -> SkeletonChain | Chains[SkeletonChain]:
+        """Return chains started at v0; see Sampler."""
+        begins = enumerate(starts(self.n_chains, model, seed, v0))
+        return one_or_many(
+            [SkeletonChain(model.rbm, v, rng.generator(seed, "skeleton", c)) for c, (v, _) in begins]
+        )
+
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Sampler."""
+        return self.n_chains * (n_visible + 1600)  # a numpy Generator is most of it
+
+    def step(self, state: SkeletonChain | Chains[SkeletonChain], n: int) -> Samples:
+        """Advance the chains by n samples of k sweeps each."""
+        return interleave(state, n, self._step)
+
+    def _step(self, chain: SkeletonChain, n: int) -> Samples:
+        v, p = np.empty((n, len(chain.v)), np.uint8), np.empty((n, len(chain.v)), np.float32)
+        for t in range(n):
+            for _ in range(self.k):
+                h = chain.generator.random(chain.rbm.n_hidden) < chain.rbm.mean_hidden(chain.v)
+                p[t] = chain.rbm.mean_visible(h)
+                chain.v[:] = chain.generator.random(len(p[t])) < p[t]
+            v[t] = chain.v
+        return Samples(v, p, {"sweeps": np.full(n, self.k)})
+
+    def target(self, state: SkeletonChain | Chains[SkeletonChain]) -> RBM:
+        """Return the model that the next sample is drawn from."""
+        return next_chain(state).rbm

@@ -1,0 +1,724 @@
+"""The contract of samplers and trainers, for those of this package and for anybody's own.
+
+>>> from rbmviz.samplers.gibbs import Gibbs
+>>> rbmviz.testing.check_sampler(Gibbs)
+
+An algorithm that breaks a promise is refused with an ``AssertionError`` that names the promise and says in
+a sentence what was seen. Algorithms are used as the program uses them, through the protocols
+``samplers.Sampler`` and ``trainers.Trainer``. Nothing looks into the state of a sampler; of the state of a
+trainer it reads what the training loop reads, ``training.TrainingState``.
+"""
+
+import dataclasses
+import gc
+import hashlib
+import re
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+from scipy.stats import chi2
+
+from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of, values_of
+from rbmviz.metrics import probabilities
+from rbmviz.models import pattern_model, random_model
+from rbmviz.rbm import RBM, Model
+from rbmviz.registry import trainers
+from rbmviz.samplers import Sampler, Samples
+from rbmviz.trainers import STATS, Progress, Trainer, training
+from rbmviz.trainers.checkpoint import MAGIC, START, load_checkpoint, save_checkpoint
+from rbmviz.trainers.parameters import FixedParameters
+
+SMALLEST_P = 1e-4
+"""A sample that would be rarer than this under the law that was promised is taken for one of another law."""
+
+FAR = 5.0
+"""Standard errors by which a mean may miss what was promised."""
+
+Check = Callable[[Any], None]
+
+SAMPLER_PROMISES: dict[str, Check] = {}
+"""Promises of a sampler by name, in the order in which ``check_sampler`` looks at them."""
+
+TRAINER_PROMISES: dict[str, Check] = {}
+"""Promises of a trainer by name, in the order in which ``check_trainer`` looks at them."""
+
+
+def check_sampler(algorithm: type[Sampler]) -> None:
+    """Hold a sampler to everything that the program relies on; ``SAMPLER_PROMISES`` are looked at in turn.
+
+    Takes about a second for a compiled sampler, and a few for one in plain numpy.
+
+    Parameters
+    ----------
+    algorithm : class
+        Decorated with ``registry.sampler``; it need not be registered.
+
+    Raises
+    ------
+    AssertionError
+        Where it breaks a promise: one sentence with the promise's name.
+    """
+    _check(algorithm, SAMPLER_PROMISES)
+
+
+def check_trainer(algorithm: type[Trainer]) -> None:
+    """Hold a trainer to everything that the program relies on; ``TRAINER_PROMISES`` are looked at in turn.
+
+    Parameters
+    ----------
+    algorithm : class
+        Decorated with ``registry.trainer``, and registered: checkpoints find it by its name.
+
+    Raises
+    ------
+    AssertionError
+        Where it breaks a promise: one sentence with the promise's name.
+    """
+    _check(algorithm, TRAINER_PROMISES)
+
+
+def _check(cls: Any, promises: dict[str, Check]) -> None:
+    name = getattr(cls, "name", getattr(cls, "__name__", cls))
+    for promise, check in promises.items():
+        try:
+            check(cls)
+        except Exception as error:
+            seen = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{name} does not keep its promise '{promise}': {seen}") from error
+
+
+def _promise(promises: dict[str, Check], name: str) -> Callable[[Check], Check]:
+    def register(check: Check) -> Check:
+        promises[name] = check
+        return check
+
+    return register
+
+
+def _require(held: Any, sentence: str) -> None:
+    if not held:
+        raise AssertionError(sentence)
+
+
+def _refused(what: str, function: Callable[..., Any], *args: Any, **more: Any) -> None:
+    """Require that a call raises BadInput, with one line of text."""
+    try:
+        function(*args, **more)
+    except BadInput as error:
+        text = str(error)
+        _require(0 < len(text) < 400 and "\n" not in text, f"the refusal of {what} is no sentence.")
+        return
+    raise AssertionError(f"{what} is not refused with rbmviz.BadInput.")
+
+
+# What samplers and trainers have in common
+
+
+def _check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) -> None:
+    decorated = dataclasses.is_dataclass(cls) and "name" in vars(cls)
+    _require(decorated, f"it is not decorated with rbmviz.registry.{kind}(name, label=..., paper=...).")
+    word = isinstance(cls.name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", cls.name)
+    _require(word, f"its name {cls.name!r} is not one word of small letters, digits and underscores.")
+    for field in ("label", "paper"):
+        text = getattr(cls, field)
+        _require(isinstance(text, str) and text.strip(), f"its {field} is empty.")
+    colour = isinstance(cls.colour, str) and re.fullmatch(r"(#[0-9a-f]{6})?", cls.colour)
+    _require(colour, f"its colour {cls.colour!r} is neither '' nor of the form '#rrggbb'.")
+    _require((cls.__doc__ or "").strip(), "it has no docstring, which people read on the pages.")
+    for flag, legal in flags.items():
+        _require(hasattr(cls, flag), f"it does not say {flag}.")
+        _require(legal(getattr(cls, flag)), f"its {flag} is {getattr(cls, flag)!r}.")
+
+
+def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
+    for name in needed:
+        _require(hasattr(cls(), name), f"it has no {name}.")
+    for knob in knobs_of(cls).values():
+        at = f"the knob {knob.name}"
+        _require(knob.label.strip(), f"{at} has no label.")
+        _require(
+            knob.help.rstrip().endswith("."), f"the help of {at} is not a sentence that ends with a stop."
+        )
+        numeric = knob.kind in (int, float)
+        _require(numeric or knob.kind is bool or knob.choices, f"{at} is a text without choices.")
+        if numeric:
+            _require(np.isfinite([knob.lo, knob.hi]).all(), f"{at} has no smallest and largest value.")
+            _require(
+                knob.scale == "linear" or knob.lo > 0, f"{at} has a log scale that begins at {knob.lo:g}."
+            )
+        _require(knob.parse(knob.text(knob.default), cls.name) == knob.default, f"{at}: its default is lost.")
+        outside = knob.hi * 2 + 1 if numeric else "no such value"
+        for wrong in (outside, None, float("nan"), object()):
+            _refused(f"{knob.name} = {wrong!r}", cls, **{knob.name: wrong})
+            _refused(
+                f"{knob.name} = {wrong!r} in a replacement", dataclasses.replace, cls(), **{knob.name: wrong}
+            )
+        for value in knob.choices or ((knob.lo, knob.hi) if numeric else (False, True)):
+            cls(**{knob.name: knob.kind(value)})
+    try:
+        cls().name_of_no_field = 1
+    except dataclasses.FrozenInstanceError:
+        return
+    raise AssertionError("its instances can be written to, so that a run may hide something in them.")
+
+
+def _variants(cls: Any) -> Iterator[dict[str, Any]]:
+    """Yield the default knobs, and each choice that is made when a state is made: ``share=True``, say."""
+    yield {}
+    for knob in knobs_of(cls).values():
+        if not knob.live:
+            others = (True, False) if knob.kind is bool else knob.choices
+            yield from ({knob.name: value} for value in others if value != knob.default)
+
+
+def _kept_bytes(make: Callable[[], Any]) -> int:
+    """Return the bytes that a second call takes and keeps: the first one compiles and fills caches."""
+    gc.freeze()  # else the collection below looks through all that was there before
+    make()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    kept = make()
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    gc.unfreeze()
+    del kept
+    return after - before
+
+
+def _check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[], Any]) -> None:
+    taken, said = _kept_bytes(make), algorithm.state_bytes(n_visible, n_hidden)
+    of = f"a state of {algorithm} for {n_visible} x {n_hidden} units"
+    _require(taken <= said, f"{of} takes {taken:,} bytes, and state_bytes says {said:,}.")
+    _require(said <= 2 * taken, f"{of} takes only {taken:,} bytes, and state_bytes says {said:,}.")
+
+
+def _bits(rows: int, width: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 2, (rows, width), dtype=np.uint8)
+
+
+# Samplers
+
+
+def _model(n_visible: int = 70, n_hidden: int = 37) -> Model:
+    """Return a model wider than a block of the kernels' random numbers, no multiple of their padding."""
+    g = np.random.default_rng(1)
+    W, b, c = (g.normal(0, 0.3, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden))
+    rbm = RBM(W, b, c)
+    return Model(rbm, rbm.rates(_bits(200, n_visible, 2)))
+
+
+def _same(a: Samples, b: Samples) -> bool:
+    return (
+        np.array_equal(a.v, b.v)
+        and np.array_equal(a.p, b.p)
+        and a.info.keys() == b.info.keys()
+        and all(np.array_equal(a.info[trace], b.info[trace]) for trace in a.info)
+    )
+
+
+def _joined(chunks: list[Samples]) -> Samples:
+    info = {trace: np.concatenate([made.info[trace] for made in chunks]) for trace in chunks[0].info}
+    return Samples(np.concatenate([x.v for x in chunks]), np.concatenate([x.p for x in chunks]), info)
+
+
+def _chains(cls: Any, n: int, **more: Any) -> Any:
+    """Return the sampler with n chains, where it can have several."""
+    return cls(**({"n_chains": n} if "n_chains" in knobs_of(cls) else {}), **more)
+
+
+@_promise(SAMPLER_PROMISES, "it says what it is")
+def _sampler_record(cls: Any) -> None:
+    def is_bool(flag: Any) -> bool:
+        return isinstance(flag, bool)
+
+    _check_record(cls, "sampler", dict.fromkeys(("exact_chain", "deterministic", "needs_rates"), is_bool))
+
+
+@_promise(SAMPLER_PROMISES, "knobs have ranges and sentences, and refuse what is outside")
+def _sampler_knobs(cls: Any) -> None:
+    _check_knobs(cls, ("n_chains",))
+    declared = knobs_of(cls).get("n_chains")
+    _require(cls().n_chains == 1, "n_chains is not 1 unless it is asked for.")
+    _require(not (declared and declared.live), "n_chains is live, but a state has as many chains as it has.")
+
+
+@_promise(SAMPLER_PROMISES, "samples have the shapes and types that are promised")
+def _shapes(cls: Any) -> None:
+    model = _model()
+    for more in _variants(cls):
+        sampler = _chains(cls, 3, **more)
+        state = sampler.init(model, 0)
+        for n in (0, 1, 25):
+            made = sampler.step(state, n)
+            _require(isinstance(made, Samples), f"step returns {type(made).__name__} and no Samples.")
+            for name, x, dtype in (("v", made.v, np.uint8), ("p", made.p, np.float32)):
+                _require(
+                    x.shape == (n, 70) and x.dtype == dtype,
+                    f"{name} of {n} samples is {x.dtype} {x.shape}, not {np.dtype(dtype)} {(n, 70)}.",
+                )
+            _require((made.v <= 1).all(), "v holds other values than 0 and 1.")
+            _require(((made.p >= 0) & (made.p <= 1)).all(), "p holds values that are no means of bits.")
+            _require("sweeps" in made.info, "info has no trace 'sweeps'.")
+            _require(
+                np.issubdtype(made.info["sweeps"].dtype, np.integer), "the trace sweeps counts no whole ones."
+            )
+            _require((made.info["sweeps"] >= 0).all(), "the trace sweeps has negative counts.")
+            for trace, x in made.info.items():
+                _require(x.shape == (n,), f"the trace {trace} of {n} samples has the shape {x.shape}.")
+
+
+@_promise(SAMPLER_PROMISES, "the same seed gives the same samples")
+def _seeds(cls: Any) -> None:
+    model, start = _model(), _bits(1, 70, 3)[0]
+    for more in _variants(cls):
+        sampler = _chains(cls, 3, **more)
+        a, b, other = (sampler.step(sampler.init(model, seed), 60) for seed in (7, 7, 8))
+        _require(_same(a, b), "two states of seed 7 give different samples.")
+        _require((a.v != other.v).any(), "seeds 7 and 8 give the same samples.")
+    alone = cls()
+    a, b = (alone.step(alone.init(model, seed, start), 60) for seed in (7, 8))
+    drawn = (a.v != b.v).any()
+    _require(
+        drawn or cls.deterministic, "from one start two seeds give the same samples: it is deterministic."
+    )
+    _require(not (drawn and cls.deterministic), "it says deterministic, and from one start two seeds part.")
+
+
+@_promise(SAMPLER_PROMISES, "samples stay what they are when the chain goes on")
+def _fresh(cls: Any) -> None:
+    model = _model()
+    for more in _variants(cls):
+        for n_chains in (1, 2):
+            sampler = _chains(cls, n_chains, **more)
+            state = sampler.init(model, 1)
+            made = sampler.step(state, 9)
+            before = Samples(made.v.copy(), made.p.copy(), {k: x.copy() for k, x in made.info.items()})
+            sampler.step(state, 20)
+            _require(_same(made, before), "step writes to the arrays that an earlier step has returned.")
+
+
+@_promise(SAMPLER_PROMISES, "how steps are cut changes nothing")
+def _cuts(cls: Any) -> None:
+    model = _model()
+    for more in _variants(cls):
+        for n_chains, cuts in ((1, (5, 7)), (1, (1, 9, 0, 290)), (7, (1, 9, 0, 2, 4, 284))):
+            sampler = _chains(cls, n_chains, **more)
+            whole = sampler.step(sampler.init(model, 7), sum(cuts))
+            state = sampler.init(model, 7)
+            cut = _joined([sampler.step(state, n) for n in cuts])
+            pieces = " and ".join(f"step({n})" for n in cuts)
+            _require(_same(cut, whole), f"{sampler}: {pieces} give other samples than step({sum(cuts)}).")
+
+
+@_promise(SAMPLER_PROMISES, "states of one model do not meet")
+def _apart(cls: Any) -> None:
+    model, sampler = _model(), cls()
+    want = [sampler.step(sampler.init(model, seed), 120) for seed in (1, 2)]
+    states = [sampler.init(model, seed) for seed in (1, 2)]
+    turns = [[sampler.step(state, 40) for state in states] for _ in range(3)]
+    for i in range(2):
+        _require(_same(_joined([turn[i] for turn in turns]), want[i]), "stepped in turns, two states mingle.")
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda seed: sampler.step(sampler.init(model, seed), 120), (1, 2))
+        _require(all(map(_same, found, want)), "on two threads at once, two states mingle.")
+
+
+@_promise(SAMPLER_PROMISES, "live knobs change between two steps")
+def _live_knobs(cls: Any) -> None:
+    model = _model()
+    for more in _variants(cls):
+        sampler = _chains(cls, 3, **more)
+        state, twin = sampler.init(model, 1), sampler.init(model, 1)
+        sampler.step(state, 5)
+        for knob in knobs_of(cls).values():
+            values: tuple[Any, ...] = (False, True) if knob.kind is bool else (knob.lo, knob.hi)
+            for value in (knob.choices or values) if knob.live else ():
+                turned = dataclasses.replace(sampler, **{knob.name: knob.kind(value)})
+                made = turned.step(state, 3)
+                _require(
+                    made.v.shape == (3, 70), f"after {knob.name} = {value} a step of 3 is of {made.v.shape}."
+                )
+                _require(
+                    np.isfinite(made.p).all(), f"after {knob.name} = {value} means are no longer finite."
+                )
+        whole, again = sampler.step(twin, 8), sampler.init(model, 1)
+        parts = [sampler.step(again, 3), dataclasses.replace(sampler).step(again, 5)]
+        _require(_same(_joined(parts), whole), "a replacement with the same knobs gives other samples.")
+
+
+@_promise(SAMPLER_PROMISES, "n_chains chains take turns, each as if it were alone")
+def _turns(cls: Any) -> None:
+    if "n_chains" not in knobs_of(cls):
+        return
+    model, rows = _model(), _bits(4, 70, 5)
+    for v0 in (None, rows[0], rows):
+
+        def begun(n: int, v0: np.ndarray | None = v0) -> list[np.ndarray]:
+            sampler = cls(n_chains=n)
+            start = v0[:n] if v0 is not None and v0.ndim == 2 else v0
+            made = sampler.step(sampler.init(model, 6, start), 8 * n - 1)
+            return [made.v[c::n] for c in range(n)]
+
+        four, two, one = begun(4), begun(2), begun(1)
+        for n, fewer in ((2, two), (1, one)):
+            same = all(np.array_equal(a[:7], b[:7]) for a, b in zip(four, fewer, strict=False))
+            _require(
+                same, f"the first {n} of 4 chains are not what {n} are: sample t belongs to chain t % 4."
+            )
+        if v0 is None or (v0.ndim == 1 and not cls.deterministic):
+            _require((four[0][:7] != four[3][:7]).any(), "two of the chains make the same samples.")
+
+
+@_promise(SAMPLER_PROMISES, "a chain begins where it is told")
+def _starts(cls: Any) -> None:
+    valleys = np.array([[1] * 6 + [0] * 6, [0] * 6 + [1] * 6], np.uint8)
+    model = pattern_model(["".join(map(str, row)) for row in valleys], 6)
+    for more in _variants(cls):
+        for n_chains in (1, 2):
+            sampler = _chains(cls, n_chains, **more)
+            for turned in (0, 1):
+                rows = np.roll(valleys, turned, axis=0)[: sampler.n_chains].copy()
+                given = rows.copy() if sampler.n_chains > 1 else rows[0].copy()
+                made = sampler.step(sampler.init(model, 3, given), sampler.n_chains)
+                near = (made.v != rows).sum(axis=1) < 6
+                _require(
+                    near.all(),
+                    "a chain begun in one of two deep valleys makes its first sample in the other.",
+                )
+                _require(
+                    np.array_equal(given.reshape(rows.shape), rows),
+                    "it writes to the start that it is given.",
+                )
+            for wrong in (np.zeros(13), np.zeros((5, 12)), np.full(12, 2), np.full(12, np.nan), "bits"):
+                _refused(f"the start {wrong!r}", sampler.init, model, 0, wrong)
+    for seed in (-1, 1.5, "3", None):
+        _refused(f"the seed {seed!r}", cls().init, model, seed)
+
+
+@_promise(SAMPLER_PROMISES, "models without rates are refused where they are needed, and only there")
+def _rates(cls: Any) -> None:
+    bare = Model(_model().rbm)
+    if cls.needs_rates:
+        _refused("a model without rates", cls().init, bare, 0)
+    else:
+        _require(len(cls().step(cls().init(bare, 0), 2).v) == 2, "a model without rates gives no samples.")
+
+
+@_promise(SAMPLER_PROMISES, "state_bytes is what a state takes, at most twice as much")
+def _sampler_bytes(cls: Any) -> None:
+    for n_visible, n_hidden, n_chains in ((4, 3, 60), (300, 200, 1), (300, 200, 60)):
+        for more in _variants(cls):
+            sampler = _chains(cls, n_chains, **more)
+            # Models of their own: what the chains of one model share is kept with it.
+            models = iter([_model(n_visible, n_hidden) for _ in range(2)])
+
+            def make(sampler: Any = sampler, models: Iterator[Model] = models) -> Any:
+                return sampler.init(next(models), 0)
+
+            _check_bytes(sampler, n_visible, n_hidden, make)
+
+
+@_promise(SAMPLER_PROMISES, "target is the model that the next sample is drawn from")
+def _target(cls: Any) -> None:
+    model = _model()
+    for more in _variants(cls):
+        sampler = _chains(cls, 3, **more)
+        state = sampler.init(model, 1)
+        for n in (0, 4):
+            sampler.step(state, n)
+            target = sampler.target(state)
+            _require(isinstance(target, RBM), f"target returns {type(target).__name__} and no RBM.")
+            _require(target.W.shape == (70, 37), f"the target has the shape {target.W.shape}.")
+            if cls.exact_chain and not more:
+                same = all(np.allclose(getattr(target, x), getattr(model.rbm, x), atol=1e-6) for x in "Wbc")
+                _require(same, "it says exact_chain, and its target is not the model.")
+
+
+@_promise(SAMPLER_PROMISES, "p is the mean of v")
+def _means(cls: Any) -> None:
+    sampler, model = cls(), _model()
+    made = sampler.step(sampler.init(model, 2), 400)
+    p = made.p.astype(np.float64)
+    noise = FAR * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
+    missed = np.abs((made.v - p).sum(axis=0)) > noise
+    _require(
+        not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of the bits that are drawn."
+    )
+
+
+@_promise(SAMPLER_PROMISES, "an exact chain leaves the law of the model as it is")
+def _law(cls: Any) -> None:
+    """From starts drawn from the law, independent chains must have the law some samples later, too."""
+    if not cls.exact_chain:
+        return
+    model = random_model(n_visible=4, n_hidden=3, scale=1.5, seed=1)
+    law = probabilities(model.rbm)
+    states = np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8)
+    size, rounds = 1000, 10
+    begun = states[np.random.default_rng(4).choice(16, size, p=law)]
+    declared = knobs_of(cls).get("n_chains")
+    most = int(declared.hi) if declared else 1
+    ends, moved = [], False
+    for at in range(0, size, most):
+        rows = begun[at : at + most]
+        sampler = _chains(cls, len(rows))
+        v0 = rows if len(rows) > 1 else rows[0]
+        ends.append(sampler.step(sampler.init(model, at, v0), rounds * len(rows)).v[-len(rows) :])
+        moved |= bool((ends[-1] != rows).any())
+    _require(moved, "no chain leaves its start.")
+    counts = np.bincount(np.concatenate(ends) @ np.array([8, 4, 2, 1]), minlength=16)
+    p = float(chi2.sf(((counts - size * law) ** 2 / (size * law)).sum(), 15))
+    _require(p > SMALLEST_P, f"from the law of a small model its samples go to another one (p = {p:.1g}).")
+
+
+# Trainers
+
+
+def _data() -> np.ndarray:
+    """Return 60 rows, 6 wide, with structure: the second half repeats the first."""
+    half = _bits(60, 3, 0)
+    return np.hstack([half, half])
+
+
+def _rbm() -> RBM:
+    """Return a start at which a chain's next state depends much on this one."""
+    g = np.random.default_rng(0)
+    return RBM(*(g.normal(0, 1.0, shape) for shape in ((6, 4), 6, 4)))
+
+
+def _begun(trainer: Any, seed: int = 0, data: np.ndarray | None = None) -> Any:
+    return trainer.init(_rbm(), _data() if data is None else data, seed)
+
+
+def _with_knobs(cls: Any, **knobs: Any) -> Any:
+    """Return the algorithm with those of these knobs that it has."""
+    return cls(**{name: value for name, value in knobs.items() if name in knobs_of(cls)})
+
+
+def _equal(a: Progress, b: Progress) -> bool:
+    same_rbm = all(np.array_equal(getattr(a.rbm, x), getattr(b.rbm, x)) for x in "Wbc")
+    same_stats = a.stats.keys() == b.stats.keys() and all(
+        np.array_equal(a.stats[name], b.stats[name], equal_nan=True) for name in a.stats
+    )
+    return same_rbm and same_stats and a.update == b.update
+
+
+@_promise(TRAINER_PROMISES, "it says what it is")
+def _trainer_record(cls: Any) -> None:
+    def labels(inner: Any) -> bool:
+        return isinstance(inner, dict) and all(
+            isinstance(x, str) and x for pair in inner.items() for x in pair
+        )
+
+    def known(chains: Any) -> bool:
+        return chains in ("fresh", "persistent", "driven")
+
+    _check_record(cls, "trainer", {"chains": known, "inner": labels})
+    _require(trainers[cls.name] is cls, "it is not registered, and checkpoints find a trainer by its name.")
+
+
+@_promise(TRAINER_PROMISES, "knobs have ranges and sentences, and refuse what is outside")
+def _trainer_knobs(cls: Any) -> None:
+    _check_knobs(cls, ("learning_rate", "batch_size", "iterations"))
+    live = [knobs_of(cls)[name].live for name in ("learning_rate", "batch_size", "iterations")]
+    _require(all(live), "learning_rate, batch_size and iterations are not live.")
+
+
+@_promise(TRAINER_PROMISES, "progress says where training stands")
+def _progress(cls: Any) -> None:
+    trainer = cls(iterations=30, batch_size=20)
+    state = _begun(trainer)
+    for n, update in ((0, 0), (1, 1), (8, 9)):
+        made = trainer.step(state, n)
+        _require(isinstance(made, Progress), f"step returns {type(made).__name__} and no Progress.")
+        _require(made.update == update, f"after {update} updates progress.update is {made.update}.")
+        _require(made.iterations == 30, f"with iterations = 30 progress.iterations is {made.iterations}.")
+        _require(made.rbm.W.shape == (6, 4), f"the model has become one of {made.rbm.W.shape}.")
+        want = {*STATS, *cls.inner}
+        _require(set(made.stats) == want, f"stats has {sorted(made.stats)}, and {sorted(want)} are declared.")
+        _require(all(type(x) is float for x in made.stats.values()), "stats holds values that are no floats.")
+        many = {name: x.shape for name, x in made.inner_samples.items() if x.ndim != 1}
+        _require(not many, f"inner_samples are no rows of numbers: {many}.")
+    _require(made.seconds > 0, "no time has passed in 9 updates.")
+
+
+@_promise(TRAINER_PROMISES, "the same seed gives the same training")
+def _trainer_seeds(cls: Any) -> None:
+    trainer = cls(learning_rate=0.1, batch_size=20)
+    a, b, other = (trainer.step(_begun(trainer, seed), 10) for seed in (0, 0, 1))
+    _require(_equal(a, b), "two trainings of seed 0 end differently.")
+    _require((a.rbm.W != other.rbm.W).any(), "seeds 0 and 1 give the same training.")
+
+
+@_promise(TRAINER_PROMISES, "how steps are cut changes nothing")
+def _trainer_cuts(cls: Any) -> None:
+    trainer = cls(iterations=30, batch_size=20)
+    for cuts in ((5, 7), (1, 9, 0, 20)):
+        whole, state = trainer.step(_begun(trainer), sum(cuts)), _begun(trainer)
+        for n in cuts:
+            made = trainer.step(state, n)
+        pieces = " and ".join(f"step({n})" for n in cuts)
+        _require(_equal(made, whole), f"{pieces} end elsewhere than step({sum(cuts)}).")
+
+
+@_promise(TRAINER_PROMISES, "trainings do not meet, and data stay as they are")
+def _trainer_apart(cls: Any) -> None:
+    trainer, data = cls(batch_size=20, learning_rate=0.5), _data()
+    kept = data.copy()
+    want = [trainer.step(_begun(trainer, seed), 30) for seed in (1, 2)]
+    states = [_begun(trainer, seed, data) for seed in (1, 2)]
+    for _ in range(3):
+        found = [trainer.step(state, 10) for state in states]
+    _require(all(map(_equal, found, want)), "stepped in turns, two trainings mingle.")
+    first = found[0].rbm.W.copy()
+    trainer.step(states[0], 3)
+    _require(np.array_equal(found[0].rbm.W, first), "a step writes to the model of an earlier progress.")
+    _require(np.array_equal(data, kept), "it writes to the training data.")
+
+
+@_promise(TRAINER_PROMISES, "live knobs change between two steps")
+def _trainer_live_knobs(cls: Any) -> None:
+    base = cls(learning_rate=0.01, batch_size=20)
+
+    def after(**more: Any) -> Progress:
+        state = _begun(base)
+        base.step(state, 4)
+        return dataclasses.replace(base, **more).step(state, 3)
+
+    plain = after()
+    _require(_equal(after(), plain), "a replacement with the same knobs trains differently.")
+    for name, other in (("learning_rate", 0.02), ("batch_size", 7)):
+        _require((after(**{name: other}).rbm.W != plain.rbm.W).any(), f"another {name} changes nothing.")
+    for knob in knobs_of(base).values():
+        for value in (
+            (knob.choices or (True,) if knob.kind in (str, bool) else (knob.lo,)) if knob.live else ()
+        ):
+            made = after(**{knob.name: knob.kind(value)})
+            _require(np.isfinite(made.rbm.W).all(), f"with {knob.name} = {value} the weights are not finite.")
+
+
+@_promise(TRAINER_PROMISES, "an update adds the gradient: positive minus negative statistics")
+def _gradient(cls: Any) -> None:
+    trainer, data = _with_knobs(cls, learning_rate=1.0, batch_size=20, schedule="constant"), _data()
+    begin = _rbm()
+    states = [trainer.init(begin, data, 5) for _ in range(3)]
+    found = training.gradient(trainer, states[0])
+    rows = states[2].batches.next(20)
+    positive = begin.rates(rows)
+    negative = trainer.negative(states[2], FixedParameters(*states[2].theta), rows)
+    for name in "Wbc":
+        x, start = getattr(states[0].theta, name), getattr(begin, name)
+        _require(np.array_equal(x, start), f"an estimate of the gradient moves {name}.")
+    moved = trainer.step(states[1], 1).rbm
+    for name, g in zip("Wbc", found, strict=True):
+        shape, want = getattr(begin, name).shape, getattr(begin, name) + g
+        _require(
+            g.shape == shape and g.dtype == np.float32, f"the gradient of {name} is {g.dtype} {g.shape}."
+        )
+        _require(
+            np.allclose(getattr(moved, name), want, atol=1e-5),
+            f"with a learning rate of 1 an update does not add the gradient to {name}.",
+        )
+        _require(
+            np.allclose(g, getattr(positive, name) - getattr(negative, name), atol=1e-5),
+            f"the gradient of {name} is not the positive statistics minus what negative returns.",
+        )
+
+
+@_promise(TRAINER_PROMISES, "a checkpoint goes on to the same bits")
+def _checkpoints(cls: Any) -> None:
+    trainer = _with_knobs(cls, momentum=0.5, average=True, iterations=30, batch_size=7, learning_rate=0.05)
+    data = _data()
+    want = trainer.step(_begun(trainer), 30)
+    for done in (0, 12):
+        state = _begun(trainer)
+        trainer.step(state, done)
+        content = save_checkpoint(trainer, state)
+        found = load_checkpoint(content, data)
+        _require(values_of(found.trainer) == values_of(trainer), "its knobs are lost in a checkpoint.")
+        _require(
+            save_checkpoint(found.trainer, found.state) == content, "saved again, a checkpoint is another."
+        )
+        got = found.trainer.step(found.state, 30 - done)
+        _require(_equal(got, want), f"resumed after {done} updates, training ends elsewhere.")
+
+
+@_promise(TRAINER_PROMISES, "a checkpoint with impossible content is refused or harmless")
+def _hostile_checkpoints(cls: Any) -> None:
+    trainer, data = cls(batch_size=7), _data()
+    state = _begun(trainer)
+    trainer.step(state, 3)
+    arrays = load(save_checkpoint(trainer, state)[START:])
+    for name, x in arrays.items():
+        for wrong in _impossible(x) if name != "json" and x.size else ():
+            body = save({**arrays, name: np.ascontiguousarray(wrong)})
+            try:
+                found = load_checkpoint(MAGIC + hashlib.sha256(body).digest() + body, data)
+                with warnings.catch_warnings(action="ignore"):
+                    found.trainer.step(found.state, 3)
+            except BadInput:
+                continue
+            same = wrong.shape == x.shape and wrong.dtype == x.dtype
+            _require(
+                same or not x.shape[0],
+                f"{name} is read as {wrong.dtype} {wrong.shape} for {x.dtype} {x.shape}.",
+            )
+
+
+def _impossible(x: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield arrays that no training leaves in the place of x."""
+    yield x[None]
+    yield x.astype(np.complex64)
+    for value in (np.nan, np.inf, -1.0, 1e30) if x.dtype.kind == "f" else (-1, 2**31):
+        with np.errstate(all="ignore"):
+            bad = x.copy()
+            bad.flat[0] = np.asarray(value).astype(x.dtype)
+            yield bad
+
+
+@_promise(TRAINER_PROMISES, "data that cannot be learned from are refused")
+def _bad_data(cls: Any) -> None:
+    rbm, data = _rbm(), _data()
+    wrong = {
+        "data of another width": data[:, :5],
+        "no rows": data[:0],
+        "rows that are all alike": data[[0] * 60],
+        "values other than 0 and 1": data * 2,
+        "one row": data[0],
+    }
+    for what, rows in wrong.items():
+        _refused(what, cls().init, rbm, rows, 0)
+    _refused("a batch larger than the data", cls(batch_size=61).init, rbm, data, 0)
+
+
+@_promise(TRAINER_PROMISES, "parameters that run away are refused in a sentence")
+def _divergence(cls: Any) -> None:
+    largest = knobs_of(cls)["learning_rate"].hi
+    trainer = _with_knobs(cls, learning_rate=largest, weight_decay=1.0, schedule="constant")
+    state = _begun(trainer)
+    with warnings.catch_warnings(action="error"):
+        for _ in range(20):
+            try:
+                made = trainer.step(state, 20)
+            except BadInput:
+                return
+            _require(np.isfinite(made.rbm.W).all(), "step returns a model that is not finite.")
+
+
+@_promise(TRAINER_PROMISES, "state_bytes is what a state takes, at most twice as much")
+def _trainer_bytes(cls: Any) -> None:
+    fixed = [knob for knob in knobs_of(cls).values() if knob.kind is int and not knob.live]
+    for most in (1, 150):
+        trainer = cls(**{knob.name: int(min(max(knob.lo, most), knob.hi)) for knob in fixed})
+        for n_visible, n_hidden in ((4, 3), (300, 200)):
+            rbm = RBM(np.ones((n_visible, n_hidden)), np.zeros(n_visible), np.zeros(n_hidden))
+            data = _bits(30, n_visible, n_visible)
+            _check_bytes(trainer, n_visible, n_hidden, partial(trainer.init, rbm, data, 0))

@@ -1,0 +1,118 @@
+"""Batches of rows: mini-batches of the data, and chains that make their Gibbs sweeps side by side."""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.errors import BadInput
+from rbmviz.kernels.batch import correlate
+from rbmviz.kernels.random import bernoulli_rows, mean_rows
+from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.stored import NOT_SAVED, stored
+
+USUAL_BATCH = 100
+"""Rows of a mini-batch where the knob ``batch_size`` is 0 and the data have as many."""
+
+
+def too_large(size: int, n: int) -> BadInput:
+    """Return the error for a mini-batch larger than the data."""
+    return BadInput(f"batch_size = {size} is more than the {n} rows of training data: give {n} or less.")
+
+
+@dataclass(eq=False)
+class Batches:
+    """Mini-batches of whole epochs, each of which is a fresh permutation of the data.
+
+    Attributes
+    ----------
+    data : uint8 (n, n_visible)
+        The training rows, which checkpoints leave out.
+    generator : Generator
+        Draws the permutations.
+    order : int64 (rows left,)
+        Numbers of the rows that come next.
+    """
+
+    data: np.ndarray = field(metadata=NOT_SAVED)
+    generator: np.random.Generator
+    order: np.ndarray = field(
+        default_factory=lambda: np.zeros(0, np.int64), metadata=stored(shape=("left",), rows=True)
+    )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells training data apart: shape and SHA-256."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.data, dtype=np.uint8).data).hexdigest()
+        return f"{self.data.shape} {digest}"
+
+    def next(self, size: int) -> np.ndarray:
+        """Return the next mini-batch, float32 (size, n_visible); 0 is 100 rows, or all of smaller data.
+
+        Raises
+        ------
+        BadInput
+            Where the data have fewer rows.
+        """
+        n = len(self.data)
+        if size > n:
+            raise too_large(size, n)
+        size = size or min(USUAL_BATCH, n)
+        while len(self.order) < size:
+            self.order = np.concatenate([self.order, self.generator.permutation(n)])
+        batch, self.order = self.order[:size], self.order[size:]
+        return self.data[batch].astype(np.float32)
+
+
+def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:
+    """Return E[h|v], float32 (rows, n_hidden), for v float32 (rows, n_visible)."""
+    x = theta.up(v)
+    h = np.empty_like(x)
+    mean_rows(x, theta.c, h)
+    return h
+
+
+def sweep(theta: FixedParameters, v: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """Make one Gibbs sweep of every row.
+
+    Parameters
+    ----------
+    theta : FixedParameters
+        What the chains move under.
+    v : float32 (rows, n_visible)
+        Where they are, values 0 and 1; it is not written to.
+    state : uint32 (4, STREAM_LANES)
+        Random numbers of the kernels, which move on.
+
+    Returns
+    -------
+    float32 (rows, n_visible)
+        Where they are then, values 0 and 1.
+    """
+    x = theta.up(v)
+    h = np.empty_like(x)
+    bernoulli_rows(state, x, theta.c, h, h)
+    y = theta.down(h)
+    bernoulli_rows(state, y, theta.b, y, y)
+    return y
+
+
+def statistics(v: np.ndarray, h: np.ndarray) -> Parameters:
+    """Return <v h'>, <v>, <h> over the rows of v float32 (rows, n_visible) and h float32 (rows, n_hidden)."""
+    n = len(v)
+    return Parameters(correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
+
+
+def chain_bytes(n_chains: int, n_visible: int) -> int:
+    """Return the bytes of ``random_chains``."""
+    return 4 * n_chains * n_visible
+
+
+def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
+    """Return persistent chains begun at fair random bits, float32 (n, n_visible)."""
+    generator, chains = rng.generator(seed, "chains"), np.empty((n, n_visible), np.float32)
+    for block in np.array_split(chains, -(-chains.size // 2**20)):  # drawn as int64, twice as large
+        block[:] = generator.integers(0, 2, block.shape)
+    return chains

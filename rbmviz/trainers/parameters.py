@@ -1,0 +1,62 @@
+"""Parameters of an RBM as training writes them, and directions among them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmviz.kernels.batch import times, times_transposed
+
+
+class Parameters(NamedTuple):
+    """Writable parameters, or a direction among them: float32 W (n_visible, n_hidden), b, c."""
+
+    W: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+
+
+class FixedParameters(Parameters):
+    """Parameters that stay as they are while this lives: those of one update."""
+
+    _seen: tuple[np.ndarray, np.ndarray] | None = None
+
+    def up(self, v: np.ndarray) -> np.ndarray:
+        """Return v W, float32 (rows, n_hidden), not to be written to.
+
+        It is kept until another v comes: the chains of CD start at the mini-batch whose statistics are
+        taken, too.
+        """
+        if self._seen is None or self._seen[0] is not v:
+            self._seen = v, times(v, self.W)
+        return self._seen[1]
+
+    def down(self, h: np.ndarray) -> np.ndarray:
+        """Return h W', float32 (rows, n_visible)."""
+        return times_transposed(h, self.W)
+
+
+def plus(a: Parameters, b: Parameters) -> Parameters:
+    """Return a + b."""
+    return Parameters(a.W + b.W, a.b + b.b, a.c + b.c)
+
+
+def zeros_like(a: Parameters) -> Parameters:
+    """Return the direction 0."""
+    return Parameters(*(np.zeros_like(x) for x in a))
+
+
+def difference(positive: Parameters, negative: Parameters) -> Parameters:
+    """Return the gradient, positive minus negative statistics (overwrites the positive ones)."""
+    for p, q in zip(positive, negative, strict=True):
+        p -= q
+    return positive
+
+
+def norm(theta: Parameters) -> float:
+    """Return the Euclidean norm over all parameters."""
+    return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
+
+
+def parameter_bytes(n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of ``Parameters``."""
+    return 4 * (n_visible * n_hidden + n_visible + n_hidden)

@@ -1,0 +1,282 @@
+"""Every registered algorithm keeps the public contract; one that breaks a promise is refused by its name."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from rbmviz import RBM, BadInput, list_samplers, list_trainers, rng
+from rbmviz.cli.knob_flags import read_knobs
+from rbmviz.knobs import knob, knobs_of
+from rbmviz.registry import sampler, samplers, trainer, trainers
+from rbmviz.samplers import Samples
+from rbmviz.samplers._skeleton import Skeleton
+from rbmviz.samplers.interleave import Chains
+from rbmviz.testing import SAMPLER_PROMISES, TRAINER_PROMISES, check_sampler, check_trainer
+from rbmviz.trainers import common_knobs, training
+from rbmviz.trainers.batches import mean_hidden, statistics, sweep
+from rbmviz.trainers.cd import CD
+from rbmviz.trainers.stored import stored
+
+
+@pytest.mark.parametrize("name", list_samplers())
+def test_every_sampler_keeps_the_contract(name):
+    check_sampler(samplers[name])
+
+
+@pytest.mark.parametrize("name", list_trainers())
+def test_every_trainer_keeps_the_contract(name):
+    check_trainer(trainers[name])
+
+
+def test_the_skeleton_keeps_the_contract_and_is_not_registered():
+    check_sampler(Skeleton)
+    assert "skeleton" not in list_samplers()
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    """Registered in a test, gone after it."""
+    for table in (samplers, trainers):
+        list(table)
+        monkeypatch.setattr(table, "_entries", dict(table._entries))
+
+
+def each(state):
+    return state.each if isinstance(state, Chains) else [state]
+
+
+# A broken sampler for each promise
+
+
+def other_p(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return Samples(made.v, made.p.astype(np.float64), made.info)
+
+
+SEEDS = itertools.count()
+
+
+def init_by_the_clock(self, model, seed, v0=None):
+    return Skeleton.init(self, model, next(SEEDS), v0)
+
+
+def step_into_one_buffer(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    chain.buffer = getattr(chain, "buffer", np.zeros((1000, len(chain.v)), np.uint8))
+    chain.buffer[:n] = made.v
+    return Samples(chain.buffer[:n], made.p, made.info)
+
+
+def draw_once_a_step(self, chain, n):
+    chain.generator.random()
+    return Skeleton._step(self, chain, n)
+
+
+SHARED = {}
+
+
+def init_with_shared_numbers(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for c, chain in enumerate(each(state)):
+        chain.number, SHARED[c] = c, chain.generator
+    return state
+
+
+def step_with_shared_numbers(self, chain, n):
+    chain.generator = SHARED[chain.number]
+    return Skeleton._step(self, chain, n)
+
+
+def know_the_object(self, chain, n):
+    if getattr(chain, "owner", self) is not self:
+        chain.generator.random()
+    chain.owner = self
+    return Skeleton._step(self, chain, n)
+
+
+def init_by_the_number_of_chains(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for c, chain in enumerate(each(state)):
+        chain.generator = rng.generator(seed, f"{self.n_chains}", c)
+    return state
+
+
+def init_anywhere(self, model, seed, v0=None):
+    return Skeleton.init(self, model, seed)
+
+
+def other_target(self, state):
+    rbm = each(state)[0].rbm
+    return RBM(2 * rbm.W, rbm.b, rbm.c)
+
+
+def no_p(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return Samples(made.v, np.full_like(made.p, 0.5), made.info)
+
+
+def step_hot(self, chain, n):
+    told = chain.rbm
+    chain.rbm = RBM(0.7 * told.W, 0.7 * told.b, 0.7 * told.c)
+    made = Skeleton._step(self, chain, n)
+    chain.rbm = told
+    return made
+
+
+def a_knob(name, value, lo, hi, **more):
+    return {"__annotations__": {name: type(value)}, name: knob(value, lo, hi, **more)}
+
+
+BROKEN_SAMPLERS = {
+    "it says what it is": {"exact_chain": "mostly"},
+    "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="Sweeps", help="no sentence"),
+    "samples have the shapes and types": {"_step": other_p},
+    "the same seed gives the same samples": {"init": init_by_the_clock},
+    "samples stay what they are": {"_step": step_into_one_buffer},
+    "how steps are cut changes nothing": {"_step": draw_once_a_step},
+    "states of one model do not meet": {"init": init_with_shared_numbers, "_step": step_with_shared_numbers},
+    "live knobs change": {"_step": know_the_object},
+    "n_chains chains take turns": {"init": init_by_the_number_of_chains},
+    "a chain begins where it is told": {"init": init_anywhere},
+    "models without rates are refused": {"needs_rates": True},
+    "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
+    "target is the model": {"target": other_target},
+    "p is the mean of v": {"_step": no_p},
+    "an exact chain leaves the law": {"_step": step_hot},
+}
+
+
+@pytest.mark.parametrize("promise", BROKEN_SAMPLERS)
+def test_a_broken_sampler_is_refused_by_name(promise, tables):
+    cls = type("Broken", (Skeleton,), {"__doc__": "Broken.", **BROKEN_SAMPLERS[promise]})
+    with pytest.raises(AssertionError, match=f"^broken does not keep its promise '{promise}"):
+        check_sampler(sampler("broken", label="Broken", paper="none")(cls))
+
+
+# A broken trainer for each promise
+
+
+def no_stats(self, state, n):
+    return dataclasses.replace(CD.step(self, state, n), stats={})
+
+
+def trained_by_the_clock(self, rbm, data, seed):
+    return CD.init(self, rbm, data, next(SEEDS))
+
+
+def skip_a_row(self, state, n):
+    state.batches.next(1)
+    return CD.step(self, state, n)
+
+
+def init_shared_chains(self, rbm, data, seed):
+    SHARED["v"] = np.zeros((20, rbm.n_visible), np.float32)
+    return CD.init(self, rbm, data, seed)
+
+
+def negative_of_shared_chains(self, state, theta, data):
+    state.samples = SHARED["v"] = sweep(theta, SHARED["v"], state.rng)
+    return statistics(SHARED["v"], mean_hidden(theta, SHARED["v"]))
+
+
+def init_with_an_owner(self, rbm, data, seed):
+    state = CD.init(self, rbm, data, seed)
+    state.owner = self
+    return state
+
+
+def step_as_begun(self, state, n):
+    return CD.step(getattr(state, "owner", self), state, n)
+
+
+def step_aside(self, state, n):
+    for _ in range(n):
+        CD.step(self, state, 1)
+        state.theta.b[:] += np.float32(0.01)
+    return training.progress(self, state)
+
+
+def init_hidden_chains(self, rbm, data, seed):
+    state = CD.init(self, rbm, data, seed)
+    state.hidden = np.zeros((20, rbm.n_visible), np.float32)
+    return state
+
+
+def negative_of_hidden_chains(self, state, theta, data):
+    state.samples = state.hidden = sweep(theta, state.hidden, state.rng)
+    return statistics(state.hidden, mean_hidden(theta, state.hidden))
+
+
+@dataclasses.dataclass
+class Trusting:
+    kept: np.ndarray = dataclasses.field(metadata=stored(shape=("any",), dtypes=("float64", "complex64")))
+
+
+def init_trusting(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, Trusting(np.zeros(3)))
+
+
+def init_on_anything(self, rbm, data, seed):
+    good = data if len({row.tobytes() for row in data}) > 1 else np.eye(60, 6, dtype=np.uint8)
+    return CD.init(self, rbm, good, seed)
+
+
+def warn_where_large(self, state, n):
+    made = CD.step(self, state, n)
+    np.exp(np.float32(np.abs(made.rbm.W).max()))
+    return made
+
+
+BROKEN_TRAINERS = {
+    "it says what it is": {"chains": "sometimes"},
+    "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="", help="Sweeps."),
+    "progress says where training stands": {"step": no_stats},
+    "the same seed gives the same training": {"init": trained_by_the_clock},
+    "how steps are cut changes nothing": {"step": skip_a_row},
+    "trainings do not meet": {"init": init_shared_chains, "negative": negative_of_shared_chains},
+    "live knobs change": {"init": init_with_an_owner, "step": step_as_begun},
+    "an update adds the gradient": {"step": step_aside},
+    "a checkpoint goes on": {"init": init_hidden_chains, "negative": negative_of_hidden_chains},
+    "a checkpoint with impossible content": {"init": init_trusting},
+    "data that cannot be learned from": {"init": init_on_anything},
+    "parameters that run away": {"step": warn_where_large},
+    "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
+}
+
+
+@pytest.mark.parametrize("promise", BROKEN_TRAINERS)
+def test_a_broken_trainer_is_refused_by_name(promise, tables):
+    cls = type("Broken", (CD,), {"__doc__": "Broken.", **BROKEN_TRAINERS[promise]})
+    with pytest.raises(AssertionError, match=f"^broken does not keep its promise '{promise}"):
+        check_trainer(trainer("broken", label="Broken", paper="none")(cls))
+
+
+def test_each_promise_has_a_control():
+    for promises, broken in ((SAMPLER_PROMISES, BROKEN_SAMPLERS), (TRAINER_PROMISES, BROKEN_TRAINERS)):
+        assert all(any(name.startswith(key) for key in broken) for name in promises)
+        assert len(promises) == len(broken)
+
+
+def test_what_is_not_decorated_is_refused():
+    with pytest.raises(AssertionError, match=r"it is not decorated with rbmviz.registry.sampler"):
+        check_sampler(type("Plain", (), {}))
+
+
+def test_a_knob_of_an_earlier_name_is_read():
+    """From links, command lines and calls; under both names it is refused."""
+    want = trainers.make("fpcd", eps=0.1, k=2)
+    assert trainers.read("fpcd:eps_fast=0.1,k=2") == trainers.read("fpcd:eps=0.1,k=2") == want
+    assert trainers.make("fpcd", eps_fast=0.1, k=2) == want
+    assert read_knobs(trainers["fpcd"], ["--eps-fast", "0.1"]) == {"eps": 0.1}
+    with pytest.raises(BadInput, match="eps is given twice, once by its earlier name"):
+        trainers.read("fpcd:eps=0.1,eps_fast=0.1")
+
+
+def test_own_knobs_stand_before_those_that_all_trainers_share():
+    shared = {field.name for field in dataclasses.fields(common_knobs.CommonKnobs)}
+    for name in list_trainers():
+        found = [knob in shared for knob in knobs_of(trainers[name])]
+        assert found == sorted(found)
+        assert sum(found) == len(shared)

@@ -1,0 +1,204 @@
+"""One file is one algorithm: a throw-away sampler and trainer, found in the folder, are everywhere."""
+
+import importlib
+import json
+import sys
+
+import numpy as np
+import pytest
+from waiting import wait
+
+import rbmviz
+from rbmviz.cli import main
+from rbmviz.registry import samplers, trainers
+from rbmviz.session import SamplingSetup, TrainingSetup
+from rbmviz.testing import check_sampler, check_trainer
+
+SAMPLER = '''
+"""Metropolis sampling that flips one visible unit at a time."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.knobs import knob
+from rbmviz.registry import sampler
+from rbmviz.samplers import Samples
+from rbmviz.samplers.interleave import starts
+
+
+@dataclass
+class FlipChain:
+    """State: the model, v, its free energy, its random numbers."""
+
+    rbm: object
+    v: np.ndarray
+    energy: float
+    generator: np.random.Generator
+
+
+@sampler("flips", label="Single flips", paper="Metropolis et al. (1953), section II")
+class Flips:
+    """Flip one unit, accepted with probability min(1, exp(F(v) - F(v')))."""
+
+    exact_chain: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False
+    needs_rates: ClassVar[bool] = False
+    n_chains: ClassVar[int] = 1
+
+    flips: int = knob(8, 1, 1000, label="Flips", scale="log", help="Proposals between two samples.")
+
+    def init(self, model, seed, v0=None):
+        [(v, _)] = starts(1, model, seed, v0)
+        return FlipChain(model.rbm, v, float(model.rbm.free_energy(v)), rng.generator(seed, "flips"))
+
+    def state_bytes(self, n_visible, n_hidden):
+        return n_visible + 1400
+
+    def step(self, chain, n):
+        v = np.empty((n, len(chain.v)), np.uint8)
+        for row in v:
+            for unit in chain.generator.integers(len(chain.v), size=self.flips):
+                chain.v[unit] ^= 1
+                energy = float(chain.rbm.free_energy(chain.v))
+                if chain.generator.random() < np.exp(min(chain.energy - energy, 0.0)):
+                    chain.energy = energy
+                else:
+                    chain.v[unit] ^= 1
+            row[:] = chain.v
+        return Samples(v, v.astype(np.float32), {"sweeps": np.ones(n, np.int64)})
+
+    def target(self, chain):
+        return chain.rbm
+'''
+
+TRAINER = '''
+"""Contrastive divergence with means in the place of the last draw."""
+
+from typing import ClassVar
+
+from rbmviz.registry import trainer
+from rbmviz.trainers import batches, common_knobs, training
+from rbmviz.trainers.common_knobs import CommonKnobs
+
+
+@trainer("mean_cd", label="Mean CD", paper="Hinton (2002), with means")
+class MeanCD(CommonKnobs):
+    """Negative statistics from k sweeps and a last one without a draw."""
+
+    chains: ClassVar[str] = "fresh"
+    inner: ClassVar[dict[str, str]] = {"sharpness": "Mean distance of E[h|v] to 1/2"}
+
+    k: int = common_knobs.k()
+
+    def init(self, rbm, data, seed):
+        return training.start(self, rbm, data, seed)
+
+    def state_bytes(self, n_visible, n_hidden):
+        return training.state_bytes(n_visible, n_hidden)
+
+    def negative(self, state, theta, data):
+        for _ in range(self.k):
+            data = batches.sweep(theta, data, state.rng)
+        state.samples = data
+        return batches.statistics(data, batches.mean_hidden(theta, data))
+
+    def step(self, state, n):
+        training.advance(self, state, n)
+        h = 0.5 if state.samples is None else state.theta.c.mean()
+        return training.progress(self, state, sharpness=float(abs(h - 0.5)))
+'''
+
+
+@pytest.fixture
+def new_files(tmp_path, monkeypatch):
+    """Two files, found as if they lay in the folders of the package; gone after the test."""
+    for table, name, text in ((samplers, "flips", SAMPLER), (trainers, "mean_cd", TRAINER)):
+        assert list(table)  # those of the package are found, and stay when these are gone
+        package = importlib.import_module(f"rbmviz.{table.kind}s")
+        folder = tmp_path / table.kind
+        folder.mkdir()
+        (folder / f"{name}.py").write_text(text)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+        monkeypatch.setattr(table, "_entries", dict(table._entries))
+        monkeypatch.setattr(table, "_discovered", False)
+    yield tmp_path
+    for name in ("rbmviz.samplers.flips", "rbmviz.trainers.mean_cd"):
+        package, _, attribute = name.rpartition(".")
+        delattr(sys.modules[package], attribute)
+        del sys.modules[name]
+
+
+def test_they_keep_the_contract(new_files):
+    assert (len(SAMPLER.splitlines()), len(TRAINER.splitlines())) <= (61, 45)
+    assert {"flips"} < set(rbmviz.list_samplers())
+    assert {"mean_cd"} < set(rbmviz.list_trainers())
+    check_sampler(samplers["flips"])
+    check_trainer(trainers["mean_cd"])
+
+
+def test_the_command_line_has_them(new_files, capsys):
+    def run(*arguments):
+        status = main([*map(str, arguments), "--json"])
+        captured = capsys.readouterr()
+        assert status == 0, captured.err
+        return json.loads(captured.out)
+
+    listed = run("list", "samplers", "trainers")
+    assert "Single flips" in {entry["label"] for entry in listed["samplers"]}
+    [own] = (entry for entry in listed["trainers"] if entry["name"] == "mean_cd")
+    assert own["knobs"][0]["name"] == "k"
+    model, made = new_files / "m.safetensors", new_files / "s.npz"
+    with pytest.raises(SystemExit):
+        main(["sample", "--help"])
+    assert "knobs of flips:" in capsys.readouterr().out
+    trained = run(
+        "train",
+        "--dataset",
+        "bas",
+        "--trainer",
+        "mean_cd",
+        "--k",
+        2,
+        "--n-hidden",
+        4,
+        "--iterations",
+        20,
+        "--out",
+        model,
+        "--history",
+        new_files / "h.csv",
+    )
+    assert trained["updates"] == 20
+    assert "sharpness" in (new_files / "h.csv").read_text().splitlines()[0]
+    sampled = run("sample", "--model", model, "--sampler", "flips", "--flips", 4, "-n", 200, "--out", made)
+    assert sampled["n"] == 200
+    assert np.isfinite(run("score", made, "--dataset", "bas")["isl"])
+
+
+def test_a_session_runs_them(new_files, open_worker, model, toy):
+    for setup, algorithm in (
+        (SamplingSetup(model, toy), rbmviz.make_sampler("flips")),
+        (TrainingSetup(toy, 3), rbmviz.make_trainer("mean_cd", batch_size=10)),
+    ):
+        worker = open_worker(setup.plan(), algorithm)
+        worker.step(12)
+        wait(lambda worker=worker: worker.snapshot.n == 12, "twelve steps")
+        worker.tune(**{"flips": 3} if algorithm.name == "flips" else {"learning_rate": 0.2})
+        worker.step(3)
+        wait(lambda worker=worker: worker.snapshot.n == 15, "three more")
+        assert not worker.snapshot.error
+
+
+@pytest.mark.parametrize(("name", "new"), [("sample", "flips"), ("chain", "flips"), ("train", "mean_cd")])
+def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, new):
+    test = page(name)
+    test.button(key=f"{name} add {new}").click().run()
+    assert not test.exception
+    [(comparison, _)] = test.session_state["comparisons"].values()
+    assert comparison.panels[-1].worker.algorithm.name == new
+    wait(lambda: comparison.snapshots()[-1][1].n > 0, "the first step of the new panel")
+    test.run()
+    assert not test.exception
