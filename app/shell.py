@@ -1,35 +1,47 @@
 """What all pages share: title, width, navigation."""
 
+from importlib import import_module
 from pathlib import Path
 
 import streamlit as st
 
 from app import messages
-from app.links import without_unreadable
+from app.links import open_link, without_unreadable
+from app.session import LINK_SENTENCES
 
+folder = Path(__file__).parent
 # A file of our own: the named icons of Streamlit would be fetched from the network.
-icon = str(Path(__file__).parent / "icon.png")
-st.set_page_config(page_title="rbmviz: see Markov chains mix", page_icon=icon, layout="wide")
-# Streamlit leaves six empty rems above a page, of which the navigation bar needs four.
-st.html("<style>.stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 3rem; }</style>")
-PAGES = {
-    "sample": ("Sample", "grid_view"),
-    "train": ("Train", "school"),
-    "coupling": ("Coupling", "join_inner"),
-    "weights": ("Weights", "balance"),
-    "chain": ("Little chain", "landscape"),
+st.set_page_config(
+    page_title="rbmviz: see Markov chains mix", page_icon=str(folder / "icon.png"), layout="wide"
+)
+# Streamlit leaves six empty rems above a page, of which the navigation bar needs four; the component that
+# writes the address takes no place.
+st.html(
+    "<style>.stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 3rem; }"
+    "[data-testid=stLayoutWrapper]:has(> .st-key-address) { position: absolute; }</style>"
+)
+# Every folder with a page: it says its title, its icon and its place; the folder's name is its address.
+found = {
+    path.parent.name: import_module(f"app.pages.{path.parent.name}.page")
+    for path in folder.glob("pages/*/page.py")
 }
-"""Title and icon of each page by the name of its folder, which is its address, too."""
-
+names = sorted(found, key=lambda name: found[name].PLACE)
 page = st.navigation(
     [
-        st.Page(f"pages/{name}/page.py", title=title, icon=f":material/{icon}:", url_path=name)
-        for name, (title, icon) in PAGES.items()
+        st.Page(
+            f"pages/{name}/page.py",
+            title=found[name].TITLE,
+            icon=f":material/{found[name].ICON}:",
+            url_path=name,
+        )
+        for name in names
     ],
     position="top",
 )
 without_unreadable()
+open_link(page.url_path or names[0])
 with st.container():  # always there: else the page below would be built again when the sentence goes
-    if sentence := st.session_state.pop("link left out", ""):
+    for sentence in LINK_SENTENCES.value:
         messages.left_out(sentence)
+    LINK_SENTENCES.set(())
 page.run()

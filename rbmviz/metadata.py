@@ -71,6 +71,11 @@ SCHEMA_OF_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """Key -> (check of a value that is not null, description of a valid value for the error message)."""
 
 
+def data_name(meta: Mapping[str, Any]) -> str | None:
+    """Return the name of the data that belong to a model: those that it is scored on, else trained on."""
+    return meta.get("scored_on") or meta.get("dataset")
+
+
 def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
     """Return a checked copy of a model's metadata.
 

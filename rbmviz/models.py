@@ -1,15 +1,17 @@
 """Pretrained models, models from files and from scikit-learn, and small constructed models."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput, unknown
-from rbmviz.metrics import model_statistics
+from rbmviz.metadata import data_name
+from rbmviz.metrics import Kernel, model_statistics
 from rbmviz.rbm import RBM, Model, load_model_file
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
@@ -132,3 +134,69 @@ def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0
     W = rng.generator(seed, "weights").normal(0, scale, (n_visible, n_hidden))
     rbm = RBM(W, -W.sum(axis=1) / 2, -W.sum(axis=0) / 2)
     return Model(rbm, model_statistics(rbm))
+
+
+def data_of(
+    model: Model, name: str | None = None, load: Callable[[str], Dataset] = load_registered
+) -> Dataset:
+    """Return the data that belong to a model: those that it is scored on, else those it was trained on.
+
+    Parameters
+    ----------
+    model : Model
+    name : str, optional
+        Other registered data to take instead.
+    load : callable
+        Loads registered data by name, ``load_registered`` or something that keeps what it has loaded.
+
+    Raises
+    ------
+    BadInput
+        Where the model names no data, they are not on this machine, or are not as wide as the model.
+    """
+    name = name or data_name(model.meta)
+    if name is None:
+        raise BadInput("This model does not say what it was trained on.")
+    dataset = load(name)
+    if dataset.n_visible != model.rbm.n_visible:
+        raise BadInput(f"{name} has {dataset.n_visible} units and this model {model.rbm.n_visible}.")
+    return dataset
+
+
+class TrainingSetScore(NamedTuple):
+    """ISL of a training set as its own sample, in nats a test example; how many examples it has.
+
+    of_model: whether it stands in the model's file, and so belongs to all that the model was trained on.
+    """
+
+    isl: float
+    n: int
+    of_model: bool
+
+
+def training_set_score(
+    model: Model, dataset: Dataset, kernel: Kernel, compute: Callable[[Dataset, Kernel], float]
+) -> TrainingSetScore | None:
+    """Return the score of the training set: stored with the model, or computed from the data at hand.
+
+    Parameters
+    ----------
+    model : Model
+    dataset : Dataset
+        What the model's samples are scored against.
+    kernel : "binary", "mean"
+        Kernel of the ISL.
+    compute : callable
+        Returns the ISL of the training part of a data set.
+
+    Returns
+    -------
+    TrainingSetScore or None
+        None where the data have no training part.
+    """
+    stored = (model.meta.get("reference") or {}).get(kernel)
+    if dataset.name == data_name(model.meta) and stored is not None:
+        return TrainingSetScore(stored["isl"], stored["n"], True)
+    if not len(dataset.train):
+        return None
+    return TrainingSetScore(compute(dataset, kernel), len(dataset.train), False)

@@ -1,5 +1,6 @@
 """Fixtures of all tests: a small model, a small data set, workers and pages that are closed afterwards."""
 
+import json
 import os
 import sys
 import threading
@@ -61,8 +62,8 @@ def data_dir(monkeypatch) -> Path:
 def _nothing_left_running():
     """Release the memory of all runs: the pages of one test process share the memory limit of one server."""
     yield
-    if "app.state" in sys.modules:
-        for comparison in list(sys.modules["app.state"].comparisons_by_token().values()):
+    if "app.session" in sys.modules:
+        for comparison in list(sys.modules["app.session"].comparisons_by_token().values()):
             comparison.close()
             comparison.rest()
 
@@ -115,3 +116,14 @@ def page():
             comparison.close()
             for panel in comparison.panels:
                 panel.worker.join(PATIENCE)
+
+
+@pytest.fixture
+def address_of():
+    """Return what a page lets its address say, besides the settings that widgets write there themselves."""
+
+    def address(test):
+        [address] = [element.proto for element in test.get("bidi_component") if "address" in element.proto.id]
+        return json.loads(address.json)["parts"]
+
+    return address

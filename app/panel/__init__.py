@@ -10,8 +10,8 @@ from typing import Any
 
 import streamlit as st
 
+from app.charts.style import about, colour, titles
 from app.panel.readouts import Readout
-from app.views import about, colour, titles
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison

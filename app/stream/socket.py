@@ -24,7 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
 from app.process import collect_garbage
-from app.state import comparisons_by_token
+from app.session import comparisons_by_token
 from app.stream.encoder import FrameEncoder, known_views
 from app.stream.requests import FrameRequest, KnobChange, read_message
 from rbmviz import BadInput

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.datasets import Dataset, load_dataset, load_registered
+from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
+from rbmviz.metadata import data_name
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
 from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.models import load_model
+from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler, sample
@@ -114,10 +115,9 @@ def _summary(values: Sequence[float]) -> dict[str, float | None]:
 
 def dataset_of(name: str, model: Model, dataset: str | None) -> Dataset:
     """Return the data that samples of a model are scored against: those asked for, or what it names."""
-    of_data = dataset or model.meta.get("scored_on") or model.meta.get("dataset")
-    if of_data is None:
+    if dataset is None and data_name(model.meta) is None:
         raise BadInput(f"bench: {name} does not say what data to score against: give --dataset.")
-    return load_dataset(of_data) if dataset else load_registered(of_data)
+    return load_dataset(dataset) if dataset else data_of(model)
 
 
 def quality(

@@ -19,10 +19,11 @@ from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, read_knobs
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
-from rbmviz.datasets import load_dataset, load_registered
+from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.knobs import values_of
-from rbmviz.models import load_model
+from rbmviz.metadata import data_name
+from rbmviz.models import data_of, load_model
 from rbmviz.output import neighbour, output_path, put_in_place, rescue, writing
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
@@ -73,15 +74,15 @@ def add(commands: Any) -> None:
 def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray | None:
     if args.init == "random":
         return None
-    name = model.meta.get("scored_on") or model.meta.get("dataset")
-    if args.dataset is None and name is None:
+    if args.dataset is not None:
+        dataset = load_dataset(args.dataset)
+    elif data_name(model.meta) is None:
         raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
-    try:
-        dataset = load_registered(name) if args.dataset is None else load_dataset(args.dataset)
-    except BadInput as error:
-        if args.dataset is not None:
-            raise
-        raise BadInput(f"The data that the model names cannot be had: {error} Give --dataset.") from None
+    else:
+        try:
+            dataset = data_of(model)
+        except BadInput as error:
+            raise BadInput(f"The data that the model names cannot be had: {error} Give --dataset.") from None
     return SamplingSetup(model, dataset, args.seed).starts(n_chains)
 
 

@@ -98,7 +98,7 @@ def _read(path: Path, array: str) -> _Samples:
         raise BadInput(f"'{path}': v holds values other than 0 and 1.")
     if v is not None and len(v) != len(arrays[array]):
         raise BadInput(f"'{path}': v and {array} have different numbers of rows; sample it again.")
-    return _Samples(arrays[array], v, model, n_chains, of_model.get("scored_on") or of_model.get("dataset"))
+    return _Samples(arrays[array], v, model, n_chains, metadata.data_name(of_model))
 
 
 def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:

@@ -160,6 +160,14 @@ def highest_log_likelihood(v: np.ndarray) -> float:
     return float((shares * np.log(shares)).sum())
 
 
+def attainable_log_likelihood(v: np.ndarray) -> float | None:
+    """Return ``highest_log_likelihood`` of rows v, or None where only rote learning could reach it.
+
+    Rows of more than ``MOST_PROBABILITIES`` units hardly repeat.
+    """
+    return highest_log_likelihood(v) if v.shape[1] <= MOST_PROBABILITIES else None
+
+
 def probabilities(rbm: RBM) -> np.ndarray:
     """Return p(v) of all visible states, float64 (2^n_visible,).
 

@@ -1,5 +1,7 @@
 """Finite Markov chains: stationary law, eigenvalues, and the chain with fewer self-transitions."""
 
+import math
+
 import numpy as np
 
 from rbmviz.errors import BadInput
@@ -36,6 +38,33 @@ def check_chain(A: np.ndarray) -> np.ndarray:
     if abs(sums[i] - 1) > ROUNDING:
         raise BadInput(f"Row {i + 1} sums to {sums[i]:.6g}; the steps out of a state must sum to 1.")
     return A / sums[:, None]
+
+
+def normalise_rows(table: np.ndarray) -> np.ndarray | None:
+    """Return a table, float64 (states, states), with every row scaled to sum to 1; None where a row is 0."""
+    sums = table.sum(axis=1, keepdims=True)
+    return table / sums if (sums > 0).all() else None
+
+
+def resize_chain(table: np.ndarray, n: int) -> np.ndarray:
+    """Return a transition matrix of n states: the last states go, or new ones come, joined to the first.
+
+    A state that goes gives its share of each row to the others in proportion. State 1 steps to a new state
+    with probability 0.1; the new state stays or steps back with probability 0.5 each. Rounded to 4 digits.
+    """
+    A = table[:n, :n]
+    A = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-12)
+    while len(A) < n:
+        k = len(A)
+        A = np.pad(A, ((0, 1), (0, 1)))
+        A[0] *= 0.9
+        A[0, k], A[k, 0], A[k, k] = 0.1, 0.5, 0.5
+    return A.round(4)
+
+
+def largest_removable(A: np.ndarray) -> float:
+    """Return the largest lambda that ``remove_self_transitions`` can take: the smallest A_ii."""
+    return float(A.diagonal().min())
 
 
 def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
@@ -123,3 +152,34 @@ def eigenvalues(A: np.ndarray) -> np.ndarray:
     values = values[np.argsort(np.abs(values - 1), kind="stable")]
     rest = values[1:]
     return np.append(values[:1], rest[np.argsort(-np.abs(rest), kind="stable")]).astype(np.complex128)
+
+
+def second_modulus(values: np.ndarray) -> float:
+    """Return the modulus of the second of the eigenvalues that ``eigenvalues`` returns."""
+    return float(abs(values[1]))
+
+
+def speed_up(before: float, after: float) -> float | None:
+    """Return how many steps of one chain a step of another is worth in the long run.
+
+    Parameters
+    ----------
+    before, after : float
+        Moduli of the second eigenvalues of the one chain and of the other.
+
+    Returns
+    -------
+    float or None
+        log(after) / log(before); 0 where the other chain never settles (its modulus is 1); None where either
+        settles at once, or the one chain never does.
+    """
+    if after >= 1 - 1e-9:
+        return 0.0
+    if min(before, after) <= 1e-12 or before >= 1 - 1e-12:
+        return None
+    return math.log(after) / math.log(before)
+
+
+def likeliest(law: np.ndarray, most: int) -> list[int]:
+    """Return the likeliest states of a law, float64 (states,), the likeliest first, at most so many."""
+    return [int(i) for i in np.argsort(-law, kind="stable")[:most]]

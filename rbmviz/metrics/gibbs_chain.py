@@ -198,6 +198,11 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
     return np.array(found)
 
 
+def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int) -> np.ndarray:
+    """Return ``chain_distances`` of a chain, float64 (steps + 1,), that begins in one state for sure."""
+    return chain_distances(A, np.eye(len(A))[state], stationary, steps)
+
+
 @metric("sweep_distances")
 def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     """Return the exact total variation distance of a Gibbs chain to the model after 0, 1, ..., sweeps sweeps.

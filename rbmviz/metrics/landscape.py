@@ -6,6 +6,7 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 from rbmviz.metrics.exact import probabilities
+from rbmviz.metrics.gibbs_chain import transition_matrix
 from rbmviz.rbm import RBM
 
 MAX_VISIBLE_LANDSCAPE = 10
@@ -113,3 +114,13 @@ def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
     root = np.sqrt(law[at])
     width = (1 - WIDTH_BY_PROBABILITY) / len(law) + WIDTH_BY_PROBABILITY * root / root.sum()
     return Landscape(law, at, width, valley, tuple(found[floor] for floor in rank))
+
+
+def ordered_chain(rbm: RBM) -> tuple[np.ndarray, list[str]]:
+    """Return the Gibbs chain of a small model with its states in the order of the valleys, and their bits.
+
+    The matrix is float64 (2^n_visible, 2^n_visible); row i is the state whose bits are the i-th text.
+    """
+    order = landscape(rbm).order
+    names = [f"{state:0{rbm.n_visible}b}" for state in order]
+    return transition_matrix(rbm)[np.ix_(order, order)], names

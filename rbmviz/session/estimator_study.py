@@ -82,6 +82,10 @@ class StudySetup(NamedTuple):
         """Hidden units of each model."""
         return MANY_HIDDEN if self.dataset.n_visible <= MAX_VISIBLE_ENUMERATED else FEW_HIDDEN
 
+    def progress(self, models: int, estimates: int) -> float:
+        """Return the share of the work, 0 to 1, that so many models and estimates of each kind are."""
+        return min((models / len(self.sizes) + 3 * estimates / MOST_ESTIMATES) / 4, 1.0)
+
     def estimators(self) -> dict[str, Trainer]:
         """Return what is compared, by label."""
         found = {}

@@ -13,7 +13,7 @@ from rbmviz.errors import BadInput
 from rbmviz.kernels.batch import times, times_transposed
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knobs_of, values_of
-from rbmviz.metrics.ais import ais_steps
+from rbmviz.metrics.ais import LEAST_ESS, ais_steps
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Frames, Snapshot, Status
@@ -59,6 +59,21 @@ class Likelihood(NamedTuple):
     std_error: np.ndarray
     ess: np.ndarray
 
+    @property
+    def doubtful_ess(self) -> float | None:
+        """The smallest effective number of weights where it is too small to trust an estimate; else None."""
+        least = np.nanmin([*self.ess, np.inf])
+        return float(least) if least < LEAST_ESS else None
+
+    def band(self, part: str) -> tuple[float, float, float]:
+        """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN where a value is not finite.
+
+        The band is the range of the replicates; of a single one, two standard errors of AIS.
+        """
+        values: np.ndarray = getattr(self, part)
+        spread = 2 * self.std_error if len(values) == 1 else 0 * values
+        return float(values.mean()), float((values - spread).min()), float((values + spread).max())
+
 
 class Trace(NamedTuple):
     """Statistics of the trainer after ``update`` updates, by name: float64 (replicates,)."""
@@ -66,6 +81,11 @@ class Trace(NamedTuple):
     update: int
     seconds: float
     stats: dict[str, np.ndarray]
+
+    def band(self, statistic: str) -> tuple[float, float, float]:
+        """Return mean, lowest and highest value of the replicates; NaN where one is missing or not finite."""
+        values = self.stats.get(statistic, np.array([np.nan]))
+        return float(values.mean()), float(values.min()), float(values.max())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

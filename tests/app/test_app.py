@@ -13,15 +13,19 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
-from app import views
-from app.links import read_panels, write_panel
+from app.charts.samples import mosaic, mosaics_png, samples_npz
+from app.charts.style import colour, origin_text, titles
+from app.pages.sample.charts import isl_chart
+from app.pages.sample.exports import curves_csv, snippet
 from app.pages.sample.panel import readouts as sample_readouts
+from app.pages.train.charts import likelihood_rows, statistic_rows, training_chart
+from app.pages.train.exports import training_csv
 from app.stream.encoder import FrameEncoder
 from app.stream.frames import read_frame
 from app.stream.requests import FrameRequest
-from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, sample
+from rbmviz import RBM, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
-from rbmviz.registry import samplers
+from rbmviz.links import write_panel
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, Frames, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.training import Likelihood
@@ -47,36 +51,15 @@ def comparison(model):
         panel.worker.join(PATIENCE)
 
 
-# Links
-
-
-@pytest.mark.parametrize("name", list_samplers())
-def test_a_link_brings_every_sampler_back(name):
-    sampler = make_sampler(name)
-    assert samplers.read(write_panel(sampler)) == sampler
-    assert samplers.read(name) == sampler
-
-
-def test_links_with_mistakes_say_so():
-    read, refused = read_panels(
-        samplers, ["gibbs:k=3", "gibs", "gibbs:k=0", "gibbs:hot=1", "rates_fpcd:eps=warm"]
-    )
-    assert [write_panel(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3,n_chains=1"]
-    assert len(refused) == 4
-    assert "did you mean 'gibbs'" in refused[0]
-    with pytest.raises(BadInput, match="1 to 100"):
-        samplers.read("gibbs:k=0")
-
-
 # Views
 
 
 def test_names_of_namesakes_tell_them_apart():
     a, b = make_sampler("rates_fpcd", eps=0.1), make_sampler("rates_fpcd", eps=0.03)
     g = make_sampler("gibbs")
-    assert views.titles([g, a, b]) == ["Gibbs", "rates-FPCD (step size 0.1)", "rates-FPCD (step size 0.03)"]
-    assert views.titles([g, g]) == ["Gibbs #1", "Gibbs #2"]
-    assert len({views.colour(name) for name in list_samplers()}) == len(list_samplers())
+    assert titles([g, a, b]) == ["Gibbs", "rates-FPCD (step size 0.1)", "rates-FPCD (step size 0.03)"]
+    assert titles([g, g]) == ["Gibbs #1", "Gibbs #2"]
+    assert len({colour(name) for name in list_samplers()}) == len(list_samplers())
 
 
 def test_mosaic_has_every_pixel_in_its_place():
@@ -84,7 +67,7 @@ def test_mosaic_has_every_pixel_in_its_place():
     p = np.random.default_rng(1).integers(0, 256, (4, 6), dtype=np.uint8)
     frames = Frames(0, np.packbits(v, axis=1), p, 6)
     for pixels, rows in (("binary", 255 * v), ("mean", p)):
-        picture = 255 - np.array(views.mosaic(frames, (2, 3), 2, pixels, zoom=1))
+        picture = 255 - np.array(mosaic(frames, (2, 3), 2, pixels, zoom=1))
         assert picture.shape == (5, 7)
         for cell in range(4):
             top, left = 3 * (cell // 2), 4 * (cell % 2)
@@ -127,7 +110,7 @@ def test_a_download_is_never_unpacked_whole():
     comparison.step(30_000)
     wait(lambda: comparison.snapshots()[0][1].n == 30_000, "all samples")
     tracemalloc.start()
-    content = views.samples_npz(comparison, ["gibbs"])
+    content = samples_npz(comparison, ["gibbs"])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     comparison.close()
@@ -139,9 +122,9 @@ def test_a_download_is_never_unpacked_whole():
 
 def test_exports(comparison, model):
     shown = [snapshot for _, snapshot in comparison.snapshots()]
-    names = views.titles([snapshot.algorithm for snapshot in shown])
+    names = titles([snapshot.algorithm for snapshot in shown])
     named = list(zip(names, shown, strict=True))
-    with np.load(io.BytesIO(views.samples_npz(comparison, names))) as archive:
+    with np.load(io.BytesIO(samples_npz(comparison, names))) as archive:
         meta = json.loads(str(archive["meta"]))
         for panel, (i, entry) in zip(comparison.panels, enumerate(meta["panels"]), strict=True):
             record = panel.worker.read(SamplingRun.record)
@@ -150,14 +133,12 @@ def test_exports(comparison, model):
             assert entry["name"] == names[i]
             assert entry["changes"][0]["n"] == 0
         assert len(archive.files) == 3
-    lines = views.curves_csv(named).decode().splitlines()
+    lines = curves_csv(named).decode().splitlines()
     assert lines[0] == "sampler,n,seconds,isl,std_error,beta"
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
-    picture = Image.open(
-        io.BytesIO(views.mosaics_png([(n, s.frames) for n, s in named], (1, 5), 3, "binary"))
-    )
+    picture = Image.open(io.BytesIO(mosaics_png([(n, s.frames) for n, s in named], (1, 5), 3, "binary")))
     assert picture.width > picture.height > 0
-    assert 'make_sampler("rates_fpcd", eps=0.1' in views.snippet(
+    assert 'make_sampler("rates_fpcd", eps=0.1' in snippet(
         "mnist_fpcd", [snapshot.algorithm for snapshot in shown], 4, "mnist5k"
     )
 
@@ -165,7 +146,7 @@ def test_exports(comparison, model):
 def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
     import rbmviz
 
-    code = views.snippet("toy", [panel.worker.algorithm for panel in comparison.panels], 4, "toy")
+    code = snippet("toy", [panel.worker.algorithm for panel in comparison.panels], 4, "toy")
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
     scope = {}
@@ -176,8 +157,8 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
     named = list(zip(("a", "b"), (snapshot for _, snapshot in comparison.snapshots()), strict=True))
-    line = views.Reference("training", -3.0)
-    rows, spec = views.isl_chart(named, line, "n")
+    line = ("training", -3.0)
+    rows, spec = isl_chart(named, line, "n")
     assert set(rows["sampler"]) == {"a", "b"}
     assert rows["n"].min() >= 5
     assert "data" not in spec["layer"][0]
@@ -185,7 +166,7 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
     comparison.step(5)
     wait(lambda: all(s.n == 17 for _, s in comparison.snapshots()), "five more")
     named = list(zip(("a", "b"), (snapshot for _, snapshot in comparison.snapshots()), strict=True))
-    more, again = views.isl_chart(named, line, "n")
+    more, again = isl_chart(named, line, "n")
     assert again == spec
     assert len(more) > len(rows)
 
@@ -326,7 +307,14 @@ def test_transport_and_presets(page):
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
-    assert any("bad for sampling" in caption.value for caption in test.caption)
+
+    def captions():
+        return sum("bad for sampling" in caption.value for caption in test.caption)
+
+    assert captions() == 2  # in the menu, and above the panels
+    comparison.remove(comparison.panels[0].key)  # the preset is on the screen no longer
+    test.run()
+    assert captions() == 1
 
 
 def test_train_page_is_alive(page):
@@ -369,7 +357,7 @@ def test_lessons_branch_and_the_way_to_the_sample_page(page):
     origin = comparison.panels[1].worker.plan.origin
     assert origin.update > 20
     wait(lambda: comparison.snapshots()[1][1].n > origin.update, "updates of the branch")
-    assert views.origin_text(comparison.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
+    assert origin_text(comparison.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
     next(button for button in test.button if button.label == "Four prototypes").click().run()
     assert not test.exception
     assert comparison.setup.dataset.name == "modes"
@@ -428,17 +416,17 @@ def test_frames_of_training(lesson):
 
 def test_training_curves_and_their_files(lesson):
     shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(lesson.snapshots())]
-    rows = views.likelihood_rows(shown, "train")
+    rows = likelihood_rows(shown, "train")
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
     algorithms = [(name, snapshot.algorithm.name) for name, snapshot in shown]
-    data, spec = views.training_chart(rows, algorithms, "update", "nats", best=-1.0)
+    data, spec = training_chart(rows, algorithms, "update", "nats", best=-1.0)
     assert "data" not in spec["layer"][0]
     assert len(data) == len(rows)
-    inner = views.statistic_rows(shown, "tau_mean")
+    inner = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in inner} == {"panel 1"}
-    lines = views.training_csv(shown).decode().splitlines()
+    lines = training_csv(shown).decode().splitlines()
     assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points
@@ -446,8 +434,8 @@ def test_training_curves_and_their_files(lesson):
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():
     point = Likelihood(7, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
-    [row] = views.likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
+    [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
     several = point._replace(train=np.array([-3.0, -1.0]), std_error=np.array([0.25, 0.25]))
-    [row] = views.likelihood_rows([("a", SimpleNamespace(likelihoods=(several,)))], "train")
+    [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(several,)))], "train")
     assert (row["low"], row["value"], row["high"]) == (-3.0, -2.0, -1.0)  # the range of the replicates

@@ -2,13 +2,12 @@
 
 import functools
 import re
-from pathlib import Path
 
 import pytest
 
 from app.messages import MAX_MESSAGE, plain
+from rbmviz import links
 
-PAGES = Path(__file__).parents[2] / "app" / "pages"
 INJECTED = (
     "![x](http://evil.example/a.png) [a](http://evil.example) <img src=x onerror=alert(1)> :red[x] `c` $x$"
 )
@@ -22,17 +21,12 @@ VALUES = {
 }
 
 
+PANELS = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l A lam"}
+
+
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
-    own = {
-        "sample": "p speed",
-        "train": "t pace",
-        "coupling": "c coupling_speed",
-        "weights": "w weights_pace",
-    }
-    own["chain"] = "l land_pace A lam"
-    text = (PAGES / page / "page.py").read_text()
-    return [*re.findall(r'key="(\w+)",\s*bind="query-params"', text), *own[page].split(), "present"]
+    return [*links.DEFAULTS[links.VERSION].settings[page], *PANELS[page].split(), "present", "v"]
 
 
 @pytest.fixture
@@ -57,6 +51,33 @@ def test_a_hostile_link_opens_the_page_all_the_same(visit, name, kind):
     assert any("link" in text for text in said(test))
     for text in said(test):
         assert not re.search(r"(?<!\\)\]\(http|(?<!\\)<img|(?<!\\):red|http://evil", text)
+
+
+def test_a_link_of_a_newer_program_says_so_and_opens_what_it_can(visit):
+    test = visit("sample", v="99", p="gibbs:k=7", model="bas_pcd")
+    [warning] = test.warning
+    assert warning.value.startswith("The link's version is '99'")
+    assert test.session_state["comparisons"]["sample"][0].panels[0].worker.algorithm.k == 7
+    assert not test.run().warning  # said once
+
+
+def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address_of):
+    """As it is when defaults of a setting, a knob and the panels have changed: version 1 has the old ones."""
+    now = links.DEFAULTS[1]
+    old = now._replace(
+        knobs={**now.knobs, "gibbs": "temperature=1.0,k=5,n_chains=1"},
+        panels={**now.panels, "sample": ("gibbs",)},
+        settings={**now.settings, "sample": {**now.settings["sample"], "model": "bas_pcd", "cells": 6}},
+    )
+    monkeypatch.setattr(links, "DEFAULTS", {1: old, 2: now})
+    monkeypatch.setattr(links, "VERSION", 2)
+    test = visit("sample", seed="3")
+    [panel] = test.session_state["comparisons"]["sample"][0].panels
+    assert panel.worker.algorithm.k == 5
+    assert (test.session_state["model"], test.session_state["cells"]) == ("bas_pcd", 6)
+    assert test.segmented_control(key="cells").value == 6
+    assert not test.warning
+    assert visit("sample", v="2", p="gibbs").session_state["cells"] == 10
 
 
 @pytest.mark.parametrize("value", ["nan", "-1", "1e999", "7", "<img>"])

@@ -11,7 +11,7 @@ from starlette.websockets import WebSocketDisconnect
 from waiting import PATIENCE, wait
 
 from app.access import guarded
-from app.state import comparisons_by_token
+from app.session import comparisons_by_token
 from app.stream import socket as live
 from app.stream.encoder import FrameEncoder, known_views
 from app.stream.frames import read_header

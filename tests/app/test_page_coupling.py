@@ -11,7 +11,8 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
-from app import coupling_charts as charts
+from app.pages.coupling import charts
+from app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from app.stream.encoder import FrameEncoder
 from app.stream.frames import read_frame
 from app.stream.requests import FrameRequest
@@ -188,13 +189,13 @@ def test_charts_and_files(comparison):
     assert last["value"] == pytest.approx(found.pairs[0].unbiased[:, 0].mean())
     spread = found.pairs[0].unbiased[:, 0].std(ddof=1) / np.sqrt(found.pairs[0].n)
     assert last["high"] - last["value"] == pytest.approx(2 * spread)
-    with np.load(io.BytesIO(charts.pairs_npz(found))) as archive:
+    with np.load(io.BytesIO(pairs_npz(found))) as archive:
         np.testing.assert_array_equal(archive["tau_general"], found.pairs[1].tau)
         np.testing.assert_array_equal(archive["tau_rbm_lag4"], found.lagged[0].tau)
         assert archive["unbiased_rbm"].shape == (found.pairs[0].n, len(STATISTICS))
-    points = charts.curves_csv([("distance", charts.distance_rows(found.pairs))]).decode()
+    points = curves_csv([("distance", charts.distance_rows(found.pairs))]).decode()
     assert len(list(csv.DictReader(io.StringIO(points)))) == len(charts.distance_rows(found.pairs))
-    image = Image.open(io.BytesIO(charts.picture(comparison.snapshots()[0][1], (3, 3), "#ff5c00")))
+    image = Image.open(io.BytesIO(picture(comparison.snapshots()[0][1], (3, 3), "#ff5c00")))
     assert image.width > image.height > 100
     again = worker.read(lambda run: run.results(4, 1))
     assert charts.tau_chart(again.pairs, True)[1] == spec  # a live chart keeps its zoom
@@ -203,7 +204,7 @@ def test_charts_and_files(comparison):
 def test_the_snippet_repeats_the_pairs(comparison, capsys):
     coupling = comparison.panels[0].worker.algorithm
     scope = {}
-    exec(charts.snippet("random", comparison.setup, coupling), scope)
+    exec(snippet("random", comparison.setup, coupling), scope)
     np.testing.assert_array_equal(scope["pairs"].tau, library(comparison)[1]["general"].tau)
     assert capsys.readouterr().out.startswith("rbm [")
 
@@ -233,7 +234,7 @@ def test_the_page_is_alive(page):
     assert "The grey curve is exact" in texts
 
 
-def test_the_page_follows_its_link(page):
+def test_the_page_follows_its_link(page, address_of):
     test = page(
         c="scale=0.3,max_sweeps=50", coupling_visible="12", coupling_hidden="5", coupling_seed="4", lag="20"
     )
@@ -244,7 +245,7 @@ def test_the_page_follows_its_link(page):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert test.query_params["c"] == "scale=0.3,max_sweeps=50"
+    assert address_of(test) == {"v": ["1"], "c": ["scale=0.3,max_sweeps=50"]}
 
 
 def test_a_broken_link_is_named(page):

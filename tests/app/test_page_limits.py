@@ -1,18 +1,17 @@
 """Limits on the pages: an exceeded limit is one sentence, and all runs continue."""
 
-import importlib
-import sys
-from pathlib import Path
-
-import pytest
 from waiting import wait
 
-from app import state
-from app.links import read_panels
+from app.pages.chain import landscape as chain
+from app.pages.coupling import page as coupling
+from app.pages.sample import page as sample
+from app.pages.train import page as train
+from app.pages.weights import page as weights
+from app.pages.weights.settings import STUDIED
+from app.shared import SharedObjects
 from rbmviz import make_trainer
 from rbmviz.datasets import load_dataset
-from rbmviz.models import load_model, pattern_model
-from rbmviz.registry import samplers, trainers
+from rbmviz.models import data_of, load_model, pattern_model
 from rbmviz.session import (
     Allowance,
     Coupling,
@@ -26,8 +25,6 @@ from rbmviz.session import (
 )
 from rbmviz.session.coupling import random_rbm
 from rbmviz.session.recorder import KEEP_BYTES
-
-PAGES = Path(__file__).parents[2] / "app" / "pages"
 
 
 def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypatch):
@@ -121,7 +118,7 @@ def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
 
 
 def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
-    shared = state.SharedObjects(2)
+    shared = SharedObjects(2)
     first = shared.get("a", lambda: pattern_model(("10", "01"), 5.0))
     for key in "bcd":
         shared.get(key, lambda: pattern_model(("10", "01"), 5.0))
@@ -136,55 +133,31 @@ def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
 # Every preset has room
 
 
-def presets_of(name):
-    """Return the presets of a page without running it: it draws when it is imported."""
-    module = sys.modules.get(f"app.pages.{name}.page")
-    if module is None:
-        import streamlit as st
-
-        stop = pytest.MonkeyPatch()
-        stop.setattr(st, "stop", lambda: None)
-        source = (PAGES / name / "page.py").read_text().removesuffix("main()\n")
-        spec = importlib.util.spec_from_loader(f"app.pages.{name}.page", loader=None)
-        module = importlib.util.module_from_spec(spec)
-        module.__file__ = str(PAGES / name / "page.py")
-        exec(compile(source, module.__file__, "exec"), module.__dict__)
-        stop.undo()
-    return module
-
-
 def costs():
     """Return the bytes that each preset of each page takes at most, by page and label."""
     found = {}
-    page = presets_of("sample")
-    for preset in page.PRESETS:
+    for preset in sample.PRESETS:
         model = load_model(preset.model)
-        dataset = load_dataset(model.meta.get("scored_on") or model.meta["dataset"])
-        plan = SamplingSetup(model, dataset, allowance=Allowance()).plan()
-        needed = sum(plan.bytes(s) for s in read_panels(samplers, preset.panels)[0])
+        plan = SamplingSetup(model, data_of(model), allowance=Allowance()).plan()
+        needed = sum(plan.bytes(s) for s in sample.PAGE.read(preset.panels)[0])
         found["Sample", preset.label] = needed + KEEP_BYTES
-    page = presets_of("train")
-    for preset in page.PRESETS:
+    for preset in train.PRESETS:
         plan = TrainingSetup(load_dataset(preset.data), preset.n_hidden).plan()
-        found["Train", preset.label] = sum(plan.bytes(t) for t in read_panels(trainers, preset.panels)[0])
-    page = presets_of("coupling")
-    for preset in page.PRESETS:
+        found["Train", preset.label] = sum(plan.bytes(t) for t in train.PAGE.read(preset.panels)[0])
+    for preset in coupling.PRESETS:
         rbm = random_rbm(*preset.size, 0) if preset.model == "random" else load_model(preset.model).rbm
         found["Coupling", preset.label] = CouplingSetup(rbm).bytes(Coupling(scale=preset.scale))
-    page = presets_of("weights")
-    for preset in page.PRESETS:
+    for preset in weights.PRESETS:
         plan = WeightSetup(load_model(preset.model))
-        found["Weights", preset.label] = sum(plan.bytes(t) for t in read_panels(trainers, preset.panels)[0])
-    for name in page.GROWN:
+        found["Weights", preset.label] = sum(plan.bytes(t) for t in weights.PAGE.read(preset.panels)[0])
+    for name, batch in STUDIED.items():
         if name != "letters":  # by download
-            growth = StudySetup(load_dataset(name), page.GROWN[name])
+            growth = StudySetup(load_dataset(name), batch)
             found["Weights", f"models that grow, {name}"] = growth.bytes(make_trainer("cd"))
-    page = presets_of("chain")
-    for preset in page.PRESETS:
-        plan = LandscapeSetup(pattern_model(page.LANDSCAPE_PATTERNS[preset.model], preset.depth)).plan()
-        found["Little chain", preset.label] = sum(
-            plan.bytes(s) for s in read_panels(samplers, preset.panels)[0]
-        )
+    for preset in chain.PRESETS:
+        plan = LandscapeSetup(pattern_model(chain.LANDSCAPE_PATTERNS[preset.model], preset.depth)).plan()
+        needed = sum(plan.bytes(s) for s in chain.PAGE.read(preset.panels)[0])
+        found["Little chain", preset.label] = needed
     return found
 
 

@@ -9,16 +9,21 @@ import pytest
 from PIL import Image
 from waiting import PATIENCE, wait
 
-from app import weight_charts
-from app.links import write_panel
-from app.pages.weights.panel import WEIGHT_KNOBS
+from app.pages.weights.charts import (
+    EQUAL,
+    log_z_chart,
+    population_titles,
+    shares_chart,
+    sizes_chart,
+)
+from app.pages.weights.exports import curves_csv, snippet, study_csv, tiles_png, weights_npz
+from app.pages.weights.study_charts import plane_chart, study_chart
 from app.stream.encoder import FrameEncoder
 from app.stream.frames import read_frame
 from app.stream.requests import FrameRequest
-from rbmviz import BadInput, make_trainer
+from rbmviz import make_trainer
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import GradientQuality
-from rbmviz.registry import trainers
 from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
 
 
@@ -47,7 +52,7 @@ def comparison(model):
 
 def named(comparison):
     shown = [snapshot for _, snapshot in comparison.snapshots()]
-    return list(zip(weight_charts.population_titles([s.algorithm for s in shown]), shown, strict=True))
+    return list(zip(population_titles([s.algorithm for s in shown]), shown, strict=True))
 
 
 @pytest.fixture
@@ -73,12 +78,12 @@ def grown():
 
 def test_populations_are_named_by_what_tells_them_apart():
     make = lambda **knobs: make_trainer("pop_cd", **knobs)  # noqa: E731
-    assert weight_charts.population_titles([make(), make(k=10), make(proposal="joint")]) == [
+    assert population_titles([make(), make(k=10), make(proposal="joint")]) == [
         "pop-CD-1",
         "pop-CD-10",
         "pop-CD-1, joint",
     ]
-    assert weight_charts.population_titles(
+    assert population_titles(
         [make(n_chains=10), make(n_chains=1000, proposal="mixture", mixture=3), make(), make()]
     ) == [
         "pop-CD-1, 10 samples",
@@ -88,29 +93,22 @@ def test_populations_are_named_by_what_tells_them_apart():
     ]
 
 
-def test_links_hold_only_what_weights_depend_on():
-    trainer = make_trainer("pop_cd", k=3, proposal="mixture", mixture=7, n_chains=40)
-    text = write_panel(trainer, WEIGHT_KNOBS)
-    assert text == "pop_cd:proposal=mixture,mixture=7,k=3,n_chains=40"
-    assert trainers.read(text) == trainer
-
-
 def test_charts_show_the_summaries(comparison):
     shown = named(comparison)
-    shares, spec = weight_charts.shares_chart(shown)
+    shares, spec = shares_chart(shown)
     assert "data" not in spec
     for name, snapshot in shown:
         mine = shares[shares["panel"] == name]
         np.testing.assert_array_equal(mine["held"], snapshot.summary.held)
-    equal = shares[shares["panel"] == weight_charts.EQUAL[0]]
+    equal = shares[shares["panel"] == EQUAL[0]]
     np.testing.assert_allclose(equal["held"], equal["samples"])
-    sizes, _ = weight_charts.sizes_chart(shown)
+    sizes, _ = sizes_chart(shown)
     ours = sizes[sizes["panel"] == "pop-CD-1"]
     assert list(ours["size"]) == [1, 2, 4, 8, 16, 32]  # a single batch of 64 has no error
     np.testing.assert_allclose(ours["share"] * ours["size"], ours["ess"])
     assert (ours["low"] <= ours["share"]).all()
     assert (ours["high"] <= 1).all()
-    points, spec = weight_charts.log_z_chart(shown)
+    points, spec = log_z_chart(shown)
     for name, snapshot in shown:
         last = points[points["panel"] == name].iloc[-1]
         assert (last["n"], last["log_z"]) == (108, snapshot.newest.log_z)
@@ -120,28 +118,28 @@ def test_charts_show_the_summaries(comparison):
     assert truth[1]["data"]["values"][0]["value"] == shown[0][1].truth.log_z
     comparison.step(1)
     wait(lambda: all(s.n == 13 for _, s in comparison.snapshots()), "one more")
-    assert weight_charts.log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
+    assert log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
 
 
 def test_the_plane_tells_a_bias_from_its_noise(grown):
-    points, _ = weight_charts.plane_chart(grown)
+    points, _ = plane_chart(grown)
     assert len(points) == 6
     seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
     assert seen[2, "CD-1"]
     assert not seen[2, "pop-CD-1"]
     assert (points["low"] > 0).all()
-    ratios, _ = weight_charts.growth_chart(grown, "ratio")
+    ratios, _ = study_chart(grown, "ratio")
     assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
     for quantity in ("bias", "variance"):
-        assert len(weight_charts.growth_chart(grown, quantity)[0]) == 6
+        assert len(study_chart(grown, quantity)[0]) == 6
     for quantity in ("ess", "sweeps"):
-        rows, _ = weight_charts.growth_chart(grown, quantity)
+        rows, _ = study_chart(grown, quantity)
         assert list(rows["ess"]) == [0.25, 0.5] * 2
 
 
 def test_exports(comparison, grown):
     shown = named(comparison)
-    with np.load(io.BytesIO(weight_charts.weights_npz(comparison, [name for name, _ in shown]))) as archive:
+    with np.load(io.BytesIO(weights_npz(comparison, [name for name, _ in shown]))) as archive:
         meta = json.loads(str(archive["meta"]))
         for i, (name, snapshot) in enumerate(shown):
             assert meta["panels"][i]["name"] == name
@@ -149,7 +147,7 @@ def test_exports(comparison, grown):
             assert np.logaddexp.reduce(logs) - np.log(108) == pytest.approx(snapshot.newest.log_z)
             np.testing.assert_array_equal(archive[f"batch_v{i}"], snapshot.batch.v)
             np.testing.assert_allclose(np.sort(logs[-9:])[::-1], archive[f"batch_log_weights{i}"])
-    lines = weight_charts.curves_csv(shown).decode().splitlines()
+    lines = curves_csv(shown).decode().splitlines()
     assert lines[0] == "population,quantity,at,value,std_error"
     assert sum("log_z_exact" in line for line in lines) == 2
     assert sum("ess_of_batch_size" in line for line in lines) == 14
@@ -163,9 +161,9 @@ def test_exports(comparison, grown):
         models=tuple(grown),
         estimates=100,
     )
-    lines = weight_charts.plane_csv(snapshot).decode().splitlines()
+    lines = study_csv(snapshot).decode().splitlines()
     assert len(lines) == 1 + 6 + 2 + 4
-    picture = Image.open(io.BytesIO(weight_charts.tiles_png(shown, (1, 5))))
+    picture = Image.open(io.BytesIO(tiles_png(shown, (1, 5))))
     assert picture.width > 400
     assert np.array(picture).min() < 50
 
@@ -173,12 +171,12 @@ def test_exports(comparison, grown):
 def test_the_snippet_runs(monkeypatch, model, capsys):
     import rbmviz
 
-    code = weight_charts.snippet("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
+    code = snippet("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     scope = {}
     exec(code, scope)
     assert scope["batch_0"].v.shape == (20, 5)
-    assert 'load_dataset("bas")' in weight_charts.snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
+    assert 'load_dataset("bas")' in snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
 
 
 # What goes over the wire
@@ -280,8 +278,3 @@ def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
     test.selectbox(key="grown").set_value("letters").run()
     assert any("letters" in error.value for error in test.error)
     assert grown.setup.dataset.name == "modes"
-
-
-def test_bad_files_are_refused():
-    with pytest.raises(BadInput, match="pop_cd"):
-        trainers.read("pop_cd:heat=3")

@@ -49,10 +49,3 @@ def test_a_file_that_does_not_import_fails_loudly(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(RuntimeError, match="half written"):
         list(registry.Table("toy", "broken_algorithms"))
-
-
-def test_what_is_drawn_every_second_has_a_place_of_its_own():
-    """Else what stands below moves up now and then: see ``app.widgets.every_second``."""
-    app = Path(__file__).parents[2] / "app"
-    timed = [path.name for path in app.rglob("*.py") if "run_every" in path.read_text()]
-    assert timed == ["widgets.py"]

@@ -11,8 +11,8 @@ from rbmviz.kernels import random as kernels
 ROOT = Path(__file__).parents[2]
 
 OF_EVERY_PAGE = {
-    *("DEFAULT_MODEL", "DEFAULT_PANELS", "DEFAULT_HIDDEN", "DEFAULT_SPEED"),
-    *("SPEED", "STARTS", "GRIDS", "PRESETS", "Preset", "READOUTS"),
+    *("TITLE", "ICON", "PLACE", "PAGE", "DEFAULT_PANELS"),
+    *("Settings", "STARTS", "GRIDS", "PRESETS", "Preset", "READOUTS"),
 }
 """What each page of the app says of itself, under one name with one meaning."""
 

@@ -13,6 +13,7 @@ from rbmviz.metrics import (
     stationary_law,
     transition_matrix,
 )
+from rbmviz.metrics.finite_chain import normalise_rows, resize_chain, speed_up
 
 
 def lazy(n, g):
@@ -123,3 +124,20 @@ def test_several_stationary_laws_are_refused_and_transient_states_are_not():
         stationary_law(apart)
     ends = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0, 0, 1.0]])
     np.testing.assert_allclose(stationary_law(ends), [0, 0, 1], atol=1e-12)
+
+
+def test_chains_are_resized_and_rows_normalised():
+    A = np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [0, 0, 1]])
+    np.testing.assert_allclose(resize_chain(A, 2), [[2 / 3, 1 / 3], [1 / 3, 2 / 3]], atol=1e-4)
+    larger = resize_chain(A, 5)
+    check_chain(larger)
+    np.testing.assert_array_equal(larger[3], [0.5, 0, 0, 0.5, 0])
+    np.testing.assert_allclose(normalise_rows(2 * A), A)
+    assert normalise_rows(np.zeros((2, 2))) is None
+
+
+def test_what_a_step_is_worth():
+    assert speed_up(0.81, 0.9) == pytest.approx(0.5)
+    assert speed_up(0.5, 1.0) == 0  # it swings for ever
+    assert speed_up(1.0, 0.5) is None
+    assert speed_up(0.5, 0.0) is None

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from app.charts.style import colour
 from app.panel import Canvas, OnTrigger, panel_spec
 from app.panel.readouts import Readout, Value, digits3
 from app.stream.encoder import ClientState, PanelContent, frame_encoder
 from app.stream.frames import Bits, Block
 from app.stream.requests import FrameRequest
-from app.views import colour
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz.session.coupling import PairStatistics
 

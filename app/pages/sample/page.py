@@ -1,49 +1,49 @@
-"""The comparison: samplers side by side on one model, live."""
+"""Samplers side by side on one model, live."""
 
 import math
 from typing import NamedTuple
 
 import streamlit as st
 
-from app import messages, views
-from app.links import read_panels, write_panel
+from app import controls, messages
+from app.charts.samples import mosaics_png, samples_help, samples_npz
+from app.controls import Download, data_or_reason
+from app.page import LivePage, Transport, below_panels, draw_chart, every_second
+from app.pages.sample.charts import isl_chart, reference_label
+from app.pages.sample.exports import curves_csv, snippet
 from app.pages.sample.panel import sample_grid
 from app.panel import shape_of
-from app.state import allowance, comparison_of, data, pretrained, trained_models, training_reference
-from app.stream.socket import live_path
-from app.widgets import (
-    Speed,
-    adders,
-    edits,
-    every_second,
-    open_panels,
-    own_model,
-    preset_menu,
-    transport,
-    visit,
-)
-from rbmviz import BadInput, Model
+from app.session import ALLOWANCE, Setting
+from app.shared import data, pretrained, training_part_isl
+from rbmviz import Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel
-from rbmviz.models import list_models
+from rbmviz.models import data_of, training_set_score
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 
+TITLE, ICON, PLACE = "Sample", "grid_view", 1
+AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
 STARTS: tuple[Start, ...] = ("data", "random")
-AUTOMATIC = "automatic"
-DEFAULT_MODEL = "mnist_fpcd"
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
-SPEED = Speed(
-    "Samples per second",
-    (5, 20, 60, 200, 1000, 5000, math.inf),
-    default=60,
-    key="speed",
-    help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
-    width=230,
-)
+
+
+class Settings:
+    """What the address of this page says besides its panels, by name, with today's defaults."""
+
+    model = Setting("mnist_fpcd")
+    data = Setting(AUTOMATIC)
+    kernel: Setting[Kernel] = Setting("binary")
+    start: Setting[Start] = Setting("data")
+    seed = Setting(0)
+    view = Setting("sequence")
+    pixels = Setting("binary")
+    cells = Setting(10)
+    axis = Setting("samples")
+    speed: Setting[float] = Setting(60)
 
 
 class Preset(NamedTuple):
@@ -103,206 +103,144 @@ PRESETS = [
 ]
 
 
+PAGE: LivePage[SamplingSetup, Preset] = LivePage(
+    name="sample",
+    question="One model, several ways to sample it: which chain walks through all the classes, and which one "
+    "sticks?",
+    link="p",
+    table=samplers,
+    presets=PRESETS,
+    speed=Settings.speed,
+    transport=Transport(
+        "Samples per second",
+        (5, 20, 60, 200, 1000, 5000, math.inf),
+        speed_help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
+        play_help="Stop all chains at the same sample, or let them go on: nothing is lost by looking "
+        "closely.",
+        step_help="One more sample in every panel, then pause: look for the pixels that change.",
+        reset_help="All chains back to their first state with the same seed: the same samples come again.",
+        width=230,
+    ),
+)
+
+
 def main() -> None:
     """Draw the page."""
-    present = st.query_params.get("present") == "1"
-    if not present:
-        st.markdown(
-            "##### One model, several ways to sample it: which chain walks through all the classes, "
-            "and which one sticks?"
+    present = PAGE.heading()
+    with PAGE.toolbar():
+        chosen = controls.model_name(
+            Settings.model,
+            "The trained RBM that all panels sample: compare one trained by CD-1 with one by FPCD.",
         )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
-        model_name = choose_model()
         with st.popover("Settings", icon=":material/tune:"):
-            own_name, model = own_model(model_name, "sample_own", "Sample a model file of your own")
-            setup, reason = choose_setting(model)
-        preset_menu("sample", PRESETS, apply_preset)
-    comparison, token = visit("sample", setup, st.session_state.get("speed", 60), fill)
-    if "p" not in st.query_params:  # back from another page
-        write_link(comparison)
-    with left:
-        transport(
-            "sample",
-            comparison,
-            SPEED,
-            play="Stop all chains at the same sample, or let them go on: nothing is lost by looking closely.",
-            step="One more sample in every panel, then pause: look for the pixels that change.",
-            reset="All chains back to their first state with the same seed: the same samples come again.",
-        )
+            name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
+            setup, reason = choose_setup(model)
+        PAGE.menu(apply_preset)
+    comparison = PAGE.open(setup)
     # Always there, empty or not: were the panels to move to another place of the page, they would be
     # built again, and blink.
     with st.container():
-        if own_name != model_name:
-            own, chosen = messages.plain(own_name), messages.plain(model_name)
-            st.caption(f"All panels sample your file '{own}'; without it they sample {chosen}.")
-        elif caption := st.session_state.get("preset"):
-            st.caption(caption)
+        if name != chosen:
+            own, without = messages.plain(name), messages.plain(chosen)
+            st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         if reason:
             messages.note(reason)
-    panels(comparison, token, present)
+    panels(comparison, name, present)
     charts(comparison, comparison.setup.dataset)
     if not present:
-        exports(comparison, own_name)
+        exports(comparison, name)
 
 
-def fill(comparison: Comparison) -> None:
-    """Give a new comparison the panels of the link, or the default ones, and start it."""
-    open_panels(comparison, samplers, st.query_params.get_all("p"), DEFAULT_PANELS)
-    write_link(comparison)
-
-
-def write_link(comparison: Comparison) -> None:
-    """Put the panels into the page's address; the other controls put themselves there."""
-    st.query_params["p"] = [write_panel(panel.worker.algorithm) for panel in comparison.panels]
-
-
-def choose_model() -> str:
-    """Return the name of the chosen model, a pretrained one or one from the Train page."""
-    shipped = sorted(list_models(), key=lambda name: (name != DEFAULT_MODEL, name))
-    return st.selectbox(
-        "Model",
-        [*shipped, *trained_models()],
-        key="model",
-        bind="query-params",
-        width=180,
-        help="The trained RBM that all panels sample: compare one trained by CD-1 with one by FPCD.",
-    )
-
-
-def choose_setting(model: Model) -> tuple[SamplingSetup, str]:
-    """Return what all panels share, and a sentence where nothing can be scored."""
-    choice = st.selectbox(
+def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
+    """Draw the settings; return what all panels share, and a sentence where nothing can be scored."""
+    choice = controls.select(
+        Settings.data,
         "Score against",
         [AUTOMATIC, *list_datasets()],
-        key="data",
-        bind="query-params",
-        help="Held-out images for ISL and nearest examples for classes; automatic takes the model's own.",
+        "Held-out images for ISL and nearest examples for classes; automatic takes the model's own.",
     )
-    kernel = st.segmented_control(
+    kernel = controls.choose(
+        Settings.kernel,
         "ISL kernel",
         KERNELS,
-        default="binary",
-        required=True,
-        key="kernel",
-        bind="query-params",
-        help="Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute.",
+        "Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute.",
     )
-    start = st.segmented_control(
+    start = controls.choose(
+        Settings.start,
         "Start from",
         STARTS,
-        default="data",
-        required=True,
-        key="start",
-        bind="query-params",
-        help="A held-out example, or random bits: watch how long a chain remembers where it began.",
+        "A held-out example, or random bits: watch how long a chain remembers where it began.",
     )
-    seed = st.number_input(
-        "Seed",
-        min_value=0,
-        max_value=2**31 - 1,
-        value=0,
-        step=1,
-        key="seed",
-        bind="query-params",
-        help="Same seed, same samples; all panels share it, so differences come from the samplers alone.",
+    seed = controls.seed(
+        Settings.seed,
+        "Same seed, same samples; all panels share it, so differences come from the samplers alone.",
     )
-    st.segmented_control(
+    controls.choose(
+        Settings.view,
         "View",
         ["sequence", "single"],
-        default="sequence",
-        required=True,
-        key="view",
-        bind="query-params",
-        help="Consecutive samples row by row, the newest framed; or the newest large, beside its mean.",
+        "Consecutive samples row by row, the newest framed; or the newest large, beside its mean.",
     )
-    st.segmented_control(
+    controls.choose(
+        Settings.pixels,
         "Pixels",
         ["binary", "mean"],
-        default="binary",
-        required=True,
-        key="pixels",
-        bind="query-params",
-        help="The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
+        "The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
     )
-    st.segmented_control(
+    controls.choose(
+        Settings.cells,
         "Rows and columns",
         GRIDS,
-        default=10,
-        required=True,
-        key="cells",
-        bind="query-params",
-        help="How many consecutive samples a panel shows: fewer are larger.",
+        "How many consecutive samples a panel shows: fewer are larger.",
     )
-    dataset, reason = scoring(model, choice)
-    return SamplingSetup(model, dataset, int(seed), start, kernel, allowance()), reason
+    dataset, reason = scored_against(model, choice)
+    if reason:
+        reason = f"Nothing is scored: {reason} Choose other data in Settings."
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.begin()), reason
 
 
-def scoring(model: Model, choice: str) -> tuple[Dataset | None, str]:
-    """Return the data set to score against; None with the reason where there is none that fits."""
-    own = model.meta.get("scored_on") or model.meta.get("dataset")
-    name = own if choice == AUTOMATIC else choice
-    if name is None:
-        return (
-            None,
-            "This model does not say what it was trained on: choose data to score against in Settings.",
-        )
-    try:
-        dataset = data(name)
-    except BadInput as error:
-        return None, f"Nothing is scored: {error}"
-    if dataset.n_visible != model.rbm.n_visible:
-        return None, (
-            f"Nothing is scored: {name} has {dataset.n_visible} units and this model {model.rbm.n_visible}; "
-            f"choose other data in Settings."
-        )
-    return dataset, ""
+def scored_against(model: Model, choice: str) -> tuple[Dataset | None, str]:
+    """Return the data that were chosen, or None and the reason why they do not fit the model."""
+    return data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
 
 
 def apply_preset(preset: Preset) -> None:
     """Bring the page to a preset."""
-    comparison, model = comparison_of("sample"), pretrained(preset.model)
-    setup = comparison.setup._replace(model=model, dataset=scoring(model, st.session_state.data)[0])
-    comparison.replace(setup, read_panels(samplers, preset.panels)[0])
-    st.session_state.model = preset.model
-    st.session_state.speed = preset.speed
-    st.session_state.cells = 10
-    st.session_state.preset = preset.caption
-    comparison.set_rate(preset.speed)
-    comparison.resume()
-    write_link(comparison)
+    model = pretrained(preset.model)
+    dataset, _ = scored_against(model, Settings.data.value)
+    setup = PAGE.comparison().setup._replace(model=model, dataset=dataset)
+    PAGE.show_preset(setup, preset.panels, preset.speed)
+    Settings.model.set(preset.model)
+    Settings.cells.set(10)
 
 
 @st.fragment
-def panels(comparison: Comparison, token: str, present: bool) -> None:
+def panels(comparison: Comparison[SamplingSetup], model_name: str, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    edited, removed = edits(comparison, "grid", write_link)
-
-    def add(name: str) -> None:
-        comparison.add(make_sampler(name))
-        write_link(comparison)
-
+    PAGE.preset_caption(lambda preset: preset.model == model_name and PAGE.shows(comparison, preset.panels))
     sample_grid(
         comparison,
-        live_path() + token,
-        view=st.session_state.view,
-        pixels=st.session_state.pixels,
-        cells=st.session_state.cells,
+        PAGE.socket(),
+        view=Settings.view.value,
+        pixels=Settings.pixels.value,
+        cells=Settings.cells.value,
         present=present,
-        on_edit=edited,
-        on_remove=removed,
         key="grid",
+        **PAGE.callbacks(comparison, "grid"),
     )
-    if not comparison.panels:
-        st.info("No panel is open: add a sampler.", icon=":material/grid_view:")
-    if not present:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption("Add a panel:", width="content")
-            adders("sample", {name: samplers[name].label for name in list_samplers()}, add)
+    labels = {name: samplers[name].label for name in list_samplers()}
+    below_panels(
+        comparison,
+        "sampler",
+        "grid_view",
+        "Add a panel:",
+        lambda: controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name))),
+    )
+    PAGE.write_address(PAGE.algorithms(comparison))
 
 
 @every_second
-def charts(comparison: Comparison, dataset: Dataset | None) -> None:
+def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> None:
     """ISL curves; read once a second, without renewing the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
@@ -311,90 +249,63 @@ def charts(comparison: Comparison, dataset: Dataset | None) -> None:
             f"**How much of the unseen data have the samples covered?** Test part of "
             f"{messages.plain(dataset.name)}."
         )
-        axis = st.segmented_control(
+        axis = controls.choose(
+            Settings.axis,
             "Against",
             ["samples", "seconds"],
-            default="samples",
-            required=True,
-            key="axis",
-            bind="query-params",
+            "Per sample drawn, or per second that the sampler has worked.",
             label_visibility="collapsed",
-            help="Per sample drawn, or per second that the sampler has worked.",
         )
-    rows, spec = views.isl_chart(
-        named(comparison), isl_reference(comparison.setup), "n" if axis == "samples" else "seconds"
+    setup = comparison.setup
+    score = training_set_score(
+        setup.model, dataset, setup.kernel, lambda dataset, kernel: training_part_isl(dataset.name, kernel)
     )
-    if rows.empty:
-        st.caption("The curves begin with the fifth sample.")
-    else:
-        st.vega_lite_chart(
-            rows, spec, key="isl", width="stretch", alt="ISL against samples, one curve a sampler"
-        )
+    line = None if score is None else (reference_label(dataset.name, score), score.isl)
+    draw_chart(
+        isl_chart(PAGE.named(comparison), line, "n" if axis == "samples" else "seconds"),
+        "isl",
+        "ISL against samples, one curve a sampler",
+        "The curves begin with the fifth sample.",
+    )
 
 
-def named(comparison: Comparison) -> list[tuple[str, views.SamplingSnapshot]]:
-    """Return the snapshots of all panels by name, no two names alike."""
-    shown = [snapshot for _, snapshot in comparison.peek()]
-    return list(zip(views.titles([snapshot.algorithm for snapshot in shown]), shown, strict=True))
-
-
-def isl_reference(setup: SamplingSetup) -> views.Reference | None:
-    """Return the training set's own score: stored with the model, or computed from the data at hand."""
-    meta, dataset = setup.model.meta, setup.dataset
-    assert dataset is not None
-    own = meta.get("scored_on") or meta.get("dataset")
-    stored = meta.get("reference", {}).get(setup.kernel)
-    if dataset.name == own and stored is not None:
-        return views.Reference(f"the training set itself ({stored['n']:,} examples)", stored["isl"])
-    if not len(dataset.train):
-        return None
-    score = training_reference(dataset.name, setup.kernel)
-    return views.Reference(f"the training part of {dataset.name} ({len(dataset.train):,} examples)", score)
-
-
-def exports(comparison: Comparison, model_name: str) -> None:
+def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     """Offer downloads, built when they are clicked, and code that repeats the run."""
-    model = comparison.setup.model
-    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), comparison.setup.dataset)
-    cells, pixels = st.session_state.cells, st.session_state.pixels
+    setup = comparison.setup
+    model, dataset = setup.model, setup.dataset
+    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
+    cells, pixels = Settings.cells.value, Settings.pixels.value
+
     with st.container(horizontal=True):
-        st.download_button(
-            "Samples",
-            data=lambda: views.samples_npz(comparison, [name for name, _ in named(comparison)]),
-            file_name="samples.npz",
-            icon=":material/download:",
-            on_click="ignore",
-            help=views.samples_help(allowance(), model.rbm.n_visible, len(comparison.panels)),
+        controls.downloads(
+            "sample",
+            [
+                Download(
+                    "Samples",
+                    lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
+                    "samples.npz",
+                    samples_help(ALLOWANCE.value, model.rbm.n_visible, len(comparison.panels)),
+                ),
+                Download(
+                    "Curves",
+                    lambda: curves_csv(PAGE.named(comparison)),
+                    "isl.csv",
+                    "The ISL curves with standard errors and kernel beta (.csv).",
+                ),
+                Download(
+                    "Mosaic",
+                    lambda: mosaics_png(
+                        [(name, shown.frames) for name, shown in PAGE.named(comparison)], shape, cells, pixels
+                    ),
+                    "mosaic.png",
+                    "The newest samples of all panels as one picture (.png).",
+                ),
+            ],
         )
-        st.download_button(
-            "Curves",
-            data=lambda: views.curves_csv(named(comparison)),
-            file_name="isl.csv",
-            icon=":material/download:",
-            on_click="ignore",
-            help="The ISL curves with standard errors and kernel beta (.csv).",
-        )
-        st.download_button(
-            "Mosaic",
-            data=lambda: views.mosaics_png(
-                [(name, shown.frames) for name, shown in named(comparison)], shape, cells, pixels
-            ),
-            file_name="mosaic.png",
-            icon=":material/download:",
-            on_click="ignore",
-            help="The newest samples of all panels as one picture (.png).",
-        )
-        with st.popover("Code", icon=":material/code:"):
-            dataset = comparison.setup.dataset
-            from_data = comparison.setup.first_state() is not None
-            st.code(
-                views.snippet(
-                    model_name,
-                    [panel.worker.algorithm for panel in comparison.panels],
-                    comparison.setup.seed,
-                    dataset.name if dataset and from_data else None,
-                )
-            )
+        from_data = dataset is not None and setup.first_state() is not None
+        starts_at = dataset.name if dataset is not None and from_data else None
+        controls.code("sample", snippet(model_name, PAGE.algorithms(comparison), setup.seed, starts_at))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
+from app.charts.style import origin_text
 from app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from app.panel.readouts import Readout
 from app.stream.encoder import ClientState, PanelContent, frame_encoder
 from app.stream.frames import Bits, Block
 from app.stream.requests import FrameRequest
-from app.views import origin_text
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan

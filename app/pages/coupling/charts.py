@@ -1,28 +1,22 @@
-"""Charts, pictures and files of the Coupling page: pure functions, nothing of Streamlit."""
+"""Charts of the Coupling page: rows and specs, nothing of Streamlit."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import altair as alt
 import numpy as np
 import pandas as pd
-from PIL import Image, ImageDraw, ImageFont
 
-from app.views import GREY, colour, legend_columns, live_spec
+from app.charts.style import GREY, Chart, Rows, colour, legend_columns, live_spec, stroke_legend, tooltips
 from rbmviz.coupling import STATISTICS
-from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz.session import Results
 from rbmviz.session.coupling import PairStatistics
 
 NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1"}
 EXACT = "exact"
-CSV_COLUMNS = ("series", "x", "value", "low", "high")
+POINT_COLUMNS = ("series", "x", "value", "low", "high")
 CURVE_POINTS = 60
 HEIGHT = 300
-
-Rows = list[dict[str, Any]]
-Chart = tuple[pd.DataFrame, dict[str, Any]]
 
 STYLES = {
     "Algorithm 3": (colour("rbm"), [1, 0]),
@@ -80,11 +74,9 @@ def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
             ),
             y2="floor:Q",
             color=_colour(names, "square"),
-            tooltip=[
-                alt.Tooltip("series:N", title="Coupling"),
-                alt.Tooltip("label:N", title="Pairs with"),
-                alt.Tooltip("value:Q", title="Share", format=".3~%"),
-            ],
+            tooltip=tooltips(
+                ("series", "Coupling", ""), ("label", "Pairs with", ""), ("value", "Share", ".3~%")
+            ),
         )
     )
     return data, live_spec([bars], HEIGHT, menu=True)
@@ -128,11 +120,9 @@ def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
             opacity=alt.Opacity("chain:N", scale=alt.Scale(domain=["ξ", "η"], range=[0.45, 1.0])).legend(
                 orient="top", title=None, symbolType="square", symbolFillColor=GREY
             ),
-            tooltip=[
-                alt.Tooltip("who:N", title="Chain"),
-                alt.Tooltip("x:N", title="Rejected proposals"),
-                alt.Tooltip("value:Q", title="Share of pairs", format=".3~%"),
-            ],
+            tooltip=tooltips(
+                ("who", "Chain", ""), ("x", "Rejected proposals", ""), ("value", "Share of pairs", ".3~%")
+            ),
         )
     )
     return data, live_spec([bars], HEIGHT, menu=True)
@@ -192,7 +182,7 @@ def estimate_rows(results: Results, statistic: str) -> Rows:
 
 def _rows(series: str, *columns: np.ndarray) -> Rows:
     return [
-        dict(zip(CSV_COLUMNS, (series, *(float(y) for y in values)), strict=True))
+        dict(zip(POINT_COLUMNS, (series, *(float(y) for y in values)), strict=True))
         for values in zip(*columns, strict=True)
     ]
 
@@ -230,112 +220,30 @@ def line_chart(
         y=alt.Y("value:Q", title=y, scale=up),
         color=_colour(names, "stroke"),
         strokeDash=alt.StrokeDash("series:N", title=None, sort=list(names), scale=dashes),
-        tooltip=[
-            alt.Tooltip("series:N", title="Curve"),
-            alt.Tooltip("x:Q", title=x, format=",.0f"),
-            alt.Tooltip("value:Q", title=y, format=".4~g"),
-            alt.Tooltip("low:Q", title="Band from", format=".4~g"),
-            alt.Tooltip("high:Q", title="to", format=".4~g"),
-        ],
+        tooltip=tooltips(
+            ("series", "Curve", ""),
+            ("x", x, ",.0f"),
+            ("value", y, ".4~g"),
+            ("low", "Band from", ".4~g"),
+            ("high", "to", ".4~g"),
+        ),
     )
-    return pd.DataFrame(rows, columns=list(CSV_COLUMNS)), live_spec([band, line], HEIGHT, menu=True)
-
-
-def _range(names: Sequence[str]) -> alt.Scale:
-    return alt.Scale(domain=list(names), range=[style(name)[0] for name in names])
+    return pd.DataFrame(rows, columns=list(POINT_COLUMNS)), live_spec([band, line], HEIGHT, menu=True)
 
 
 def _colour(names: Sequence[str], symbol: str) -> alt.Color:
-    legend = alt.Legend(
-        orient="top",
-        symbolType=symbol,
-        symbolOpacity=1,
-        symbolStrokeWidth=3,
-        labelLimit=200,
-        columns=legend_columns(4, 2),
-    )
-    return alt.Color("series:N", title=None, sort=list(names), scale=_range(names)).legend(legend)
+    legend = stroke_legend(legend_columns(4, 2), label_limit=200)
+    legend.symbolType = symbol
+    scale = alt.Scale(domain=list(names), range=[style(name)[0] for name in names])
+    return alt.Color("series:N", title=None, sort=list(names), scale=scale).legend(legend)
 
 
-# Files
-
-
-def pairs_npz(results: Results) -> bytes:
-    """Return every pair that has been counted, in order.
-
-    Arrays a stream, named ``tau_rbm``, ``tau_general``, and ``tau_rbm_lag10`` for pairs of another lag: tau,
-    truncated, rejected (pairs, 2); for lag 1 also unbiased and plain (pairs, 5), estimates of ``statistics``.
-    """
-    arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
-    for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):
-        name = counted.algorithm + (f"_lag{counted.lag}" if counted.lag > 1 else "")
-        for quantity in ("tau", "truncated", "rejected", *(("unbiased", "plain") * (counted.lag == 1))):
-            arrays[f"{quantity}_{name}"] = getattr(counted, quantity)
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)
-    return content.getvalue()
-
-
-def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
-    """Return the points of all charts, one a row."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ("chart", *CSV_COLUMNS, "x2", "chain", "label"), extrasaction="ignore")
-    writer.writeheader()
-    for chart, rows in charts:
-        writer.writerows({"chart": chart} | row for row in rows)
-    return text.getvalue().encode()
-
-
-def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
-    """Return the pairs on show as PNG: black on white, pixels that differ in colour."""
-    zoom = max(1, 220 // max(shape))
-    height, width = shape[0] * zoom, shape[1] * zoom
-    gap, header = 16, 52
-    sheet = Image.new("RGB", (2 * (2 * width + 3 * gap), header + height + gap), "white")
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
-    strong = np.array(tuple(int(highlight[i : i + 2], 16) for i in (1, 3, 5)))
-    pale = (255 - (255 - strong) * 0.35).astype(int)
-    for lane, drawn in enumerate(shown.drawn):
-        left = lane * (2 * width + 3 * gap) + gap
-        v, v2 = (np.unpackbits(x, count=shown.n_visible) for x in (drawn.v, drawn.v2))
-        state = "met" if drawn.met else "given up" if drawn.truncated else f"{int((v != v2).sum())} differ"
-        title = f"{NAMES[drawn.algorithm]}: pair {drawn.pair + 1}, sweep {drawn.t}, {state}"
-        draw.text((left, 8), title, fill="black", font=font)
-        for i, (name, x) in enumerate((("xi", v), ("eta", v2))):
-            cells = np.full((shape[0] * shape[1], 3), 255)
-            cells[: len(x)] = np.where(x[:, None] == 1, 0, 235)
-            differs = np.flatnonzero(v != v2)
-            cells[differs] = np.where(x[differs, None] == 1, strong, pale)
-            image = Image.fromarray(cells.reshape(*shape, 3).astype(np.uint8))
-            at = left + i * (width + gap)
-            draw.text((at, 30), name, fill="black", font=font)
-            sheet.paste(image.resize((width, height), Image.Resampling.NEAREST), (at, header))
-    content = io.BytesIO()
-    sheet.save(content, "PNG", optimize=True)
-    return content.getvalue()
-
-
-def snippet(model_name: str, plan: CouplingSetup, coupling: Coupling) -> str:
-    """Return Python code that repeats the first pairs of the page."""
-    m, n = plan.rbm.W.shape
-    lines = [
-        "import rbmviz",
-        "from rbmviz import rng",
-        "from rbmviz.session import CouplingSetup, random_rbm",
-        "",
+def all_rows(results: Results, statistic: str) -> list[tuple[str, Rows]]:
+    """Return the points of all charts, by what they show."""
+    return [
+        ("stopping time", tau_rows(results.pairs)),
+        ("total variation bound", bound_rows(results)),
+        (f"mean of {statistic}", estimate_rows(results, statistic)),
+        ("Hamming distance", distance_rows(results.pairs)),
+        ("rejected proposals", rejected_rows(results.pairs)),
     ]
-    if model_name == "random":
-        lines.append(f"rbm = random_rbm({m}, {n}, seed={plan.seed})")
-    else:
-        lines.append(f'rbm = rbmviz.load_model("{model_name}").rbm')
-    data = "None" if plan.dataset is None else f'rbmviz.load_dataset("{plan.dataset.name}")'
-    lines += [
-        f"starts = CouplingSetup(rbm, {data}, seed={plan.seed}).starts(0)",
-        f"scale = {coupling.scale!r}",
-        "rbm = rbmviz.RBM(scale * rbm.W, scale * rbm.b, scale * rbm.c)",
-        f'seed = rng.child({plan.seed}, "pairs", 0)',
-        'for algorithm in ("rbm", "general"):',
-        f"    pairs = rbmviz.couple(rbm, starts, algorithm, max_sweeps={coupling.max_sweeps}, seed=seed)",
-        "    print(algorithm, pairs.tau[:10], pairs.truncated.mean())",
-    ]
-    return "\n".join(lines)

@@ -1,0 +1,80 @@
+"""Pictures and files of samples, for all pages that show some: pure functions, nothing of Streamlit."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from rbmviz.session import Allowance, Comparison, Frames, write_array
+
+EXPORT_ROWS = 4096
+"""Samples that are unpacked at once for a download."""
+
+
+def mosaic(frames: Frames, shape: tuple[int, int], cells: int, pixels: str, zoom: int = 2) -> Image.Image:
+    """Return the newest cells x cells samples as a picture, oldest first, black on white.
+
+    pixels : "binary" or "mean"
+    """
+    if pixels == "mean":
+        rows = frames.p
+    else:
+        rows = 255 * np.unpackbits(frames.v, axis=1, count=frames.n_visible)
+    rows = rows[-cells * cells :]
+    height, width = shape
+    sheet = np.zeros((cells * cells, height * width), np.uint8)
+    sheet[: len(rows), : rows.shape[1]] = rows
+    tiles = np.pad(sheet.reshape(cells, cells, height, width), ((0, 0), (0, 0), (0, 1), (0, 1)))
+    picture = tiles.swapaxes(1, 2).reshape(cells * (height + 1), cells * (width + 1))[:-1, :-1]
+    return Image.fromarray(255 - picture.repeat(zoom, axis=0).repeat(zoom, axis=1))
+
+
+def mosaics_png(
+    named: Iterable[tuple[str, Frames]], shape: tuple[int, int], cells: int, pixels: str
+) -> bytes:
+    """Return all panels side by side, each under its name, as PNG."""
+    pictures = [(name, mosaic(frames, shape, cells, pixels)) for name, frames in named]
+    gap, header = 16, 30
+    width = gap + sum(picture.width + gap for _, picture in pictures)
+    height = header + max((picture.height for _, picture in pictures), default=0) + gap
+    sheet = Image.new("L", (width, height), 255)
+    draw, x = ImageDraw.Draw(sheet), gap
+    for name, picture in pictures:
+        draw.text((x, 8), name, fill=0, font=ImageFont.load_default(15))
+        sheet.paste(picture, (x, header))
+        x += picture.width + gap
+    content = io.BytesIO()
+    sheet.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
+    """Return the newest samples of every panel and the log that makes them again.
+
+    Arrays ``v0, v1, ...`` uint8 (m, n_visible), one a panel; ``meta`` is a JSON string: for each panel
+    its name, the number of its first sample here, and its record (sampler, seed, start, knob changes).
+    """
+    model, content, panels = comparison.setup.model, io.BytesIO(), []
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
+            (first, packed), log = panel.worker.read(lambda run: (run.packed(), run.record()))
+            shape = len(packed), model.rbm.n_visible
+            # Unpacked they would be hundreds of megabytes: a few thousand rows at a time.
+            blocks = (packed[at : at + EXPORT_ROWS] for at in range(0, len(packed), EXPORT_ROWS))
+            rows = (np.unpackbits(block, axis=1, count=shape[1]).tobytes() for block in blocks)
+            write_array(archive, f"v{i}", np.uint8, shape, rows)
+            panels.append({"array": f"v{i}", "name": name, "first": first, **log.as_json()})
+        meta = np.array(json.dumps({"model": dict(model.meta), "panels": panels}))
+        write_array(archive, "meta", meta.dtype, (), [meta.tobytes()])
+    return content.getvalue()
+
+
+def samples_help(allowance: Allowance, n_visible: int, panels: int) -> str:
+    """Say how many samples of a page with so many panels the download holds."""
+    return (
+        f"The newest {allowance.samples(n_visible, panels):,} samples of every panel (all together keep "
+        f"{allowance.n_bytes / 1e6:g} MB), and the log that makes them again (.npz)."
+    )

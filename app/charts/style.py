@@ -1,0 +1,171 @@
+"""How charts look: colours, names, legends, dashes, and specs that stay as they are while data come in."""
+
+import csv
+import io
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from rbmviz.knobs import knobs_of, values_of
+from rbmviz.registry import samplers, trainers
+from rbmviz.session import TrainingPlan
+
+Chart = tuple[pd.DataFrame, dict[str, Any]]
+"""Data and Vega-Lite spec of a chart; the spec refers to the data as "curves"."""
+
+Rows = list[dict[str, Any]]
+
+GREY = "#808080"
+COUPLING_COLOURS = {"rbm": "#5c940d", "general": "#d08700"}
+"""The two couplings; UCD has the colour of the first."""
+SPARE_COLOURS = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
+"""For algorithms that say none."""
+
+
+def colour(name: str) -> str:
+    """Return the colour of a sampler, trainer or coupling.
+
+    Algorithms say theirs: one for what a sampler and a trainer share, after Okabe and Ito's palette, so that
+    colour-blind eyes tell them apart on white and on black.
+    """
+    declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
+    others = [other for other in declared if not declared[other]]
+    declared |= {other: SPARE_COLOURS[i % len(SPARE_COLOURS)] for i, other in enumerate(others)}
+    return (declared | COUPLING_COLOURS)[name]
+
+
+def about(algorithm: Any) -> str:
+    """Return a paragraph on an algorithm, with its source."""
+    cls = type(algorithm)
+    return f"{' '.join((cls.__doc__ or '').split())} Source: {cls.paper}."  # type: ignore[attr-defined]
+
+
+def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
+    """Name algorithms so that no two names are alike: the knobs in which namesakes differ are added.
+
+    origins : where each of them began, "" for the usual place
+    """
+    named = []
+    for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
+        namesakes = [other for other in algorithms if other.name == algorithm.name]
+        differing = [
+            knob for knob in knobs_of(algorithm) if len({values_of(other)[knob] for other in namesakes}) > 1
+        ]
+        # Called as its slider is called.
+        labels = {knob: knobs_of(algorithm)[knob].label for knob in differing}
+        knobs = ", ".join(
+            f"{label[0].lower()}{label[1:]} {_short(values_of(algorithm)[knob])}"
+            for knob, label in labels.items()
+        )
+        named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
+    return named_apart(named)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def legend_columns(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
+    """Return how many entries of a legend stand side by side."""
+    return alt.ExprRef(f"width < 340 ? {on_a_phone} : {entries}")
+
+
+def named_apart(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number where several are alike."""
+    counts: dict[str, itertools.count[int]] = {}
+    return [
+        name if names.count(name) == 1 else f"{name} #{next(counts.setdefault(name, itertools.count(1)))}"
+        for name in names
+    ]
+
+
+def origin_text(plan: TrainingPlan) -> str:
+    """Say where a training began: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
+    if plan.origin is None:
+        return " resumed" if plan.checkpoint else ""
+    at = f" at {plan.origin.update:,}" if plan.origin.update else ""
+    return f" from {plan.origin.path[-1][0]}{at}"
+
+
+def dashes(algorithms: Sequence[str]) -> list[list[int]]:
+    """Namesakes share a colour; the second is dashed, the third dotted."""
+    styles = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
+    return [styles[algorithms[:i].count(name) % len(styles)] for i, name in enumerate(algorithms)]
+
+
+def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> alt.Legend:
+    """Return a legend of strokes above a chart."""
+    return alt.Legend(
+        orient="top",
+        symbolType="stroke",
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        labelLimit=label_limit,
+        columns=columns,
+        **more,
+    )
+
+
+def series(
+    field: str, names: Sequence[str], algorithms: Sequence[str], legend: alt.Legend
+) -> tuple[alt.Color, alt.StrokeDash]:
+    """Return the colour and the dashes of curves by name, one colour an algorithm.
+
+    field : column of the names; algorithms: registered name of each
+    """
+    colours = alt.Scale(domain=list(names), range=[colour(name) for name in algorithms])
+    strokes = alt.Scale(domain=list(names), range=dashes(algorithms))
+    return (
+        alt.Color(f"{field}:N", title=None, sort=list(names), scale=colours).legend(legend),
+        alt.StrokeDash(f"{field}:N", title=None, sort=list(names), scale=strokes),
+    )
+
+
+def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart]:
+    """Return the layers of a dashed horizontal line at a value of y, with its label."""
+    line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
+    return [
+        line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
+        line.mark_text(align="left", dx=4, dy=-7, color=GREY).encode(
+            x=alt.value(0), y=f"{field}:Q", text="label:N"
+        ),
+    ]
+
+
+def tooltips(*columns: tuple[str, str, str]) -> list[alt.Tooltip]:
+    """Return what is shown of a point: for each column its name, its title and its format."""
+    return [
+        alt.Tooltip(f"{name}:Q", title=title, format=form) if form else alt.Tooltip(f"{name}:N", title=title)
+        for name, title, form in columns
+    ]
+
+
+def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -> dict[str, Any]:
+    """Return the spec of layers whose data "curves" are given beside it; other data stay inside.
+
+    menu : whether there is one to save the chart
+    """
+    spec = alt.layer(*layers, **more).properties(height=height).to_dict()
+    inline = spec.pop("datasets", {})
+    spec.pop("data", None)  # Altair hoists data that all layers share
+    for layer in spec["layer"]:
+        source = layer.pop("data", {}).get("name")
+        if source in inline:
+            layer["data"] = {"values": inline[source]}
+    actions = {"export": True, "source": False, "compiled": False, "editor": False} if menu else False
+    spec["usermeta"] = {"embedOptions": {"renderer": "canvas", "actions": actions}}
+    return spec
+
+
+def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return rows below their columns as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,145 @@
+"""Widgets that pages share, each for one setting; downloads; a model of one's own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import streamlit as st
+
+from app import messages
+from app.session import TRAINED, Setting, drop_upload, uploaded
+from app.shared import pretrained
+from rbmviz import BadInput, Model
+from rbmviz.datasets import Dataset
+from rbmviz.models import list_models
+
+T = TypeVar("T")
+
+MAX_SEED = 2**31 - 1
+
+
+def choose(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
+    """Draw a row of buttons, one of which is always pressed."""
+    chosen = st.segmented_control(
+        label, options, default=setting.default, required=True, help=help, **setting.bound, **more
+    )
+    return chosen  # type: ignore[return-value]
+
+
+def select(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
+    """Draw a list; its first option is the default."""
+    return st.selectbox(label, options, help=help, **setting.bound, **more)
+
+
+def slide(setting: Setting[T], label: str, options: Sequence[T], help: str | None, **more: Any) -> T:
+    """Draw a slider over a few values."""
+    return st.select_slider(label, options, value=setting.default, help=help, **setting.bound, **more)
+
+
+def toggle(setting: Setting[bool], label: str, help: str | None = None) -> bool:
+    """Draw a switch."""
+    return st.toggle(label, value=setting.default, help=help, **setting.bound)
+
+
+def number(setting: Setting[int], label: str, lo: int, hi: int, help: str, **more: Any) -> int:
+    """Draw a field for a whole number."""
+    value = st.number_input(
+        label, min_value=lo, max_value=hi, value=setting.default, step=1, help=help, **setting.bound, **more
+    )
+    return int(value)
+
+
+def seed(setting: Setting[int], help: str) -> int:
+    """Draw the field of a seed."""
+    return number(setting, "Seed", 0, MAX_SEED, help)
+
+
+def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), width: int = 180) -> str:
+    """Draw the list of models: pretrained ones, the default first, and those from the Train page."""
+    shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
+    return select(setting, "Model", [*before, *shipped, *TRAINED.value], help, width=width)
+
+
+def model_called(name: str) -> Model:
+    """Return a model of the list: one from the Train page, or a pretrained one."""
+    return TRAINED.value.get(name) or pretrained(name)
+
+
+def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
+    """Offer an upload; return its model with the file's name, without one the chosen model ``name``."""
+    chosen = model_called(name)
+    upload = st.file_uploader(
+        label,
+        type=["safetensors", "npz"],
+        key=key,
+        help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
+        "It takes the place of the chosen model until you remove it here.",
+    )
+    if upload is None:
+        drop_upload(key)
+        return name, chosen
+    try:
+        return upload.name, uploaded(upload.name, upload.getvalue(), key)
+    except BadInput as error:
+        messages.error(error)
+        return name, chosen
+
+
+def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:
+    """Return the data that ``find`` finds, or None and the sentence of its refusal."""
+    try:
+        return find(*args, **kwargs), ""
+    except BadInput as error:
+        return None, str(error)
+
+
+class Download(NamedTuple):
+    """A file to be had: label, what makes it when the button is clicked, the file's name, help, icon.
+
+    It is made on a thread of its own: nothing on the page waits for it.
+    """
+
+    label: str
+    make: Callable[[], bytes]
+    file: str
+    help: str
+    icon: str = "download"
+
+
+def downloads(page: str, offered: Sequence[Download]) -> None:
+    """Draw a button for each file."""
+    for download in offered:
+        st.download_button(
+            download.label,
+            data=download.make,
+            file_name=download.file,
+            icon=f":material/{download.icon}:",
+            on_click="ignore",
+            key=f"{page} download {download.label}",
+            help=download.help,
+        )
+
+
+def code(page: str, text: str) -> None:
+    """Offer Python code that repeats what is on the page."""
+    with st.popover("Code", icon=":material/code:", key=f"{page} code"):
+        st.code(text)
+
+
+def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:
+    """Draw a button for each thing that a panel can be opened for, by name and label."""
+
+    def try_to_add(name: str) -> None:
+        try:
+            add(name)
+        except BadInput as error:
+            messages.error(error)
+
+    for name, label in labels.items():
+        st.button(
+            label,
+            key=f"{page} add {name}",
+            icon=":material/add:",
+            on_click=try_to_add,
+            args=(name,),
+            type="tertiary",
+        )

@@ -1,0 +1,335 @@
+"""What all pages with live panels do alike: open the comparison, draw its controls, panels and charts.
+
+A page says what it is called, what is in its link, its speed and its presets (``LivePage``), and draws, in
+this order: ``heading``, its settings within ``toolbar``, then ``open``, its panels and its charts.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from app import controls, links, messages, session
+from app.charts.style import titles
+from app.session import COMPARISONS, Setting
+from app.stream.socket import live_path
+from rbmviz import BadInput
+from rbmviz.links import default_panels, read_panels, write_panel
+from rbmviz.registry import Table, samplers
+from rbmviz.session import Comparison, limits
+from rbmviz.session.comparison import Setup
+
+S = TypeVar("S", bound=Setup)
+Args = ParamSpec("Args")
+
+
+class Preset(Protocol):
+    """A preset: what its button says, and what to look for."""
+
+    @property
+    def label(self) -> str: ...  # noqa: D102
+    @property
+    def caption(self) -> str: ...  # noqa: D102
+
+
+P = TypeVar("P", bound=Preset)
+
+
+class Transport(NamedTuple):
+    """The row of play, step, reset and speed: the speeds and their label, and what each control does."""
+
+    label: str
+    speeds: tuple[float, ...]
+    speed_help: str
+    play_help: str
+    step_help: str
+    reset_help: str
+    width: int = 200
+
+
+@dataclass
+class LivePage(Generic[S, P]):
+    """A page with live panels.
+
+    Parameters
+    ----------
+    name : str
+        Of its folder, which is its address, too.
+    question : str
+        Its heading.
+    presets : sequence of presets
+        Offered in a menu; the caption of the one that is on the screen stands above the panels.
+    speed : Setting
+        Steps a second.
+    transport : Transport
+    link : str
+        Name of its panels in the address; "": it has one panel, which it adds and writes itself.
+    table : Table
+        What its panels can be.
+    only_name : str
+        The name that its algorithms must have; "": any.
+    only_knobs : sequence of str, optional
+        Names of the knobs that its link holds; None: all.
+    title : callable
+        Names algorithms so that no two names are alike.
+    """
+
+    name: str
+    question: str
+    presets: Sequence[P]
+    speed: Setting[float]
+    transport: Transport
+    link: str = ""
+    table: Table = samplers
+    only_name: str = ""
+    only_knobs: Sequence[str] | None = None
+    title: Callable[[Sequence[Any]], list[str]] = titles
+
+    def heading(self) -> bool:
+        """Draw the question; return whether the page is for a projector, which has none."""
+        if not links.presenting():
+            st.markdown(f"##### {self.question}")
+        return links.presenting()
+
+    @contextmanager
+    def toolbar(self) -> Iterator[None]:
+        """Draw the row above the panels: a place for the transport, the page's own settings."""
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+            yield
+
+    def menu(self, apply: Callable[[P], None]) -> None:
+        """Offer the presets; ``apply`` brings the page to the one that was picked."""
+
+        def pick(preset: P) -> None:
+            session.close_popover(f"{self.name} presets")
+            try:
+                apply(preset)
+            except BadInput as error:
+                messages.error(error)
+
+        key = session.popover_key(f"{self.name} presets")
+        with st.popover("Presets", icon=":material/auto_stories:", key=key):
+            for preset in self.presets:
+                key = f"{self.name} preset {preset.label}"
+                st.button(preset.label, key=key, on_click=pick, args=(preset,), type="tertiary")
+                st.caption(preset.caption)
+
+    def open(self, setup: S, fill: Callable[[Comparison[S]], None] | None = None) -> Comparison[S]:
+        """Open this session's comparison with this setup, and draw the transport.
+
+        fill : gives a new comparison its panels; default: those of the link, or the default ones.
+
+        Where there is room for no panel, or for none of those at rest, the page ends here with the reason.
+        """
+        try:
+            comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
+            if fresh:
+                (fill or self._fill)(comparison)
+                comparison.resume()
+            elif comparison.setup != setup:
+                change(comparison, setup)
+        except BadInput as error:
+            session.leave_empty(self.name)
+            messages.note(error)
+            st.stop()
+        with self._left:
+            draw_transport(self.name, comparison, self.speed, self.transport)
+        return comparison
+
+    def comparison(self) -> Comparison[S]:
+        """Return this session's comparison, once the page has been drawn."""
+        return COMPARISONS.value[self.name][0]
+
+    def read(self, texts: Sequence[str], version: int | None = None) -> tuple[list[Any], list[str]]:
+        """Return the algorithms of a link or preset that this page can show, and what is refused."""
+        read, refused = read_panels(self.table, texts, *([] if version is None else [version]))
+        return [one for one in read if not self.only_name or one.name == self.only_name], refused
+
+    def _fill(self, comparison: Comparison[S]) -> None:
+        """Add the panels of the link, or the default ones of its version, as far as there is room.
+
+        Raises
+        ------
+        BadInput
+            Where there is room for none.
+        """
+        room, version, asked = limits().panels, links.version(), links.values(self.link)
+        if len(asked) > room:
+            messages.left_out(
+                f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
+                "open."
+            )
+        read, refused = self.read(asked[:room], version)
+        for sentence in refused:
+            messages.left_out(sentence)
+        for algorithm in read or self.read(default_panels(self.name, version), version)[0]:
+            try:
+                comparison.add(algorithm)
+            except BadInput as error:
+                if not comparison.panels:
+                    raise
+                messages.left_out(f"Not all panels are open. {error}")
+                break
+
+    def show_preset(self, setup: S, panels: Sequence[str], speed: float | None = None) -> None:
+        """Begin anew with the setup and the panels of a preset."""
+        comparison = self.comparison()
+        comparison.replace(setup, self.read(panels)[0])
+        if speed is not None:
+            self.speed.set(speed)
+            comparison.set_rate(speed)
+        comparison.resume()
+
+    def algorithms(self, comparison: Comparison[S]) -> list[Any]:
+        """Return the algorithm of each panel."""
+        return [panel.worker.algorithm for panel in comparison.panels]
+
+    def write_address(self, algorithms: Sequence[Any]) -> None:
+        """Let the address name these panels."""
+        parts = {self.link: [write_panel(algorithm, self.only_knobs) for algorithm in algorithms]}
+        links.write(self.name, parts)
+
+    def preset_caption(self, fits: Callable[[P], bool]) -> None:
+        """Draw what to look for, as long as a preset is on the screen."""
+        with st.container():  # always there: else what stands below would be built again, and blink
+            shown = next((preset.caption for preset in self.presets if fits(preset)), "")
+            if shown:
+                st.caption(shown)
+
+    def shows(self, comparison: Comparison[S], panels: Sequence[str]) -> bool:
+        """Return whether the panels are those of a preset, with all their knobs."""
+        return self.algorithms(comparison) == self.read(panels)[0]
+
+    def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
+        """Return what happens where a knob of a panel is let go, and where its cross is clicked.
+
+        grid : key of the canvas component
+        """
+
+        def edited() -> None:
+            edit = session.sent_by(grid, "edit")
+            try:
+                comparison.tune(edit["key"], **edit["knobs"])
+            except BadInput as error:
+                messages.error(error)
+
+        def removed() -> None:
+            comparison.remove(session.sent_by(grid, "remove")["key"])
+
+        return {"on_edit": edited, "on_remove": removed}
+
+    def socket(self) -> str:
+        """Return the path of the live socket."""
+        return live_path() + self._token
+
+    def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
+        """Return the snapshots of all panels by name; no lease is renewed."""
+        shown = [snapshot for _, snapshot in comparison.peek()]
+        return list(zip(self.title([snapshot.algorithm for snapshot in shown]), shown, strict=True))
+
+
+def below_panels(
+    comparison: Comparison[Any], what: str, icon: str, add: str, draw_adders: Callable[[], None]
+) -> None:
+    """Draw what stands below the panels: that there is none, and the row of buttons that add one."""
+    if not comparison.panels:
+        st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
+    if not links.presenting():
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(add, width="content")
+            draw_adders()
+
+
+def change(comparison: Comparison[S], setup: S) -> None:
+    """Begin anew with another setup; where there is no room for it say so, and leave all as it is."""
+    try:
+        comparison.change(setup)
+    except BadInput as error:
+        messages.error(f"{error} The panels go on as they were.")
+
+
+def play_or_pause(comparison: Comparison[Any]) -> None:
+    """Let a comparison go on, or stop it."""
+    (comparison.pause if comparison.running else comparison.resume)()
+
+
+@st.fragment
+def draw_transport(
+    page: str, comparison: Comparison[Any], speed: Setting[float], transport: Transport
+) -> None:
+    """Draw play, step, reset and speed."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label, icon = ("Pause", "pause") if comparison.running else ("Play", "play_arrow")
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            on_click=play_or_pause,
+            args=(comparison,),
+            shortcut="P",
+            key=f"{page}_play",
+            type="secondary" if comparison.running else "primary",
+            help=transport.play_help,
+        )
+        st.button(
+            "Step",
+            icon=":material/skip_next:",
+            on_click=comparison.step,
+            shortcut="S",
+            key=f"{page}_step",
+            help=transport.step_help,
+        )
+        st.button(
+            "Reset",
+            icon=":material/replay:",
+            on_click=comparison.reset,
+            shortcut="0",
+            key=f"{page}_reset",
+            help=transport.reset_help,
+        )
+        rate = controls.slide(
+            speed,
+            transport.label,
+            transport.speeds,
+            transport.speed_help,
+            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
+            width=transport.width,
+        )
+        if rate != comparison.rate:
+            comparison.set_rate(rate)
+
+
+def every_second(draw: Callable[Args, None]) -> Callable[Args, None]:
+    """Draw again once a second, without the rest of the page.
+
+    In a container of its own: where the timer fires just as the whole page has been drawn, Streamlit takes
+    the fragment away for a moment, and without one what stands below would move up into its place.
+    """
+    fragment = st.fragment(run_every=1.0)(draw)
+
+    @functools.wraps(draw)
+    def placed(*args: Args.args, **kwargs: Args.kwargs) -> None:
+        with st.container():
+            fragment(*args, **kwargs)
+
+    return placed
+
+
+def draw_chart(
+    chart: tuple[pd.DataFrame, Mapping[str, Any]],
+    key: str,
+    alt: str,
+    nothing: str = "",
+    width: Any = "stretch",
+) -> None:
+    """Draw a chart, or say that there is nothing yet."""
+    rows, spec = chart
+    if nothing and rows.empty:
+        st.caption(nothing)
+    else:
+        st.vega_lite_chart(rows, dict(spec), key=key, width=width, alt=alt)

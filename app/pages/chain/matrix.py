@@ -1,0 +1,365 @@
+"""The idea of the page on a matrix: any finite chain, and the same chain with less staying."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app import controls, links, messages, session
+from app.controls import Download
+from app.page import draw_chart
+from app.pages.chain.exports import chain_csv
+from app.pages.chain.matrix_charts import CHAIN_COLOURS, distance_chart, matrix_chart, spectrum_chart
+from app.pages.chain.settings import Settings, landscape_model
+from app.panel import live_slider
+from app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_TURN
+from app.shared import random_landscape
+from rbmviz import BadInput
+from rbmviz.knobs import Knob
+from rbmviz.links import read_matrix, read_number, write_matrix
+from rbmviz.metrics import (
+    check_chain,
+    eigenvalues,
+    remove_self_transitions,
+    stationary_law,
+    transition_matrix,
+)
+from rbmviz.metrics.finite_chain import (
+    largest_removable,
+    likeliest,
+    normalise_rows,
+    resize_chain,
+    second_modulus,
+    speed_up,
+)
+from rbmviz.metrics.gibbs_chain import distances_from
+from rbmviz.metrics.landscape import ordered_chain
+
+MATRIX, REMOVED = "A", "lam"
+"""Names of the matrix and of lambda in the address."""
+
+STEP_CHOICES = (10, 20, 40, 100, 400, 2000)
+
+
+class MatrixPreset(NamedTuple):
+    """A transition matrix and what to look for."""
+
+    caption: str
+    rows: list[list[float]]
+
+
+MATRICES = {
+    "two wells": MatrixPreset(
+        "Two pairs of states that hardly meet: the less a state stays, the sooner the chain changes sides.",
+        [[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]],
+    ),
+    "sticky ring": MatrixPreset(
+        "Six states in a ring, two neighbours each: near the limit it starts to swing, odd and even.",
+        [[0.7 if i == j else 0.15 if (i - j) % 6 in (1, 5) else 0 for j in range(6)] for i in range(6)],
+    ),
+    "one deep trap": MatrixPreset(
+        "State 3 holds the chain, but the restless state 1 sets the limit: λ hardly helps against the trap.",
+        [[0.2, 0.4, 0.4], [0.3, 0.4, 0.3], [0.01, 0.01, 0.98]],
+    ),
+    "it backfires": MatrixPreset(
+        "A chain that swings between {1, 2} and {3, 4}: what little it stays is what lets it settle at all.",
+        [[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]],
+    ),
+    "Gibbs on 3 units": MatrixPreset(
+        "The Gibbs chain of an RBM of 3 visible units: its rarest state hardly stays, so λ has little room.",
+        [],
+    ),
+}
+FROM_LANDSCAPE = "the landscape’s Gibbs chain"
+LANDSCAPE_LOOK = """
+States in the order of the landscape. The strong columns are the floors: from anywhere in a valley the chain
+falls back to its floor, and hardly a step joins two valleys, so that the second eigenvalue is close to 1.
+
+λ has no room here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
+does to a matrix has to be done to an RBM through its parameters: rates-FPCD does it on the landscape.
+"""
+LEAST_STATES, MOST_STATES = 3, 8
+LARGEST_MATRIX = 8
+"""Visible units of a landscape whose matrix can be drawn."""
+
+
+@st.fragment
+def draw_matrix(present: bool) -> None:
+    """Draw a chain that can be edited, and the same chain with less staying."""
+    begin_with_link()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = controls.select(
+            Settings.chain_matrix,
+            "Chain",
+            [*MATRICES, FROM_LANDSCAPE],
+            "A table to edit, or the Gibbs chain of the model that the landscape shows.",
+            width=240,
+            on_change=take_preset,
+        )
+        table = None if source == FROM_LANDSCAPE else table_of(source)
+        if table is not None:
+            st.number_input(
+                "States",
+                min_value=LEAST_STATES,
+                max_value=MOST_STATES,
+                value=len(table),
+                key=states_key(),
+                width=110,
+                on_change=resize_table,
+                args=(source,),
+                help="A new state is joined to the first; one that goes gives its share to the others.",
+            )
+    if table is not None:
+        st.caption(MATRICES[source].caption)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        found = chain_of_table(table) if table is not None else chain_of_landscape()
+    if found is not None:
+        compare(*found, right, present)
+    write_address(source, table)
+
+
+def begin_with_link() -> None:
+    """Take the matrix and lambda of the link, when the matrix is drawn for the first time."""
+    if TABLE_TURN.value:
+        return
+    TABLE_TURN.set(1)
+    for text in links.values(MATRIX)[:1]:
+        try:
+            EDITED_MATRIX.set(read_matrix(text, LEAST_STATES, MOST_STATES))
+        except BadInput as error:
+            messages.left_out(error)
+            EDITED_MATRIX.set(preset_table(next(iter(MATRICES))))
+    for text in links.values(REMOVED)[:1]:
+        try:
+            LAMBDA.set(read_number(text, "lambda"))
+        except BadInput as error:
+            messages.left_out(error)
+
+
+def write_address(source: str, table: np.ndarray | None) -> None:
+    """Let the address hold the table where it is not that of a preset, and lambda where it was moved."""
+    text = "" if table is None else write_matrix(edited(table))
+    own = table is not None and text != write_matrix(preset_table(source))
+    lam = LAMBDA.value
+    links.write("chain", {MATRIX: [text] if own else [], REMOVED: [] if lam is None else [f"{lam:.4g}"]})
+
+
+def take_preset() -> None:
+    """Put the chosen preset into the place of the edited table, and half of its limit into that of lambda."""
+    LAMBDA.set(None)
+    keep_table(None)
+
+
+def keep_table(table: np.ndarray | None) -> None:
+    """Put another table into the editor, which begins anew; None: that of the preset."""
+    EDITED_MATRIX.set(table)
+    TABLE_TURN.set(TABLE_TURN.value + 1)
+
+
+def states_key() -> str:
+    """Return the key of the number of states, another one for each table."""
+    return f"chain states {TABLE_TURN.value}"
+
+
+def table_of(source: str) -> np.ndarray:
+    """Return the table that the editor starts from: what was kept, or the preset."""
+    kept = EDITED_MATRIX.value
+    return preset_table(source) if kept is None else kept
+
+
+def edited(table: np.ndarray) -> np.ndarray:
+    """Return the table as it has been edited since it was put into the editor; an emptied cell is 0."""
+    table = table.copy()
+    for i, cells in session.table_edits(TABLE_TURN.value).items():
+        for column, value in cells.items():
+            table[i, int(column.removeprefix("to ")) - 1] = value or 0.0
+    return table
+
+
+def resize_table(source: str) -> None:
+    """Give the table the number of states that was asked for."""
+    keep_table(resize_chain(edited(table_of(source)), session.widget_value(states_key())))
+
+
+def preset_table(source: str) -> np.ndarray:
+    """Return the matrix of a preset."""
+    rows = MATRICES[source].rows
+    return np.array(rows) if rows else transition_matrix(random_landscape(3.0, 2, (3, 2)).rbm).round(4)
+
+
+def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
+    """Let the table be edited; return its chain, or the last one that it was, and the names of its states."""
+    names = [str(i + 1) for i in range(len(table))]
+    frame = pd.DataFrame(table, index=[f"from {name}" for name in names], columns=[f"to {n}" for n in names])
+    cell = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.0001, format="%.4g")
+    st.data_editor(
+        frame,
+        key=f"chain table {TABLE_TURN.value}",
+        column_config={column: cell for column in frame.columns},
+        width="stretch",
+    )
+    now = edited(table)
+    try:
+        A = check_chain(now)
+        stationary_law(A)
+        LAST_CHAIN.set((A, names))
+    except BadInput as error:
+        shown = LAST_CHAIN.value
+        messages.error(f"{error}{' Shown is the chain before.' if shown else ''}")
+        normalised = normalise_rows(now)
+        if normalised is not None:
+            st.button(
+                "Make every row sum to 1",
+                on_click=keep_table,
+                args=(normalised,),
+                icon=":material/balance:",
+                help="Every probability of a row in proportion.",
+            )
+    return LAST_CHAIN.value
+
+
+def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
+    """Return the Gibbs chain of the landscape's model, its states in the order of the valleys."""
+    st.caption(LANDSCAPE_LOOK)
+    rbm = landscape_model().rbm
+    try:
+        if rbm.n_visible > LARGEST_MATRIX:
+            raise BadInput(
+                f"A matrix of 2^{rbm.n_visible} states is too large to draw: choose a landscape of at most "
+                f"{LARGEST_MATRIX} visible units."
+            )
+        return ordered_chain(rbm)
+    except BadInput as error:
+        messages.note(error)
+        return None
+
+
+def compare(
+    A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator, present: bool
+) -> None:
+    """Draw both chains: matrices, distances, eigenvalues; lambda and the numbers beside the table."""
+    most = largest_removable(A)
+    law = stationary_law(A)
+    with beside:
+        lam = choose_lambda(most)
+        try:
+            less = remove_self_transitions(A, lam)
+        except BadInput as error:
+            messages.note(f"{error} Shown is the limit.")
+            lam = most if most < 1 else 0.0
+            less = remove_self_transitions(A, lam)
+        spectra = eigenvalues(A), eigenvalues(less)
+        before, after = map(second_modulus, spectra)
+        st.markdown(
+            f"Second eigenvalue (its modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
+            + speed_up_text(speed_up(before, after))
+        )
+    draw_matrices(A, less, lam, names, law)
+    draw_convergence(A, less, spectra, names, law)
+    if not present:
+        controls.downloads(
+            "matrix",
+            [
+                Download(
+                    "Chain",
+                    lambda: chain_csv(A, less, law, names),
+                    "chain.csv",
+                    "Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
+                )
+            ],
+        )
+
+
+def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str], law: np.ndarray) -> None:
+    """Draw both transition matrices."""
+    left, middle, right = st.columns([2, 2, 1.3])
+    with left:
+        draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
+    with middle:
+        title = f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
+        draw_chart(matrix_chart(less, names, title), "heat less", "Heat map of A less staying")
+    with right:
+        st.caption(
+            "**What you see**: the diagonal pales, and what it loses goes to the other cells of its row in "
+            "proportion. Both chains have the same stationary law, for πA = π makes πÃ = π."
+        )
+        st.caption("Stationary law: " + law_text(names, law))
+        st.caption(
+            "**Try**: make one state restless (a small A_ii) and see how that limits λ for all (section 3)."
+        )
+
+
+def draw_convergence(
+    A: np.ndarray, less: np.ndarray, spectra: Sequence[np.ndarray], names: list[str], law: np.ndarray
+) -> None:
+    """Draw how both chains come near the stationary law, and their eigenvalues."""
+    left, middle, right = st.columns([2, 2, 1.3])
+    with left:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            start = st.selectbox(
+                "Start in state",
+                range(len(A)),
+                index=0 if len(A) <= MOST_STATES else likeliest(law, 1)[0],
+                format_func=lambda i: names[i],
+                key=f"chain start {len(A)}",
+                width=130,
+                help="All probability is there at step 0; it spreads with every step.",
+            )
+            steps = controls.slide(Settings.chain_steps, "Steps", STEP_CHOICES, None, width=130)
+            log = controls.toggle(Settings.chain_log, "Log scale")
+        distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
+        draw_chart(distance_chart(distances, log), "distances", "Distance to the stationary law")
+    with middle:
+        draw_chart(spectrum_chart(spectra), "spectrum", "Eigenvalues of both chains", width="content")
+    with right:
+        st.caption(
+            "**What you see**: how far the law after t steps is from the stationary one, and the "
+            "eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move to the left. The smaller the "
+            "ring through the second, the faster the curve falls; on a log scale its slope is that ring."
+        )
+        st.caption(
+            "**In most cases** the paper says. It holds for chains that stay a lot: with A_ii spread over 0"
+            " to 1 the largest λ hurts 10 % of random chains of 3 states, 2 % of 4 and none of 8. Where the"
+            " rows are drawn without regard to staying it hurts 62 to 75 %: a negative eigenvalue takes the"
+            " lead."
+        )
+
+
+def choose_lambda(most: float) -> float:
+    """Return lambda: half of what is allowed at first, then the link's or the slider's."""
+
+    def moved() -> None:
+        LAMBDA.set(session.sent_by("chain_dial", "value"))
+
+    lam = most / 2 if LAMBDA.value is None else LAMBDA.value
+    if most < lam <= 1.01 * most:  # the slider's own rounding
+        lam = most
+    if most > 0:
+        help = "Probability taken from staying, the same in every state, and shared out over the row."
+        knob = Knob("lam", float, 0.0, "λ, taken from the diagonal", help, lo=0.0, hi=most)
+        live_slider(knob, min(max(lam, 0.0), most), CHAIN_COLOURS[1], on_value=moved, key="chain_dial")
+    else:
+        st.info(
+            "A state never stays: λ has no room, and Ã is A. Give every state some A_ii.",
+            icon=":material/info:",
+        )
+    return lam
+
+
+def speed_up_text(worth: float | None) -> str:
+    """Say how many steps of A one step of A~ is worth."""
+    if worth is None:
+        return ""
+    if worth == 0:
+        return "Ã never settles: it swings for ever."
+    return f"In the long run a step of Ã is worth **{worth:.2f}** of A."
+
+
+def law_text(names: list[str], law: np.ndarray) -> str:
+    """Write the states with their probabilities; of many, the likeliest."""
+    many = len(law) > MOST_STATES
+    best = likeliest(law, 4) if many else range(len(law))
+    return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")

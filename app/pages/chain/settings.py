@@ -1,0 +1,87 @@
+"""Settings of the Little-chain page, and the model of its landscape."""
+
+import streamlit as st
+
+from app import controls
+from app.session import COMPARISONS, TRAINED, Setting
+from app.shared import pattern_landscape, random_landscape
+from rbmviz import Model
+from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
+from rbmviz.session import LandscapeSetup
+
+ORDERS: tuple[Order, ...] = ("valley", "gray", "index")
+PAGE_PARTS = ("landscape", "matrix")
+LANDSCAPE_PATTERNS = {
+    "two halves": ("111/000", "000/111"),
+    "three patterns": ("1100/1100", "0011/0011", "1010/0101"),
+    "four patterns": ("1111/0000", "0000/1111", "1001/1001", "0110/0110"),
+    "letters L T X": ("100/100/111", "111/010/010", "101/010/101"),
+}
+RANDOM_WEIGHTS = "random weights"
+
+
+class Settings:
+    """What the address of this page says besides its panels, its matrix and lambda, with today's defaults."""
+
+    little = Setting("landscape")
+    land = Setting("two halves")
+    land_depth = Setting(9.0)
+    land_seed = Setting(0)
+    land_order: Setting[Order] = Setting("valley")
+    land_curve = Setting("visits")
+    land_pace: Setting[float] = Setting(20)
+    chain_matrix = Setting("two wells")
+    chain_steps = Setting(40)
+    chain_log = Setting(False)
+
+
+def choose_landscape() -> LandscapeSetup:
+    """Draw the settings of the landscape; return what all its panels share."""
+    small = {
+        name: model for name, model in TRAINED.value.items() if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE
+    }
+    name = controls.select(
+        Settings.land,
+        "Landscape",
+        [*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS, *small],
+        "A small model with one valley a pattern, or random weights, or a small one from the Train page.",
+        width=170,
+    )
+    depth = st.slider(
+        "Depth",
+        min_value=2.0,
+        max_value=12.0,
+        value=Settings.land_depth.default,
+        step=0.5,
+        format="%g",
+        width=150,
+        disabled=name in small,
+        help="Of each valley, in nats: one more, and Gibbs stays about three times longer.",
+        **Settings.land_depth.bound,
+    )
+    with st.popover("Settings", icon=":material/tune:"):
+        seed = controls.seed(
+            Settings.land_seed,
+            "Same seed, same walk; all panels share it, and it draws the random weights, too.",
+        )
+        controls.choose(
+            Settings.land_order,
+            "Order of the states",
+            ORDERS,
+            "Valleys side by side; or so that neighbours differ in one bit (Gray code); or as numbers.",
+        )
+    if name in small:
+        model = small[name]
+    elif name == RANDOM_WEIGHTS:
+        model = random_landscape(depth / 4, seed)
+    else:
+        model = pattern_landscape(LANDSCAPE_PATTERNS[name], depth)
+    return LandscapeSetup(model, seed)
+
+
+def landscape_model() -> Model:
+    """Return the model that the landscape shows, or would show first."""
+    comparison = COMPARISONS.value.get("chain")
+    if comparison:
+        return comparison[0].setup.model
+    return pattern_landscape(LANDSCAPE_PATTERNS[Settings.land.default], Settings.land_depth.default)

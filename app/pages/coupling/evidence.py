@@ -1,0 +1,211 @@
+"""What the pairs of the Coupling page have told so far: five charts, each with what to see and to try."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app import controls
+from app.page import draw_chart, every_second
+from app.pages.coupling import charts
+from app.pages.coupling.settings import LAGS, SWEEP_CHOICES, Settings
+from rbmviz import BadInput
+from rbmviz.coupling import STATISTICS
+from rbmviz.session import Comparison, CouplingRun, CouplingSetup
+from rbmviz.session.coupling import Results
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
+
+NOTHING = "The first pairs are under way."
+
+
+def ask_results(comparison: Comparison[CouplingSetup], lag: int, k: int) -> Results | None:
+    """Ask for what the pairs have told so far; pairs of this lag and this k are counted from now on.
+
+    None while the run is prepared or rebuilt.
+    """
+    try:
+        return comparison.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
+    except BadInput:  # the run is being rebuilt, which the panel shows
+        return None
+
+
+@dataclass
+class Asked:
+    """What the charts show: the lag of their pairs, the k of CD and UCD, the statistic."""
+
+    lag: int
+    k: int
+    statistic: str
+
+    def renew(self) -> None:
+        """Take the settings as they are now."""
+        self.lag, self.k = Settings.lag.value, Settings.estimate_k.value
+        self.statistic = Settings.coupling_statistic.value
+
+
+@every_second
+def evidence(comparison: Comparison[CouplingSetup], asked: Asked, present: bool) -> None:
+    """Five charts of the pairs counted so far; read once a second, without renewing any lease.
+
+    asked : renewed here, for files that are made on a thread that knows no settings
+    """
+    asked.renew()
+    found = ask_results(comparison, asked.lag, asked.k)
+    columns = st.columns(2, gap="large")
+    for column, parts in zip(columns, ((stopping, distance, rejected), (bound, estimate)), strict=True):
+        with column:
+            for part in parts:
+                part(found, present)
+
+
+def stopping(found: Results | None, present: bool) -> None:
+    """Draw the stopping times of both algorithms."""
+    head("When do they meet?")
+    log = controls.toggle(Settings.tau_log, "Log scale", "Shows how heavy the tail is.")
+    if found is None:
+        return
+    draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by stopping time", NOTHING)
+    if not present:
+        cut = " ".join(
+            f"{charts.NAMES[c.algorithm]}: {c.truncated_share:.1%} of {c.n:,} pairs had not met after "
+            f"{c.max_sweeps:,} sweeps (the bar at the right)."
+            if c.truncated.any()
+            else f"{charts.NAMES[c.algorithm]}: all {c.n:,} pairs met."
+            for c in found.pairs
+        )
+        st.caption(
+            f"{cut} **What you see** stopping times of both algorithms from the same starts. "
+            "**Try** the preset “Sharing randomness”. Paper UCD, figure 5."
+        )
+
+
+def bound(found: Results | None, present: bool) -> None:
+    """Draw the bound on the total variation distance."""
+    head("How many sweeps until the chain is at its model?")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        controls.slide(
+            Settings.lag,
+            "Lag L",
+            LAGS,
+            "Sweeps that the first chain of a pair runs ahead: a larger lag gives a sharper bound.",
+            width=220,
+        )
+        log = controls.toggle(Settings.tv_log, "Log scale", "Shows the rate of the decay.")
+    if found is None:
+        return
+    rows = charts.bound_rows(found, log)
+    names = [*charts.NAMES.values(), *([charts.EXACT] if len(found.exact) else [])]
+    title = "Total variation distance, at most"
+    draw_chart(
+        charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log),
+        "tv",
+        "Upper bound on the total variation distance against sweeps",
+        NOTHING,
+    )
+    if not present:
+        exact = (
+            "The grey curve is exact."
+            if len(found.exact)
+            else "The model is too large for the exact curve (32 units in all, 20 visible)."
+        )
+        cut = max((c.truncated_share for c in found.lagged), default=0)
+        warning = (
+            f" {cut:.1%} of the pairs were cut off, so the bound is too small, and ends early: give up later."
+            if cut
+            else ""
+        )
+        st.caption(
+            f"{exact}{warning} **What you see** after t sweeps the chain is at most this far from its model: "
+            f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {found.lagged[0].lag}, ± 2 errors. "
+            "**Try** lag 1, then a lag near the longest stopping times. Biswas, Jacob, Vanetti 2019."
+        )
+
+
+def estimate(found: Results | None, present: bool) -> None:
+    """Draw the running estimates of one statistic."""
+    head("What UCD computes, and what CD-k does")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        statistic = controls.select(
+            Settings.coupling_statistic,
+            "Statistic",
+            STATISTICS[::-1],
+            "A mean under the model; the two units are those of the largest weight.",
+            width=230,
+        )
+        controls.slide(
+            Settings.estimate_k,
+            "k",
+            SWEEP_CHOICES,
+            "Sweeps before the estimate begins: CD's bias falls with it, and UCD's spread.",
+            width=160,
+        )
+    if found is None:
+        return
+    k, rows = found.pairs[0].k, charts.estimate_rows(found, statistic)
+    names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{k}"]
+    names += [charts.EXACT] if found.truth is not None else []
+    draw_chart(
+        charts.line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1)),
+        "estimate",
+        f"Running estimates of the {statistic} against pairs",
+        NOTHING,
+    )
+    if not present:
+        i, j = found.unit
+        exact = (
+            "The grey line is the exact value, by enumeration."
+            if found.truth is not None
+            else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
+        )
+        cut = max(c.truncated_share for c in found.pairs)
+        warning = (
+            f" {cut:.1%} of the pairs were cut off, which biases UCD, too: give up later." if cut else ""
+        )
+        st.caption(
+            f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "
+            f"{i + 1}, hidden unit {j + 1}. UCD adds what the pair learns until it meets, and has no bias; "
+            f"CD-{k} stops after {k} sweep{'s' * (k > 1)}. **Try** a larger scale. Paper UCD, section 3.1."
+        )
+
+
+def distance(found: Results | None, present: bool) -> None:
+    """Draw the Hamming distance over time."""
+    head("How far apart are they on the way?")
+    if found is None:
+        return
+    draw_chart(
+        charts.line_chart(
+            charts.distance_rows(found.pairs), list(charts.NAMES.values()), "Sweep t", "Pixels that differ"
+        ),
+        "distance",
+        "Hamming distance of the pairs against sweeps",
+        NOTHING,
+    )
+    if not present:
+        st.caption(
+            "**What you see** the mean Hamming distance of ξ and η over all pairs, with the range of the "
+            "middle 80 %; pairs that have met count as 0. Algorithm 3 keeps those that do not meet close. "
+            "Paper UCD, appendix A.2."
+        )
+
+
+def rejected(found: Results | None, present: bool) -> None:
+    """Draw the refused proposals."""
+    head("What does a meeting cost?")
+    if found is None:
+        return
+    draw_chart(
+        charts.rejected_chart(found.pairs), "rejected", "Shares of pairs by rejected proposals", NOTHING
+    )
+    if not present:
+        stopped = sum(c.stopped for c in found.pairs)
+        warning = f" {stopped} loops were given up, which biases the estimate." if stopped else ""
+        st.caption(
+            "**What you see** proposals refused until a chain found a state of its own, a pair, pale for ξ: "
+            "with algorithm 1 ξ keeps its first draw and refuses none. The loop runs to its end here: a cap "
+            f"on it would bias the estimate.{warning} Paper UCD, figure 2, right."
+        )
+
+
+def head(text: str) -> None:
+    """Write the question that a chart answers."""
+    st.markdown(f"**{text}**")

@@ -1,0 +1,93 @@
+"""Files of the Coupling page, and code that repeats its pairs."""
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from app.charts.style import Rows, csv_bytes
+from app.pages.coupling.charts import NAMES, POINT_COLUMNS
+from rbmviz.coupling import STATISTICS
+from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
+
+
+def pairs_npz(results: Results) -> bytes:
+    """Return every pair that has been counted, in order.
+
+    Arrays a stream, named ``tau_rbm``, ``tau_general``, and ``tau_rbm_lag10`` for pairs of another lag: tau,
+    truncated, rejected (pairs, 2); for lag 1 also unbiased and plain (pairs, 5), estimates of ``statistics``.
+    """
+    arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
+    for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):
+        name = counted.algorithm + (f"_lag{counted.lag}" if counted.lag > 1 else "")
+        for quantity in ("tau", "truncated", "rejected", *(("unbiased", "plain") * (counted.lag == 1))):
+            arrays[f"{quantity}_{name}"] = getattr(counted, quantity)
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()
+
+
+def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
+    """Return the points of all charts, one a row."""
+    columns = (*POINT_COLUMNS, "x2", "chain", "label")
+    return csv_bytes(
+        ("chart", *columns),
+        ((chart, *(row.get(name, "") for name in columns)) for chart, rows in charts for row in rows),
+    )
+
+
+def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
+    """Return the pairs on show as PNG: black on white, pixels that differ in colour."""
+    zoom = max(1, 220 // max(shape))
+    height, width = shape[0] * zoom, shape[1] * zoom
+    gap, header = 16, 52
+    sheet = Image.new("RGB", (2 * (2 * width + 3 * gap), header + height + gap), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
+    strong = np.array(tuple(int(highlight[i : i + 2], 16) for i in (1, 3, 5)))
+    pale = (255 - (255 - strong) * 0.35).astype(int)
+    for lane, drawn in enumerate(shown.drawn):
+        left = lane * (2 * width + 3 * gap) + gap
+        v, v2 = (np.unpackbits(x, count=shown.n_visible) for x in (drawn.v, drawn.v2))
+        state = "met" if drawn.met else "given up" if drawn.truncated else f"{int((v != v2).sum())} differ"
+        title = f"{NAMES[drawn.algorithm]}: pair {drawn.pair + 1}, sweep {drawn.t}, {state}"
+        draw.text((left, 8), title, fill="black", font=font)
+        for i, (name, x) in enumerate((("xi", v), ("eta", v2))):
+            cells = np.full((shape[0] * shape[1], 3), 255)
+            cells[: len(x)] = np.where(x[:, None] == 1, 0, 235)
+            differs = np.flatnonzero(v != v2)
+            cells[differs] = np.where(x[differs, None] == 1, strong, pale)
+            image = Image.fromarray(cells.reshape(*shape, 3).astype(np.uint8))
+            at = left + i * (width + gap)
+            draw.text((at, 30), name, fill="black", font=font)
+            sheet.paste(image.resize((width, height), Image.Resampling.NEAREST), (at, header))
+    content = io.BytesIO()
+    sheet.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+def snippet(model_name: str, setup: CouplingSetup, coupling: Coupling) -> str:
+    """Return Python code that repeats the first pairs of the page."""
+    m, n = setup.rbm.W.shape
+    lines = [
+        "import rbmviz",
+        "from rbmviz import rng",
+        "from rbmviz.session import CouplingSetup, random_rbm",
+        "",
+    ]
+    if model_name == "random":
+        lines.append(f"rbm = random_rbm({m}, {n}, seed={setup.seed})")
+    else:
+        lines.append(f'rbm = rbmviz.load_model("{model_name}").rbm')
+    data = "None" if setup.dataset is None else f'rbmviz.load_dataset("{setup.dataset.name}")'
+    lines += [
+        f"starts = CouplingSetup(rbm, {data}, seed={setup.seed}).starts(0)",
+        f"scale = {coupling.scale!r}",
+        "rbm = rbmviz.RBM(scale * rbm.W, scale * rbm.b, scale * rbm.c)",
+        f'seed = rng.child({setup.seed}, "pairs", 0)',
+        'for algorithm in ("rbm", "general"):',
+        f"    pairs = rbmviz.couple(rbm, starts, algorithm, max_sweeps={coupling.max_sweeps}, seed=seed)",
+        "    print(algorithm, pairs.tau[:10], pairs.truncated.mean())",
+    ]
+    return "\n".join(lines)

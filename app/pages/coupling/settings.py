@@ -1,0 +1,88 @@
+"""Settings of the Coupling page: the model, its start and seed, and those of its charts."""
+
+import streamlit as st
+
+from app import controls
+from app.controls import data_or_reason
+from app.session import Setting
+from app.shared import data, random_coupled
+from rbmviz.models import data_of
+from rbmviz.rbm import Model
+from rbmviz.session import CouplingSetup
+
+LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+SWEEP_CHOICES = (1, 2, 3, 5, 10, 20, 50)
+STARTS = ("random", "data")
+RANDOM_MODEL = "random"
+MAX_RANDOM_UNITS = 1000
+
+
+class Settings:
+    """What the address of this page says besides its knobs, by name, with today's defaults."""
+
+    coupling_model = Setting(RANDOM_MODEL)
+    coupling_visible = Setting(16)
+    coupling_hidden = Setting(10)
+    coupling_start = Setting("random")
+    coupling_seed = Setting(0)
+    tau_log = Setting(True)
+    lag = Setting(10)
+    tv_log = Setting(False)
+    coupling_statistic = Setting("both units on")
+    estimate_k = Setting(1)
+    coupling_speed: Setting[float] = Setting(10)
+
+
+def choose_start() -> tuple[str, int]:
+    """Draw the settings of the starts; return "random" or "data", and the seed."""
+    with st.popover("Settings", icon=":material/tune:"):
+        start = controls.choose(
+            Settings.coupling_start,
+            "Pairs start at",
+            STARTS,
+            "The same starts for both algorithms; UCD starts at training data.",
+            format_func=lambda start: "random bits" if start == "random" else "training data",
+        )
+        seed = controls.seed(
+            Settings.coupling_seed,
+            "Random models, starts and chains come from it: the same seed repeats every pair.",
+        )
+    return start, seed
+
+
+def choose_model(seed: int) -> tuple[str, Model]:
+    """Draw the choice of a model: a random one, a pretrained one, or one from the Train page."""
+    name = controls.model_name(
+        Settings.coupling_model,
+        "A random one whose weights you scale, or a trained one: well-separated modes hardly let chains "
+        "meet.",
+        before=[RANDOM_MODEL],
+        width=140,
+    )
+    if name != RANDOM_MODEL:
+        return name, controls.model_called(name)
+    m = controls.number(
+        Settings.coupling_visible,
+        "Visible units",
+        1,
+        MAX_RANDOM_UNITS,
+        "Pixels of a picture: up to about 20 the exact curves can be computed, too.",
+        width=108,
+    )
+    n = controls.number(
+        Settings.coupling_hidden,
+        "Hidden units",
+        1,
+        MAX_RANDOM_UNITS,
+        "All parameters are drawn from N(0, 1) and then scaled, as in paper UCD, appendix A.2.",
+        width=108,
+    )
+    return RANDOM_MODEL, random_coupled(m, n, seed)
+
+
+def setup_of(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
+    """Return the setup, and a sentence where the starts asked for cannot be had."""
+    if start == "random":
+        return CouplingSetup(model.rbm, None, seed), ""
+    dataset, reason = data_or_reason(data_of, model, None, data)
+    return CouplingSetup(model.rbm, dataset, seed), f"Pairs start at random bits: {reason}" if reason else ""

@@ -1,0 +1,53 @@
+"""Files of the Train page, and code that repeats it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from app.charts.style import csv_bytes
+from rbmviz import BadInput, Model
+from rbmviz.knobs import values_of
+from rbmviz.rbm import model_bytes
+from rbmviz.session import TrainingSetup, TrainingSnapshot
+
+
+def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
+    """Return every curve of every replicate as CSV, one value a row."""
+    columns = ("trainer", "replicate", "update", "seconds", "quantity", "value", "std_error", "ess")
+    return csv_bytes(columns, _values(named))
+
+
+def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any, ...]]:
+    for name, snapshot in named:
+        for point in snapshot.likelihoods:
+            for part in ("train", "test"):
+                for r, value in enumerate(getattr(point, part)):
+                    quantity = f"log_likelihood_{part}"
+                    estimate = point.std_error[r], point.ess[r]
+                    yield (name, r, point.update, point.seconds, quantity, value, *estimate)
+        for trace in snapshot.traces:
+            for quantity, values in trace.stats.items():
+                for r, value in enumerate(values):
+                    yield (name, r, trace.update, trace.seconds, quantity, value, "", "")
+
+
+def model_file(model: Model | None) -> bytes:
+    """Return the file of a model that there may not be yet."""
+    if model is None:
+        raise BadInput("There is no model yet: let the trainer make its first update.")
+    return model_bytes(model)
+
+
+def snippet(setup: TrainingSetup, trainers: Sequence[Any]) -> str:
+    """Return Python code that repeats the trainings of the page, as long as no knob was turned meanwhile."""
+    lines = ["import rbmviz", "", f'data = rbmviz.load_dataset("{setup.dataset.name}")']
+    for i, trainer in enumerate(trainers):
+        knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())
+        lines += [
+            "",
+            f'trainer = rbmviz.make_trainer("{trainer.name}"{knobs})',
+            f"training = rbmviz.train(data, trainer, n_hidden={setup.n_hidden}, iterations=10_000, "
+            f"seed={setup.seed})",
+            f"for progress_{i} in training:",
+            f"    print(progress_{i}.update, rbmviz.metrics.log_likelihood(progress_{i}.rbm, data.train))",
+        ]
+    return "\n".join(lines)

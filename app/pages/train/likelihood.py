@@ -1,0 +1,96 @@
+"""The charts below the trainers: how likely models find the data, and one quantity inside the trainers."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app import controls, messages
+from app.page import draw_chart, every_second
+from app.pages.train.charts import likelihood_rows, statistic_rows, training_chart
+from app.pages.train.naming import named
+from app.pages.train.settings import Settings
+from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
+from rbmviz.session.training import LIVE_AIS_CHAINS
+from rbmviz.trainers import STATS
+
+Named = Sequence[tuple[str, TrainingSnapshot]]
+
+
+@every_second
+def charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
+    """Likelihood curves, and one inner quantity; read once a second, without renewing any lease.
+
+    best : the highest log-likelihood of the training part that any model can reach, where it is known
+    """
+    if not comparison.panels:
+        return
+    shown = named(comparison)
+    exact = shown[0][1].method == "exact"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        how = "exact, by enumeration" if exact else "estimated by annealed importance sampling, ± 2 errors"
+        dataset = comparison.setup.dataset
+        st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
+        part = controls.choose(
+            Settings.part,
+            "Part",
+            ["train", "test"] if len(dataset.test) else ["train"],
+            "The examples that are learned from, or held-out ones.",
+            label_visibility="collapsed",
+        )
+        axis = controls.choose(
+            Settings.train_axis,
+            "Against",
+            ["updates", "seconds"],
+            "Per update, or per second that the trainer has worked.",
+            label_visibility="collapsed",
+        )
+    against = "update" if axis == "updates" else "seconds"
+    draw_chart(
+        training_chart(
+            likelihood_rows(shown, part),
+            [(name, snapshot.algorithm.name) for name, snapshot in shown],
+            against,
+            "Log-likelihood (nats per example)",
+            best if exact else None,
+        ),
+        "likelihood",
+        "Log-likelihood against updates",
+        "The first estimate is under way.",
+    )
+    for name, snapshot in shown:
+        newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
+        if newest is not None and newest.doubtful_ess is not None:
+            st.caption(
+                f":material/warning: {messages.plain(name)}: at update {newest.update:,} only "
+                f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "
+                "probably too high there."
+            )
+    inner_quantity(shown, against)
+
+
+def inner_quantity(shown: Named, against: str) -> None:
+    """Draw one quantity inside the trainers, of those that have it."""
+    inner = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.inner.items()}
+    labels = inner | STATS
+    with st.container(horizontal=True, vertical_alignment="center"):
+        statistic = controls.select(
+            Settings.statistic,
+            "Statistic",
+            list(labels),
+            "A quantity inside the trainers; those that a trainer does not have are left out.",
+            format_func=lambda name: labels.get(name, name),
+            label_visibility="collapsed",
+            width=420,
+        )
+        log = controls.toggle(Settings.log, "Log scale")
+    having = [
+        (name, snapshot.algorithm.name)
+        for name, snapshot in shown
+        if statistic in STATS or statistic in snapshot.algorithm.inner
+    ]
+    draw_chart(
+        training_chart(statistic_rows(shown, statistic), having, against, labels[statistic], log=log),
+        "inner",
+        f"{labels[statistic]} against updates",
+        "Nothing yet." if not log else "Nothing above zero yet.",
+    )

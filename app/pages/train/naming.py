@@ -1,0 +1,27 @@
+"""Trainers of the Train page by name, and those that a new panel begins with."""
+
+from app.charts.style import origin_text, titles
+from rbmviz.knobs import Value, knobs_of
+from rbmviz.registry import trainers
+from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
+from rbmviz.trainers import Trainer, make_trainer
+
+
+def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnapshot]]:
+    """Return the snapshots of all panels by name, no two names alike; no lease is renewed."""
+    shown = [snapshot for _, snapshot in comparison.peek()]
+    origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
+    return list(zip(titles([snapshot.algorithm for snapshot in shown], origins), shown, strict=True))
+
+
+def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:
+    """Return the trainers that began at small random weights, not at what had been learned before."""
+    plan = comparison.setup.plan()
+    return [panel.worker.algorithm for panel in comparison.panels if panel.worker.plan == plan]
+
+
+def open_ended(name: str, **knobs: Value) -> Trainer:
+    """Return a trainer whose learning rate does not fall, with those of the knobs that it has."""
+    known = knobs_of(trainers[name])
+    knobs["schedule"] = "constant"
+    return make_trainer(name, **{knob: value for knob, value in knobs.items() if knob in known})

@@ -1,0 +1,141 @@
+"""What has been learned: to branch from, to send to other pages, to keep."""
+
+import streamlit as st
+
+from app import controls, messages, session
+from app.charts.samples import mosaics_png
+from app.controls import Download
+from app.pages.train.exports import model_file, snippet, training_csv
+from app.pages.train.naming import fresh_starts, named, open_ended
+from app.pages.train.settings import Settings
+from app.panel import shape_of
+from rbmviz import BadInput
+from rbmviz.knobs import values_of
+from rbmviz.registry import trainers
+from rbmviz.session import Comparison, Frames, TrainingPlan, TrainingRun, TrainingSetup, Worker
+from rbmviz.trainers import list_trainers
+
+OTHER_PAGES = (
+    ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
+    (
+        "Weights",
+        "balance",
+        "How evenly this model weighs the samples of pop-CD.",
+        "weights",
+        "weights_model",
+    ),
+    (
+        "Coupling",
+        "join_inner",
+        "How soon two chains of this model meet, and how far one is from its law.",
+        "coupling",
+        "coupling_model",
+    ),
+)
+"""Title, icon, help and folder of the pages that take a model, and the setting that chooses it there."""
+
+
+def results(comparison: Comparison[TrainingSetup]) -> None:
+    """Offer what has been learned: branch from it, sample it, keep it."""
+    if not comparison.panels:
+        return
+    names = {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        key = st.selectbox(
+            "With what has been learned by",
+            list(names),
+            format_func=lambda key: names.get(key, "a panel that has gone"),
+            width=260,
+            help="The model of this panel, at the moment of the click.",
+        )
+        worker = comparison[key]
+        branch(comparison, key)
+        for title, icon, help_text, page, setting in OTHER_PAGES:
+            if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
+                send(names[key], worker, page, setting)
+        files(comparison, worker)
+        controls.code("train", snippet(comparison.setup, fresh_starts(comparison)))
+
+
+def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
+    """Offer the files of one panel, and those of all."""
+    dataset = comparison.setup.dataset
+    shape, cells = shape_of(dataset.n_visible, None, dataset), Settings.train_cells.value
+    pixels = Settings.train_pixels.value
+    controls.downloads(
+        "train",
+        [
+            Download(
+                "Model",
+                lambda: model_file(worker.read(TrainingRun.model)),
+                "model.safetensors",
+                "Parameters, rates and provenance (.safetensors): to sample, or to go on from.",
+            ),
+            Download(
+                "Checkpoint",
+                lambda: worker.read(TrainingRun.checkpoint),
+                "training.checkpoint",
+                "The training itself: given back in Settings, it goes on as if it had never stopped.",
+                icon="bookmark",
+            ),
+            Download(
+                "Curves",
+                lambda: training_csv(named(comparison)),
+                "training.csv",
+                "Likelihoods and statistics of every replicate of all panels (.csv).",
+            ),
+            Download(
+                "Picture",
+                lambda: mosaics_png(fantasies(comparison), shape, cells, pixels),
+                "fantasies.png",
+                "The newest fantasies of all panels as one picture (.png).",
+            ),
+        ],
+    )
+
+
+def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, Frames]]:
+    """Return the pictures of every panel that has any, by name."""
+    return [(name, shown.fantasy) for name, shown in named(comparison) if shown.fantasy is not None]
+
+
+def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
+    """Offer to go on from a panel's weights with another trainer."""
+
+    def begin(name: str) -> None:
+        worker = comparison[key]
+        try:
+            origin = worker.read(TrainingRun.origin)
+            plan = TrainingPlan(*comparison.setup)._replace(origin=origin)
+            same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
+            comparison.add(open_ended(name, **same), plan)
+        except BadInput as error:
+            messages.error(error)
+        session.close_popover("branches")
+
+    with st.popover("Branch", icon=":material/call_split:", key=session.popover_key("branches")):
+        st.caption("From here on with another trainer, beside the old one (UCD paper, figure 9):")
+        for name in list_trainers():
+            st.button(
+                trainers[name].label, key=f"branch {name}", on_click=begin, args=(name,), type="tertiary"
+            )
+
+
+def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> None:
+    """Open another page on what a run has learned."""
+    try:
+        model = worker.read(TrainingRun.model)
+    except BadInput as error:
+        st.toast(str(error))
+        return
+    if model is None:
+        st.toast("There is no model yet: let the trainer make its first update.")
+        return
+    title = f"{name}, {model.meta['updates']:,} updates"
+    try:
+        session.send_model(title, model)
+    except BadInput as error:
+        messages.error(error)
+        return
+    session.choose_there(setting, title)
+    st.switch_page(f"pages/{page}/page.py", query_params={setting: title})

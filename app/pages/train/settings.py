@@ -1,0 +1,190 @@
+"""Settings of the Train page: the data, where trainings begin, what is shown of them."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import controls, messages
+from app.session import CHECKPOINT_TAKEN, LAST_DATASET, TRAINED, Setting, drop_upload, uploaded, uploaded_data
+from app.shared import data, pretrained
+from rbmviz import BadInput
+from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.models import list_models
+from rbmviz.rbm import RBM
+from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
+from rbmviz.trainers.checkpoint import load_checkpoint
+
+GRIDS = (4, 6, 8, 10, 12)
+BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
+MOST_HIDDEN = 2000
+MOST_REPLICATES = 20
+OWN_DATA, BEGIN_AT = "own_data", "begin"
+"""Keys of the uploads."""
+
+
+class Settings:
+    """What the address of this page says besides its panels, by name, with today's defaults."""
+
+    train_data = Setting("bas")
+    hidden = Setting(16)
+    rule = Setting("0.5")
+    train_seed = Setting(0)
+    replicates = Setting(1)
+    show = Setting("both")
+    train_pixels = Setting("binary")
+    train_cells = Setting(8)
+    part = Setting("train")
+    train_axis = Setting("updates")
+    statistic = Setting("")
+    log = Setting(False)
+    pace: Setting[float] = Setting(500)
+
+
+def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
+    """Draw the settings.
+
+    Parameters
+    ----------
+    asked : str or None
+        Data that the link asks for, perhaps a variant that the list of data does not have.
+
+    Returns
+    -------
+    setup : TrainingSetup
+        What all trainers share.
+    begin : uploaded file or None
+        A model to begin at, or a checkpoint to go on with.
+    caption : str
+        What is learned, where it is a file of one's own.
+    refused : str
+        A sentence where the data asked for cannot be had.
+    """
+    names, refused = data_names(asked)
+    caption = ""
+    name = controls.select(
+        Settings.train_data,
+        "Data",
+        names,
+        "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
+        width=160,
+    )
+    n_hidden = controls.number(
+        Settings.hidden,
+        "Hidden units",
+        1,
+        MOST_HIDDEN,
+        "Up to 16 the likelihood is exact; more units learn more, and their likelihood is an estimate.",
+        width=130,
+    )
+    with st.popover("Settings", icon=":material/tune:"):
+        own, rule, begin = uploads()
+        seed = controls.seed(
+            Settings.train_seed,
+            "Weights, mini-batches and chains begin with it: the same seed repeats every update.",
+        )
+        replicates = controls.number(
+            Settings.replicates,
+            "Replicates",
+            1,
+            MOST_REPLICATES,
+            "Each panel trains so many models with consecutive seeds; bands show their range.",
+        )
+        choose_view()
+    dataset = None
+    if own is None:
+        drop_upload(OWN_DATA)
+    try:
+        dataset = uploaded_data(own.name, own.getvalue(), rule, OWN_DATA) if own else data(name)
+    except BadInput as error:
+        refused = str(error)
+    # The page stays alive with the data it had.
+    dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
+    LAST_DATASET.set(dataset)
+    if own is not None:
+        caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
+    return TrainingSetup(dataset, n_hidden, seed, replicates), begin, caption, refused
+
+
+def data_names(asked: str | None) -> tuple[list[str], str]:
+    """Return the names of data, the default first, and a sentence where those asked for cannot be had."""
+    names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
+    if asked is None or asked in names:
+        return names, ""
+    _, refused = controls.data_or_reason(data, asked)
+    return (names, f"The link's data are left out. {refused}") if refused else ([*names, asked], "")
+
+
+def uploads() -> tuple[Any, str, Any]:
+    """Draw the uploads; return data of one's own, how they become bits, and what to begin at."""
+    own = st.file_uploader(
+        "Train on data of your own",
+        type=["npz", "csv", "txt", "zip"],
+        key=OWN_DATA,
+        help="Rows of 0 and 1 or of grey values (.npz, .csv), images (.zip), one text a line (.txt).",
+    )
+    rule = controls.choose(
+        Settings.rule,
+        "Grey values become bits",
+        BINARISATIONS,
+        "Cut at this share of full ink, or drawn once with the grey value as probability.",
+        format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}",
+    )
+    begin = st.file_uploader(
+        "Begin at a model, or go on with a checkpoint",
+        type=["safetensors", "npz", "checkpoint"],
+        key=BEGIN_AT,
+        help="A model is offered where trainers are added; a checkpoint goes on in its own panel.",
+    )
+    return own, rule, begin
+
+
+def choose_view() -> None:
+    """Draw what panels show, and how."""
+    controls.choose(
+        Settings.show,
+        "Show",
+        ["samples", "filters", "both"],
+        "What the model dreams, what its hidden units look for, or both side by side.",
+    )
+    controls.choose(
+        Settings.train_pixels,
+        "Pixels",
+        ["binary", "mean"],
+        "The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
+    )
+    controls.choose(
+        Settings.train_cells,
+        "Rows and columns",
+        GRIDS,
+        "How many samples and filters a panel shows: fewer are larger.",
+    )
+
+
+def go_on(comparison: Comparison[TrainingSetup], begin: Any) -> str:
+    """Open a panel for an uploaded checkpoint, once; return a sentence where it cannot be."""
+    if begin is None or not begin.name.endswith(".checkpoint") or begin.file_id == CHECKPOINT_TAKEN.value:
+        return ""
+    CHECKPOINT_TAKEN.set(begin.file_id)
+    dataset, content = comparison.setup.dataset, begin.getvalue()
+    try:
+        found = load_checkpoint(content, dataset.train)
+        n_hidden = found.state.theta.W.shape[1]
+        comparison.add(
+            found.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
+        )
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+def beginnings(dataset: Dataset, begin: Any) -> dict[str, RBM | None]:
+    """Return where a new trainer can begin, by name: pretrained models that fit, and the uploaded one."""
+    found: dict[str, RBM | None] = {"small random weights": None}
+    if begin is not None and not begin.name.endswith(".checkpoint"):
+        try:
+            found[begin.name] = uploaded(begin.name, begin.getvalue(), BEGIN_AT).rbm
+        except BadInput as error:
+            messages.error(error)
+    found |= {name: pretrained(name).rbm for name in list_models()}
+    found |= {name: model.rbm for name, model in TRAINED.value.items()}
+    return {name: rbm for name, rbm in found.items() if rbm is None or rbm.n_visible == dataset.n_visible}

@@ -1,0 +1,225 @@
+"""Charts of the populations of the Weights page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from app.charts.style import GREY, Chart, Rows, colour, dashes, level, live_spec, named_apart
+from rbmviz.session import WeightSnapshot
+from rbmviz.trainers.pop_cd import PopCD
+
+Named = Sequence[tuple[str, WeightSnapshot]]
+
+
+def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
+    """Name populations by sweeps and proposal, and by what else tells them apart."""
+    sizes = {algorithm.n_chains for algorithm in algorithms}
+    names = []
+    for algorithm in algorithms:
+        name = f"pop-CD-{algorithm.k}"
+        if algorithm.proposal == "mixture":
+            name += f", mixture {algorithm.mixture}"
+        elif algorithm.proposal != "visible":
+            name += f", {algorithm.proposal}"
+        names.append(name + (f", {algorithm.n_chains or 100:,} samples" if len(sizes) > 1 else ""))
+    return named_apart(names)
+
+
+PINK = colour("pop_cd")
+
+
+def _scales(named: Named, more: Sequence[tuple[str, str]] = ()) -> tuple[alt.Color, alt.StrokeDash]:
+    """Return colour and dash of each panel; ``more`` are reference lines with their colours."""
+    names = [name for name, _ in named]
+    strokes = alt.Scale(
+        domain=[*names, *(name for name, _ in more)],
+        range=[*dashes(["pop_cd"] * len(named)), *[[2, 3]] * len(more)],
+    )
+    # Below the chart and in one column: it is part of the picture that is saved, and fits a phone.
+    legend = alt.Legend(
+        orient="bottom",
+        columns=1,
+        symbolType="stroke",
+        symbolStrokeWidth=2.5,
+        symbolSize=500,
+        symbolOpacity=1,
+    )
+    colours = alt.Scale(domain=strokes.domain, range=[PINK] * len(names) + [tone for _, tone in more])
+    return (
+        alt.Color("panel:N", title=None, sort=strokes.domain, scale=colours).legend(legend),
+        alt.StrokeDash("panel:N", title=None, sort=strokes.domain, scale=strokes),
+    )
+
+
+def _tall(lines: int) -> int:
+    """Return the height of a chart with its legend of so many lines, in pixels."""
+    return 270 + 22 * lines
+
+
+EQUAL = ("all weights equal (CD)", colour("cd"))
+
+
+def share_rows(named: Named) -> Rows:
+    """Return the points of the Lorenz curves, from the heavy end."""
+    return [
+        {"panel": name, "samples": x, "held": y}
+        for name, snapshot in named
+        if snapshot.summary is not None
+        for x, y in zip(snapshot.summary.samples, snapshot.summary.held, strict=True)
+    ]
+
+
+def shares_chart(named: Named) -> Chart:
+    """Return data and spec: share of all weight that the heaviest samples hold."""
+    rows = share_rows(named)
+    least = min((row["samples"] for row in rows), default=0.01)
+    rows += [{"panel": EQUAL[0], "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
+    tone, dash = _scales(named, [EQUAL])
+    curves = (
+        alt.Chart(alt.NamedData("curves"))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X(
+                "samples:Q",
+                title="The heaviest so many of all samples",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(format="~%", tickCount=5, grid=False),
+            ),
+            y=alt.Y(
+                "held:Q",
+                title="hold so much of the weight",
+                axis=alt.Axis(format="%"),
+                scale=alt.Scale(domain=[0, 1]),
+            ),
+            color=tone,
+            strokeDash=dash,
+            tooltip=[
+                alt.Tooltip("panel:N", title="Population"),
+                alt.Tooltip("samples:Q", title="The heaviest", format=".3~%"),
+                alt.Tooltip("held:Q", title="hold", format=".1%"),
+            ],
+        )
+    )
+    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), live_spec(
+        [curves], _tall(len(named) + 1), menu=True
+    )
+
+
+def size_rows(named: Named) -> Rows:
+    """Return effective sample sizes by batch size, with two standard errors, where two batches tell."""
+    return [
+        {
+            "panel": name,
+            "size": size.size,
+            "ess": size.ess,
+            "share": size.ess / size.size,
+            "low": max(size.ess - 2 * size.std_error, 1.0) / size.size,
+            "high": min(size.ess + 2 * size.std_error, size.size) / size.size,
+            "batches": size.batches,
+        }
+        for name, snapshot in named
+        for size in (snapshot.summary.sizes if snapshot.summary else ())
+        if size.batches > 1
+    ]
+
+
+SIZE_COLUMNS = ("panel", "size", "ess", "share", "low", "high", "batches")
+
+
+def sizes_chart(named: Named) -> Chart:
+    """Return data and spec: effective share of a batch against batch size."""
+    rows = size_rows(named)
+    most = max((row["size"] for row in rows), default=128)
+    rows += [{"panel": EQUAL[0], "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
+    tone, dash = _scales(named, [EQUAL])
+    title, scale, axis = "Effective share of the batch", alt.Scale(domain=[0, 1]), alt.Axis(format="%")
+    base = alt.Chart(alt.NamedData("curves")).encode(
+        x=alt.X(
+            "size:Q",
+            title="Samples in a batch",
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(format="~s", tickCount=5, grid=False),
+        ),
+        color=tone,
+    )
+    band = base.mark_area(opacity=0.15).encode(
+        y=alt.Y("low:Q", title=title, scale=scale, axis=axis), y2="high:Q"
+    )
+    line = base.mark_line(strokeWidth=2).encode(
+        y=alt.Y("share:Q", title=title, scale=scale),
+        strokeDash=dash,
+        tooltip=[
+            alt.Tooltip("panel:N", title="Population"),
+            alt.Tooltip("size:Q", title="Samples in a batch", format=","),
+            alt.Tooltip("ess:Q", title="are worth", format=".4~g"),
+            alt.Tooltip("share:Q", title="Effective share", format=".1%"),
+            alt.Tooltip("batches:Q", title="Batches", format=","),
+        ],
+    )
+    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), live_spec(
+        [band, line], _tall(len(named) + 1), menu=True
+    )
+
+
+def estimate_rows(named: Named) -> Rows:
+    """Return the estimates of log Z with bands of two standard errors."""
+    rows = []
+    for name, snapshot in named:
+        points = list(snapshot.estimates)
+        if snapshot.newest is not None and points and snapshot.newest.n > points[-1].n:
+            points.append(snapshot.newest)
+        rows += [
+            {
+                "panel": name,
+                "n": point.n,
+                "log_z": point.log_z,
+                "std_error": point.std_error,
+                "low": point.log_z - 2 * np.nan_to_num(point.std_error),
+                "high": point.log_z + 2 * np.nan_to_num(point.std_error),
+            }
+            for point in points
+        ]
+    return rows
+
+
+def log_z_chart(named: Named) -> Chart:
+    """Return data and spec: log of the mean weight against the number of weights, beside the truth."""
+    rows = estimate_rows(named)
+    tone, dash = _scales(named)
+    base = alt.Chart(alt.NamedData("curves")).encode(
+        x=alt.X(
+            "n:Q",
+            title="Samples weighed",
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(format="~s", tickCount=5, grid=False),
+        ),
+        color=tone,
+    )
+    title, y = "log Z (nats)", alt.Scale(zero=False)
+    layers: list[Any] = [
+        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=title, scale=y), y2="high:Q"),
+        base.mark_line(strokeWidth=2).encode(
+            y=alt.Y("log_z:Q", title=title, scale=y),
+            strokeDash=dash,
+            tooltip=[
+                alt.Tooltip("panel:N", title="Population"),
+                alt.Tooltip("n:Q", title="Samples", format=","),
+                alt.Tooltip("log_z:Q", title="log Z, estimated", format=".3f"),
+                alt.Tooltip("std_error:Q", title="Standard error", format=".3f"),
+            ],
+        ),
+    ]
+    truth = next((snapshot.truth for _, snapshot in named if snapshot.truth is not None), None)
+    if truth is not None:
+        label = "log Z, exact" if truth.method == "exact" else "log Z by AIS, ± 2 errors"
+        low, high = truth.log_z - 2 * truth.std_error, truth.log_z + 2 * truth.std_error
+        line = level("value", truth.log_z, label, low=low, high=high)
+        layers += [alt.Chart(line[0].data).mark_rect(opacity=0.15, color=GREY).encode(y="low:Q", y2="high:Q")]
+        layers += line
+    return (
+        pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]),
+        live_spec(layers, _tall(len(named)), menu=True),
+    )

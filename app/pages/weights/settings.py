@@ -1,0 +1,18 @@
+"""Settings of the Weights page."""
+
+from app.session import Setting
+from rbmviz.session import Start
+
+STUDIED = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 100}
+"""Data that the models of the study are trained on, with the examples of a batch."""
+
+
+class Settings:
+    """What the address of this page says besides its panels, by name, with today's defaults."""
+
+    weights_model = Setting("bas_pcd")
+    weights_start: Setting[Start] = Setting("data")
+    weights_seed = Setting(0)
+    weights_pace: Setting[float] = Setting(10)
+    grown = Setting("bas")
+    growth_quantity = Setting("ratio")

@@ -1,0 +1,135 @@
+"""The estimator study: bias and variance of all estimators on models with more and more hidden units."""
+
+import math
+
+import streamlit as st
+
+from app import controls, messages, session
+from app.controls import Download
+from app.page import draw_chart, every_second, play_or_pause
+from app.pages.weights.exports import study_csv
+from app.pages.weights.settings import STUDIED, Settings
+from app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
+from app.shared import data
+from rbmviz import BadInput
+from rbmviz.session import Comparison, StudySetup, StudySnapshot
+from rbmviz.session.estimator_study import DONE
+from rbmviz.trainers import make_trainer
+
+QUANTITY_LOOKS = {
+    "ratio": "Above the dashed line weighing pays; pale: at least so much. Paper, table 1, k = 1: 156 on "
+    "Bars and Stripes with 16 hidden units, over 10⁷ on modes, 3 on letters with 16 and 0.2 with 100. "
+    "**Try** letters: the gain melts from some hundreds with 2 hidden units to 5 with 16.",
+    "bias": "CD's bias stays, whatever the size of the batch; that of pop-CD comes only from dividing by an "
+    "uncertain Z (section 3.3). UCD has none unless pairs are cut off, which they are on models of CD.",
+    "variance": "The price of the weights: pop-CD is noisier than CD nearly everywhere (table 1), UCD far "
+    "more so.",
+    "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
+    "where they bring the chain closer to the model (section 3.3).",
+}
+
+
+def study(present: bool) -> None:
+    """Draw the study, which is begun with the page, and offer its file."""
+    try:
+        comparison = open_study()
+    except BadInput as error:
+        messages.note(f"The models that grow are left out. {error}")
+        return
+    draw_study(comparison, present)
+    if not present:
+        controls.downloads(
+            "study",
+            [
+                Download(
+                    "Bias and variance",
+                    lambda: study_csv(shown_of(comparison)),
+                    "bias_variance.csv",
+                    "Bias, variance and effective sizes of every estimator on every model (.csv).",
+                )
+            ],
+        )
+
+
+def open_study() -> Comparison[StudySetup]:
+    """Open the comparison of the study, which has one panel."""
+    first = Settings.grown.default
+    setup = StudySetup(data(first), STUDIED[first])
+    comparison, _, _ = session.open_comparison("growth", setup, math.inf, beside="weights")
+    if not comparison.panels:
+        comparison.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
+        comparison.resume()
+    return comparison
+
+
+def shown_of(comparison: Comparison[StudySetup]) -> StudySnapshot:
+    """Return how far the study is."""
+    return comparison.peek()[0][1]
+
+
+def use_data(comparison: Comparison[StudySetup], name: str) -> str:
+    """Study models of these data; return a sentence where they cannot be had."""
+    try:
+        setup = StudySetup(data(name), STUDIED[name])
+        if comparison.setup != setup:
+            comparison.change(setup)
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+@every_second
+def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
+    """Draw the controls of the study, how far it is, and its charts."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("##### Less bias, more noise: every estimator on models that grow")
+        name = controls.select(
+            Settings.grown,
+            "Models trained by CD-1 on",
+            list(STUDIED),
+            "Small enough for the exact gradient; with more pixels (digits, letters) weights are less even.",
+            width=200,
+        )
+        refused = use_data(comparison, name)
+        comparison.snapshots()  # renews the lease: the work ends by itself, so that it may go on unwatched
+        shown = shown_of(comparison)
+        st.button(
+            "Pause measuring" if comparison.running else "Go on",
+            icon=":material/pause:" if comparison.running else ":material/play_arrow:",
+            key="growth_play",
+            on_click=play_or_pause,
+            args=(comparison,),
+            disabled=shown.stage == DONE,
+            help="Training and measuring take a core of this machine until they are done.",
+        )
+    if sentence := refused or shown.error:
+        messages.error(sentence)
+    done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
+    st.progress(comparison.setup.progress(len(shown.models), shown.estimates), shown.stage + done + ".")
+    if not shown.models:
+        st.caption("Points come in as soon as the first model has been trained.")
+        return
+    left, right = st.columns([5, 4])
+    with left:
+        st.markdown("**Bias against variance**, larger points for more hidden units")
+        draw_chart(plane_chart(shown.models), "plane", "Bias against variance of estimators")
+        if not present:
+            st.caption(
+                "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
+                "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
+                "bias, left is less noise; a pale point shows no bias yet and sinks as estimates come in. "
+                "LOO leaves each weight out of its own normalisation (eq. 9). **Look** at pop-CD below and "
+                "to the right of CD. **Try** other data."
+            )
+    with right:
+        quantity = controls.select(
+            Settings.growth_quantity,
+            "As the number of hidden units grows",
+            list(ESTIMATOR_QUANTITIES),
+            "What is drawn against the number of hidden units, or of sweeps.",
+            format_func=lambda name: ESTIMATOR_QUANTITIES[name],
+            label_visibility="collapsed",
+        )
+        draw_chart(study_chart(shown.models, quantity), "growth", ESTIMATOR_QUANTITIES[quantity])
+        if not present:
+            st.caption(QUANTITY_LOOKS["ess" if quantity in ("ess", "sweeps") else quantity])

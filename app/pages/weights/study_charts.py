@@ -1,0 +1,231 @@
+"""Charts of the estimator study of the Weights page: bias and variance on models with more and more units."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from app.charts.style import GREY, Chart, Rows, colour, live_spec
+from rbmviz.session import StudiedModel
+from rbmviz.session.estimator_study import ESTIMATORS
+
+STEPS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#d9c400", "#ef9b20", "#d1495b")
+"""Colours of numbers that grow, dark to bright; told apart on white and on black by their hue."""
+
+SHAPES = {
+    "CD-1": "circle",
+    "CD-10": "square",
+    "pop-CD-1": "circle",
+    "pop-CD-10": "square",
+    "pop-CD-1, joint": "triangle-up",
+    "pop-CD-1, mixture": "diamond",
+    "pop-CD-1, LOO": "cross",
+    "PCD-1": "circle",
+    "UCD": "circle",
+    "PT": "circle",
+}
+
+
+def _estimator_legend(labels: Iterable[str] = ESTIMATORS) -> alt.Legend:
+    return alt.Legend(orient="bottom", columns=2, symbolOpacity=1, symbolSize=60, values=list(labels))
+
+
+def _estimators() -> tuple[alt.Scale, alt.Scale]:
+    labels = list(ESTIMATORS)
+    return (
+        alt.Scale(domain=labels, range=[colour(trainer) for trainer, _ in ESTIMATORS.values()]),
+        alt.Scale(domain=labels, range=[SHAPES[label] for label in labels]),
+    )
+
+
+def quality_rows(models: Iterable[StudiedModel]) -> Rows:
+    """Return bias and variance of every estimator on every model.
+
+    ``seen``: whether the bias is more than two standard errors from none; else the point is what the noise of
+    finitely many estimates leaves, and sinks as they come in.
+    """
+    rows = []
+    for model in models:
+        for label, found in model.qualities.items():
+            rows.append(
+                {
+                    "estimator": label,
+                    "hidden": model.n_hidden,
+                    "bias": found.bias,
+                    "low": max(found.bias - 2 * found.std_error, found.bias / 10),
+                    "high": found.bias + 2 * found.std_error,
+                    "corrected": found.bias_corrected,
+                    "std_error": found.std_error,
+                    "variance": found.variance,
+                    "estimates": found.replications,
+                    "seen": found.bias_corrected > 2 * found.std_error,
+                }
+            )
+    return rows
+
+
+QUALITY_COLUMNS = (
+    "estimator",
+    "hidden",
+    "bias",
+    "low",
+    "high",
+    "corrected",
+    "std_error",
+    "variance",
+    "estimates",
+    "seen",
+)
+
+TOOLTIP = [
+    alt.Tooltip("estimator:N", title="Estimator"),
+    alt.Tooltip("hidden:Q", title="Hidden units"),
+    alt.Tooltip("bias:Q", title="Bias, squared, a parameter", format=".2e"),
+    alt.Tooltip("corrected:Q", title="without its noise", format=".2e"),
+    alt.Tooltip("std_error:Q", title="Standard error", format=".1e"),
+    alt.Tooltip("variance:Q", title="Variance, a parameter", format=".2e"),
+    alt.Tooltip("estimates:Q", title="Estimates", format=","),
+]
+
+
+def plane_chart(models: Iterable[StudiedModel]) -> Chart:
+    """Return data and spec: bias against variance, a trail of growing points for each estimator."""
+    colours, shapes = _estimators()
+    log = alt.Scale(type="log", nice=False)
+    base = alt.Chart(alt.NamedData("curves")).encode(
+        x=alt.X(
+            "variance:Q",
+            title="Variance (squared, a parameter)",
+            scale=log,
+            axis=alt.Axis(format="~g", tickCount=6, grid=False),
+        ),
+        color=alt.Color("estimator:N", title=None, sort=colours.domain, scale=colours).legend(
+            _estimator_legend()
+        ),
+    )
+    y = alt.Y(
+        "bias:Q",
+        title="Bias (squared, a parameter)",
+        scale=log,
+        axis=alt.Axis(format="~g", tickCount=6, grid=False),
+    )
+    layers = [
+        base.mark_line(strokeWidth=1, opacity=0.35).encode(y=y, detail="estimator:N", order="hidden:Q"),
+        base.mark_rule(opacity=0.3).encode(y=alt.Y("low:Q", scale=log), y2="high:Q"),
+        base.mark_point(filled=True).encode(
+            y=y,
+            shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
+            size=alt.Size(
+                "hidden:Q",
+                title="Hidden units",
+                scale=alt.Scale(type="log", range=[20, 260], nice=False),
+                legend=None,
+            ),
+            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.25)),
+            tooltip=TOOLTIP,
+        ),
+    ]
+    return pd.DataFrame(quality_rows(models), columns=list(QUALITY_COLUMNS)), live_spec(
+        layers, 560, menu=True
+    )
+
+
+ESTIMATOR_QUANTITIES = {
+    "ratio": "CD's bias over pop-CD's",
+    "bias": "Bias",
+    "variance": "Variance",
+    "ess": "Effective share of a batch, by sweeps",
+    "sweeps": "Effective share of a batch, by hidden units",
+}
+
+
+def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
+    """Return data and spec of one of ESTIMATOR_QUANTITIES against hidden units (or sweeps)."""
+    hidden = alt.X(
+        "hidden:Q",
+        title="Hidden units",
+        scale=alt.Scale(type="log", base=2, nice=False),
+        axis=alt.Axis(format="d", tickCount=8, grid=False),
+    )
+    chart = alt.Chart(alt.NamedData("curves"))
+    if quantity in ("ess", "sweeps"):
+        return _ess_chart(models, quantity, hidden, chart)
+    rows = quality_rows(models)
+    if quantity == "ratio":
+        rows = ratio_rows(models)
+    colours, shapes = _estimators()
+    shown = [label for label in ESTIMATORS if quantity != "ratio" or label.startswith("pop-")]
+    title = ESTIMATOR_QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, a parameter)")
+    scale = alt.Scale(type="log", nice=False)
+    base = chart.encode(
+        x=hidden,
+        y=alt.Y(
+            f"{quantity}:Q",
+            title=title,
+            scale=scale,
+            axis=alt.Axis(format="~g" if quantity == "ratio" else ".0e", tickCount=6, grid=False),
+        ),
+        color=alt.Color("estimator:N", title=None, sort=colours.domain, scale=colours).legend(
+            _estimator_legend(shown)
+        ),
+    )
+    layers: list[Any] = [
+        base.mark_line(strokeWidth=1.5, opacity=0.7).encode(detail="estimator:N"),
+        base.mark_point(filled=True, size=60).encode(
+            shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
+            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.25)),
+            tooltip=[*TOOLTIP, *([alt.Tooltip("ratio:Q", format=".3~g")] if quantity == "ratio" else [])],
+        ),
+    ]
+    if quantity == "ratio":
+        layers.append(
+            alt.Chart(alt.InlineData([{"ratio": 1}]))
+            .mark_rule(strokeDash=[4, 4], color=GREY)
+            .encode(y="ratio:Q")
+        )
+    return pd.DataFrame(rows, columns=[*QUALITY_COLUMNS, "ratio"]), live_spec(layers, 510, menu=True)
+
+
+def ratio_rows(models: Iterable[StudiedModel]) -> Rows:
+    """Return how many times the bias of pop-CD-k that of CD-k is; both as in the paper's table 1."""
+    rows = []
+    for row in quality_rows(models):
+        model = next(model for model in models if model.n_hidden == row["hidden"])
+        plain = row["estimator"].removeprefix("pop-").partition(",")[0]
+        if row["estimator"].startswith("pop-") and plain in model.qualities:
+            rows.append(row | {"ratio": model.qualities[plain].bias / row["bias"]})
+    return rows
+
+
+def ess_rows(models: Iterable[StudiedModel]) -> Rows:
+    """Return effective sample sizes as shares of a batch, by hidden units and sweeps."""
+    return [
+        {"hidden": model.n_hidden, "k": k, "ess": share} for model in models for k, share in model.ess.items()
+    ]
+
+
+def _ess_chart(models: Sequence[StudiedModel], quantity: str, hidden: alt.X, chart: alt.Chart) -> Chart:
+    sweeps = alt.X(
+        "k:Q",
+        title="Sweeps",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(format="d", tickCount=5, grid=False),
+    )
+    x, group, title = (hidden, "k", "Sweeps") if quantity == "ess" else (sweeps, "hidden", "Hidden units")
+    line = chart.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=30)).encode(
+        x=x,
+        y=alt.Y(
+            "ess:Q",
+            title="Effective share of a batch",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        color=alt.Color(f"{group}:O", title=title, scale=alt.Scale(range=list(STEPS))).legend(orient="top"),
+        tooltip=[
+            alt.Tooltip("hidden:Q", title="Hidden units"),
+            alt.Tooltip("k:Q", title="Sweeps"),
+            alt.Tooltip("ess:Q", title="Effective share", format=".1%"),
+        ],
+    )
+    return pd.DataFrame(ess_rows(models), columns=["hidden", "k", "ess"]), live_spec([line], 510, menu=True)

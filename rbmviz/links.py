@@ -1,0 +1,235 @@
+"""The grammar of links: what the address of a page says, from text to algorithms and back.
+
+A link names the algorithms of the panels, ``rates_fpcd:eps=0.03,k=2``, and values of settings. What it does
+not name has the default value of the link's *version* (``v=1``; a link without ``v`` is of version 1).
+``DEFAULTS`` keeps the defaults of every version for good: whoever changes a default of a knob, of a page's
+panels or of a setting adds a version here, so that old links open what they opened when they were written.
+"""
+
+import contextlib
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.errors import MAX_SHOWN, BadInput
+from rbmviz.knobs import Value, read_knobs, write_knobs
+from rbmviz.registry import Table
+
+VERSION = 1
+"""Version of the links that are written now."""
+
+VERSION_KEY = "v"
+"""Name of the version in the address."""
+
+
+class Defaults(NamedTuple):
+    """What a link of one version means by what it leaves out.
+
+    knobs : by the name of a sampler, a trainer or the coupling, as ``write_knobs`` writes them
+    panels : by page, the panels of a link that names none
+    settings : by page, the value of each setting under its name in the address
+    """
+
+    knobs: Mapping[str, str]
+    panels: Mapping[str, Sequence[str]]
+    settings: Mapping[str, Mapping[str, Value]]
+
+
+_TRAINING = "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0"
+_BAS = "learning_rate=0.1,schedule=constant"
+
+DEFAULTS: dict[int, Defaults] = {
+    1: Defaults(
+        knobs={
+            "gibbs": "temperature=1.0,k=1,n_chains=1",
+            "rates_fpcd": "eps=0.03,alpha=1.0,k=1,statistics=sampled,n_chains=1,share=false",
+            "rates_herding": "eps=0.03,alpha=1.0,max_sweeps=50,n_chains=1,share=false",
+            "sample_penalization": "eps=0.0003,alpha=0.9,k=1,n_chains=1,share=false",
+            "cd": f"k=1,learning_rate=0.05,schedule=constant,{_TRAINING},n_chains=0",
+            "exact": f"learning_rate=0.05,schedule=constant,{_TRAINING}",
+            "fpcd": f"k=1,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100,eps_fast=0.05,"
+            "alpha=0.95",
+            "herding": f"max_sweeps=50,learning_rate=1.0,schedule=constant,{_TRAINING},n_chains=100",
+            "pcd": f"k=1,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100",
+            "pop_cd": "proposal=visible,mixture=10,leave_one_out=false,k=1,learning_rate=0.05,"
+            f"schedule=constant,{_TRAINING},n_chains=0",
+            "pt": f"n_temperatures=10,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100",
+            "ucd": f"algorithm=rbm,t_max=100,k=1,learning_rate=0.1,schedule=linear,{_TRAINING},n_chains=100",
+            "coupling": "scale=1.0,max_sweeps=1000",
+        },
+        panels={
+            "sample": ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization"),
+            "train": (
+                f"cd:{_BAS}",
+                f"pcd:{_BAS}",
+                f"pop_cd:{_BAS}",
+                f"ucd:{_BAS},n_chains=1000,t_max=50",
+            ),
+            "coupling": ("scale=1.5",),
+            "weights": (
+                "pop_cd:n_chains=100",
+                "pop_cd:n_chains=100,k=10",
+                "pop_cd:n_chains=100,proposal=joint",
+                "pop_cd:n_chains=100,proposal=mixture",
+            ),
+            "chain": ("gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"),
+        },
+        settings={
+            "sample": {
+                **{
+                    "model": "mnist_fpcd",
+                    "data": "automatic",
+                    "kernel": "binary",
+                    "start": "data",
+                    "seed": 0,
+                },
+                **{"view": "sequence", "pixels": "binary", "cells": 10, "axis": "samples", "speed": 60},
+            },
+            "train": {
+                **{"train_data": "bas", "hidden": 16, "rule": "0.5", "train_seed": 0, "replicates": 1},
+                **{"show": "both", "train_pixels": "binary", "train_cells": 8, "pace": 500},
+                **{"part": "train", "train_axis": "updates", "log": False, "statistic": ""},
+            },
+            "coupling": {
+                **{"coupling_model": "random", "coupling_visible": 16, "coupling_hidden": 10},
+                **{"coupling_start": "random", "coupling_seed": 0, "coupling_speed": 10},
+                **{"tau_log": True, "lag": 10, "tv_log": False, "estimate_k": 1},
+                "coupling_statistic": "both units on",
+            },
+            "weights": {
+                **{"weights_model": "bas_pcd", "weights_start": "data", "weights_seed": 0},
+                **{"weights_pace": 10, "grown": "bas", "growth_quantity": "ratio"},
+            },
+            "chain": {
+                **{"little": "landscape", "land": "two halves", "land_depth": 9.0, "land_seed": 0},
+                **{"land_order": "valley", "land_curve": "visits", "land_pace": 20},
+                **{"chain_matrix": "two wells", "chain_steps": 40, "chain_log": False},
+            },
+        },
+    )
+}
+"""The defaults of each version; an entry that has been published is never changed."""
+
+
+def version_of(text: str | None) -> tuple[int, str]:
+    """Return the version whose defaults a link has, and a sentence where its own version is not known.
+
+    Parameters
+    ----------
+    text : str or None
+        What the link gives for ``v``; None: nothing, as the links of version 1 did at first.
+    """
+    if text is None:
+        return 1, ""
+    for version in DEFAULTS:
+        if text == str(version):
+            return version, ""
+    return VERSION, (
+        f"The link's version is '{text[:MAX_SHOWN]}' and this program knows versions up to {VERSION}: what "
+        "it can read of the link is open, which may not be all."
+    )
+
+
+def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
+    """Return the panels of a link of this version that names none."""
+    return DEFAULTS[version].panels[page]
+
+
+def left_out(page: str, named: Collection[str], version: int) -> dict[str, Value]:
+    """Return the settings that a link of an older version leaves out, where their default is another one now.
+
+    Parameters
+    ----------
+    page : str
+        Name of the page that the link opens.
+    named : collection of str
+        Names that stand in the link.
+    version : int
+        Version of the link.
+    """
+    then, now = (DEFAULTS[v].settings.get(page, {}) for v in (version, VERSION))
+    return {name: value for name, value in then.items() if name not in named and now.get(name) != value}
+
+
+def knob_values(cls: Any, text: str, version: int = VERSION) -> dict[str, Any]:
+    """Return the values of all knobs that a text gives (``eps=0.03,k=2``) or its version's defaults do.
+
+    Raises
+    ------
+    BadInput
+        Where a knob is unknown or out of range.
+    """
+    kept: dict[str, Any] = {}
+    for pair in DEFAULTS[version].knobs.get(cls.name, "").split(","):
+        with contextlib.suppress(BadInput):  # a knob that has gone since
+            kept |= read_knobs(cls, pair)
+    return kept | read_knobs(cls, text)
+
+
+def read_panel(table: Table, text: str, version: int = VERSION) -> Any:
+    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
+
+    Raises
+    ------
+    BadInput
+        Where the algorithm or a knob is unknown, or a value is out of range.
+    """
+    name, _, knobs = text.partition(":")
+    return table[name](**knob_values(table[name], knobs, version))
+
+
+def read_panels(table: Table, texts: Sequence[str], version: int = VERSION) -> tuple[list[Any], list[str]]:
+    """Return the algorithms that can be read, and one sentence for each that cannot."""
+    read, refused = [], []
+    for text in texts:
+        try:
+            read.append(read_panel(table, text, version))
+        except BadInput as error:
+            refused.append(f"The link's panel '{text[:MAX_SHOWN]}' is left out. {error}")
+    return read, refused
+
+
+def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
+    """Write a sampler or trainer: ``rates_fpcd:eps=0.03,alpha=1.0,k=1,statistics=sampled``."""
+    return f"{algorithm.name}:{write_knobs(algorithm, only)}"
+
+
+def read_number(text: str, what: str) -> float:
+    """Return the finite number of a text; BadInput where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadInput(f"The link's {what} is left out: '{text[:MAX_SHOWN]}' is not a number.")
+    return number
+
+
+def write_matrix(A: np.ndarray) -> str:
+    """Write a matrix, float64 (rows, columns), row by row: ``0.9,0.1;0.2,0.8``."""
+    return ";".join(",".join(f"{p:.6g}" for p in row) for row in A)
+
+
+def read_matrix(text: str, least: int, most: int) -> np.ndarray:
+    """Return the square matrix of a text, float64 (n, n), with ``least`` to ``most`` rows of numbers 0 to 1.
+
+    Raises
+    ------
+    BadInput
+        Where it is something else; nothing larger is ever built.
+    """
+    rows = [row.split(",", most) for row in text.split(";", most)]
+    if not least <= len(rows) <= most or {len(row) for row in rows} != {len(rows)}:
+        raise BadInput(
+            f"The link's matrix is left out: it is not square; give {least} to {most} rows as long, as "
+            "0.9,0.1,0;0.1,0.8,0.1;0,0.5,0.5."
+        )
+    try:
+        A = np.array([[float(p) for p in row] for row in rows])
+    except ValueError:
+        A = np.full((1, 1), np.nan)
+    if not ((A >= 0) & (A <= 1)).all():
+        raise BadInput("The link's matrix is left out: it holds something else than numbers from 0 to 1.")
+    return A

@@ -1,0 +1,68 @@
+"""Old links open what they opened when they were written, whatever the defaults are now.
+
+``recorded_links.json`` holds links and what each of them opened: never mend an entry, add others.
+"""
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+
+from rbmviz import RBM, Model
+from rbmviz.datasets import Dataset
+from rbmviz.knobs import current_names, values_of
+from rbmviz.registry import samplers, trainers
+from rbmviz.session import Allowance, Coupling
+
+RECORDED = json.loads(Path(__file__).with_name("recorded_links.json").read_text())
+
+
+def described(value):
+    """Return what a field of a setup is, as JSON; a model by its size and the sum of its weights."""
+    match value:
+        case Model():
+            return described(value.rbm)
+        case RBM():
+            return [*value.W.shape, round(float(np.abs(value.W).sum(dtype=np.float64)), 2)]
+        case Dataset():
+            return value.name
+        case Allowance():
+            return value.n_bytes
+    return value
+
+
+def opened(test, name, settings):
+    """Return what a page shows: algorithms with all their knobs, setup, speed, and the settings by name."""
+    comparisons = test.session_state["comparisons"] if "comparisons" in test.session_state else {}
+    found = {"settings": {key: test.session_state[key] for key in settings if key in test.session_state}}
+    if name in comparisons:
+        comparison = comparisons[name][0]
+        setup = comparison.setup
+        found["panels"] = [
+            [panel.worker.algorithm.name, values_of(panel.worker.algorithm)] for panel in comparison.panels
+        ]
+        found["setup"] = {field: described(getattr(setup, field)) for field in setup._fields}
+        found["speed"] = str(comparison.rate)
+    else:
+        [found["second"]] = [text.value for text in test.markdown if "Second eigenvalue" in text.value]
+    return found
+
+
+@pytest.mark.parametrize("link", RECORDED)
+def test_a_recorded_link_opens_what_it_opened(page, link):
+    name, _, query = link.partition("?")
+    test = page(name, **parse_qs(query))
+    assert not test.error
+    assert not test.warning
+    found = opened(test, name, RECORDED[link]["settings"])
+    # A knob may have another name by now.
+    for panel, recorded in zip(found.get("panels", ()), RECORDED[link].get("panels", ()), strict=True):
+        algorithm = (
+            Coupling
+            if panel[0] == Coupling.name
+            else (samplers if panel[0] in list(samplers) else trainers)[panel[0]]
+        )
+        recorded[1] = current_names(algorithm, recorded[1])
+    assert json.loads(json.dumps(found)) == RECORDED[link]

@@ -1,0 +1,106 @@
+"""What every file of the app keeps to: where the session state is, who writes the address, no mathematics."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from app.session import settings_of
+from rbmviz.links import DEFAULTS, VERSION
+
+ROOT = Path(__file__).parents[2]
+APP = ROOT / "app"
+SOURCES = {str(path.relative_to(APP)): path.read_text() for path in sorted(APP.rglob("*.py"))}
+PAGES = sorted(path.parent.name for path in APP.glob("pages/*/page.py"))
+
+
+def files_with(pattern):
+    return [name for name, text in SOURCES.items() if re.search(pattern, text)]
+
+
+def test_the_session_state_stands_in_one_file():
+    used = [
+        name
+        for name, text in SOURCES.items()
+        if any(
+            isinstance(node, ast.Attribute) and node.attr == "session_state"
+            for node in ast.walk(ast.parse(text))
+        )
+    ]
+    assert used == ["session.py"]
+
+
+def test_the_address_is_only_read():
+    """Else each change would be an entry of the browser's history; what is broken is taken out, once."""
+    assert (
+        files_with(r"query_params\[.*\] *=|query_params\.(pop|update|clear|from_dict)|query_params = ") == []
+    )
+    assert files_with(r"del st\.query_params") == ["links.py"]
+
+
+def test_what_is_drawn_every_second_has_a_place_of_its_own():
+    """Else what stands below moves up now and then: see ``app.page.every_second``."""
+    assert files_with("run_every") == ["page.py"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_the_defaults_of_the_newest_links(page):
+    """Where this fails, a default has changed: add a version to ``rbmviz.links.DEFAULTS``."""
+    modules = [importlib.import_module(f"app.pages.{page}.page")]
+    for part in ("settings", "landscape"):
+        if (APP / "pages" / page / f"{part}.py").is_file():
+            modules.append(importlib.import_module(f"app.pages.{page}.{part}"))
+    [panels] = {tuple(m.DEFAULT_PANELS) for m in modules if hasattr(m, "DEFAULT_PANELS")}
+    [settings] = {m.Settings for m in modules if hasattr(m, "Settings")}
+    known = DEFAULTS[VERSION]
+    if page in known.panels:  # else it is younger than the version
+        assert panels == known.panels[page]
+        assert {name: one.default for name, one in settings_of(settings).items()} == known.settings[page]
+
+
+def test_no_key_of_the_address_belongs_to_two_pages():
+    names = [name for settings in DEFAULTS[VERSION].settings.values() for name in settings]
+    assert len(names) == len(set(names))
+
+
+MATHEMATICS = {
+    "linalg",
+    "fft",
+    "mean",
+    "std",
+    "var",
+    "median",
+    "quantile",
+    "cumsum",
+    "eig",
+    "einsum",
+    "dot",
+    "matmul",
+}
+"""What a page does not compute: it is of the package, where it is tested."""
+
+
+def computed(source):
+    """Return the calls and operators of a source that are mathematics."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in MATHEMATICS
+        ):
+            yield node.func.attr
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            yield "@"
+
+
+def test_pages_compute_nothing():
+    """Charts and files may turn arrays into rows and pixels; the rest of a page does not know numpy."""
+    pages = {name: text for name, text in SOURCES.items() if not re.search(r"panel|stream", name)}
+    assert len(pages) > 25
+    assert {name: found for name, text in pages.items() if (found := list(computed(text)))} == {}
+    arrays = [name for name, text in pages.items() if "import numpy" in text]
+    drawing = [name for name in arrays if re.search(r"charts|exports", name)]
+    assert set(arrays) - set(drawing) == {"session.py", "pages/chain/matrix.py"}  # they keep arrays
+    assert list(computed("x.mean(); np.linalg.eigvals(A); A @ B")) == ["mean", "@"]
