@@ -63,7 +63,7 @@ def test_chains_begin_at_no_file_that_a_model_names(here, rbm, capsys):
     command = "sample --model model.npz --sampler gibbs -n 5 --init data --out out.npz".split()
     assert cli.main(command) == 2
     said = capsys.readouterr().err
-    assert "cannot name a file" in said
+    assert "registered data sets only, not files" in said
     assert said.strip().endswith("Give --dataset.")
     assert cli.main([*command, "--dataset", "data.csv"]) == 0  # the person's own word
 

@@ -81,7 +81,7 @@ def choose_model(seed: int) -> tuple[str, Model]:
 
 
 def setup_of(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
-    """Return the setup, and a sentence where the starts asked for cannot be had."""
+    """Return the setup, and a sentence where the starts asked for cannot be loaded."""
     if start == "random":
         return CouplingSetup(model.rbm, None, seed), ""
     dataset, reason = data_or_reason(data_of, model, None, data)

@@ -57,7 +57,7 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
     caption : str
         What is learned, where it is a file of one's own.
     refused : str
-        A sentence where the data asked for cannot be had.
+        A sentence where the data asked for cannot be loaded.
     """
     names, refused = data_names(asked)
     caption = ""
@@ -106,7 +106,7 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
 
 
 def data_names(asked: str | None) -> tuple[list[str], str]:
-    """Return the names of data, the default first, and a sentence where those asked for cannot be had."""
+    """Return the names of data, the default first, and a sentence where those asked for cannot be loaded."""
     names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
     if asked is None or asked in names:
         return names, ""

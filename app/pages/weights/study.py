@@ -68,7 +68,7 @@ def shown_of(comparison: Comparison[StudySetup]) -> StudySnapshot:
 
 
 def use_data(comparison: Comparison[StudySetup], name: str) -> str:
-    """Study models of these data; return a sentence where they cannot be had."""
+    """Study models of these data; return a sentence where they cannot be loaded."""
     try:
         setup = StudySetup(data(name), STUDIED[name])
         if comparison.setup != setup:
