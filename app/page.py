@@ -4,20 +4,20 @@ A page says what it is called, what is in its link, its speed and its presets (`
 this order: ``heading``, its settings within ``toolbar``, then ``open``, its panels and its charts.
 """
 
-import functools
+import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-import pandas as pd
 import streamlit as st
 
 from app import controls, links, messages, session
-from app.charts.style import titles
+from app.charts.style import Chart, titles
 from app.session import COMPARISONS, Setting
 from app.stream.socket import live_path
+from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.links import default_panels, read_panels, write_panel
 from rbmviz.registry import Table, samplers
@@ -25,7 +25,6 @@ from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 
 S = TypeVar("S", bound=Setup)
-Args = ParamSpec("Args")
 
 
 class Preset(Protocol):
@@ -244,6 +243,7 @@ def below_panels(
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(add, width="content")
             draw_adders()
+    wake(comparison)
 
 
 def change(comparison: Comparison[S], setup: S) -> None:
@@ -266,7 +266,7 @@ def draw_transport(
     """Draw play, step, reset and speed."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label, icon = ("Pause", "pause") if comparison.running else ("Play", "play_arrow")
-        st.button(
+        clicked = st.button(
             label,
             icon=f":material/{icon}:",
             on_click=play_or_pause,
@@ -276,7 +276,7 @@ def draw_transport(
             type="secondary" if comparison.running else "primary",
             help=transport.play_help,
         )
-        st.button(
+        clicked |= st.button(
             "Step",
             icon=":material/skip_next:",
             on_click=comparison.step,
@@ -284,7 +284,7 @@ def draw_transport(
             key=f"{page}_step",
             help=transport.step_help,
         )
-        st.button(
+        clicked |= st.button(
             "Reset",
             icon=":material/replay:",
             on_click=comparison.reset,
@@ -302,26 +302,12 @@ def draw_transport(
         )
         if rate != comparison.rate:
             comparison.set_rate(rate)
-
-
-def every_second(draw: Callable[Args, None]) -> Callable[Args, None]:
-    """Draw again once a second, without the rest of the page.
-
-    In a container of its own: where the timer fires just as the whole page has been drawn, Streamlit takes
-    the fragment away for a moment, and without one what stands below would move up into its place.
-    """
-    fragment = st.fragment(run_every=1.0)(draw)
-
-    @functools.wraps(draw)
-    def placed(*args: Args.args, **kwargs: Args.kwargs) -> None:
-        with st.container():
-            fragment(*args, **kwargs)
-
-    return placed
+        if clicked:
+            wake(comparison, commanded=True)
 
 
 def draw_chart(
-    chart: tuple[pd.DataFrame, Mapping[str, Any]],
+    chart: Chart,
     key: str,
     alt: str,
     nothing: str = "",
@@ -332,4 +318,4 @@ def draw_chart(
     if nothing and rows.empty:
         st.caption(nothing)
     else:
-        st.vega_lite_chart(rows, dict(spec), key=key, width=width, alt=alt)
+        st.vega_lite_chart(rows, copy.deepcopy(spec), key=key, width=width, alt=alt)

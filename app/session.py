@@ -141,6 +141,9 @@ LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
 POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
 """How often something was picked in each popover; another number is another popover, which is closed."""
 
+STOPPED_TIMERS: Entry[dict[str, tuple[int, tuple[Any, ...]]]] = Entry("settled", dict)
+"""Timed parts whose timer has stopped, by name: the comparison (its id), and what it showed then."""
+
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the data set before one that could not be had."""
 

@@ -1,6 +1,7 @@
 """How charts look: colours, names, legends, dashes, and specs that stay as they are while data come in."""
 
 import csv
+import functools
 import io
 import itertools
 from collections.abc import Iterable, Sequence
@@ -13,8 +14,11 @@ from rbmviz.knobs import knobs_of, values_of
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import TrainingPlan
 
-Chart = tuple[pd.DataFrame, dict[str, Any]]
-"""Data and Vega-Lite spec of a chart; the spec refers to the data as "curves"."""
+Spec = dict[str, Any]
+"""A chart in Vega-Lite, as JSON values."""
+
+Chart = tuple[pd.DataFrame, Spec]
+"""Data and spec of a chart; the spec refers to the data as "curves"."""
 
 Rows = list[dict[str, Any]]
 
@@ -145,7 +149,15 @@ def tooltips(*columns: tuple[str, str, str]) -> list[alt.Tooltip]:
     ]
 
 
-def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -> dict[str, Any]:
+kept_spec = functools.lru_cache(maxsize=128)
+"""Decorator of functions that make a spec: those of the same arguments are made once.
+
+Altair takes some 35 ms for a spec, and a page that draws its chart again every second has the same one for
+long. Whoever changes a spec needs a copy of it.
+"""
+
+
+def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -> Spec:
     """Return the spec of layers whose data "curves" are given beside it; other data stay inside.
 
     menu : whether there is one to save the chart

@@ -49,8 +49,8 @@ MESSAGES_PER_SECOND = 250
 KNOB_SECONDS = 1 / 60
 """Seconds between two changes of knobs, at least."""
 
-POLL_SECONDS = 0.02
-"""Seconds between two looks whether there is something new to send."""
+POLL_SECONDS, PAUSED_POLL_SECONDS = 0.02, 0.1
+"""Seconds between two looks for something new to send; on a paused page only a command makes it."""
 
 MAX_SOCKETS = 8
 """Connections to one page: a browser has one, and for a moment after a lost Wi-Fi the dead ones before it."""
@@ -171,7 +171,7 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
         while (
             now := (request, comparison.running, *comparison.snapshots())
         ) == sent and clock() < quiet_until:
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(POLL_SECONDS if comparison.running else PAUSED_POLL_SECONDS)
         sent = now
         try:
             await socket.send_bytes(encoder.encode_next(request))

@@ -8,12 +8,13 @@ import streamlit as st
 from app import controls
 from app.charts.samples import samples_npz
 from app.controls import Download
-from app.page import LivePage, Transport, below_panels, draw_chart, every_second
+from app.page import LivePage, Transport, below_panels, draw_chart
 from app.pages.chain.exports import walks_csv
 from app.pages.chain.landscape_charts import walk_chart
 from app.pages.chain.panel import landscape_grid
 from app.pages.chain.settings import LANDSCAPE_PATTERNS, Settings, choose_landscape
 from app.shared import pattern_landscape
+from app.timer import every_second
 from rbmviz.metrics import landscape
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler

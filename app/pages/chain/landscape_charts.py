@@ -6,7 +6,18 @@ from collections.abc import Iterable, Sequence
 import altair as alt
 import pandas as pd
 
-from app.charts.style import GREY, Chart, Rows, legend_columns, live_spec, series, stroke_legend, tooltips
+from app.charts.style import (
+    GREY,
+    Chart,
+    Rows,
+    Spec,
+    kept_spec,
+    legend_columns,
+    live_spec,
+    series,
+    stroke_legend,
+    tooltips,
+)
 from rbmviz.session import LandscapeSnapshot
 
 WALK_COLUMNS = ("sampler", "n", "visits", "moments")
@@ -23,11 +34,19 @@ def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, ti
     quantity : "visits" or "moments"
     """
     rows = [row for row in walk_rows(named) if row[quantity] > 0]
-    names = [name for name, _ in named]
-    algorithms = [snapshot.algorithm.name for _, snapshot in named]
+    names = tuple(name for name, _ in named)
+    algorithms = tuple(snapshot.algorithm.name for _, snapshot in named)
     # Whole decades: the spec changes rarely, so that a live chart keeps its zoom.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
+    spec = _walk_spec(names, algorithms, quantity, title, far, least)
+    return pd.DataFrame(rows, columns=list(WALK_COLUMNS)), spec
+
+
+@kept_spec
+def _walk_spec(
+    names: tuple[str, ...], algorithms: tuple[str, ...], quantity: str, title: str, far: float, least: float
+) -> Spec:
     x = alt.X("n:Q", title="Samples (t)", scale=alt.Scale(type="log", nice=False, domain=[1, far]))
     x = x.axis(format="~s", tickCount=8, grid=False)
     y = alt.Y(f"{quantity}:Q", title=title, scale=alt.Scale(type="log", nice=False, domain=[least, 3]))
@@ -50,6 +69,5 @@ def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, ti
         for n in (1, least ** (-1 / power))
     ]
     guide = alt.Chart(alt.InlineData(ends)).encode(x=x, y=y, detail="slope:N")
-    return pd.DataFrame(rows, columns=list(WALK_COLUMNS)), live_spec(
-        [walks, guide.mark_line(strokeDash=[4, 4], strokeWidth=1, color=GREY, clip=True)], 280
-    )
+    guide = guide.mark_line(strokeDash=[4, 4], strokeWidth=1, color=GREY, clip=True)
+    return live_spec([walks, guide], 280)

@@ -7,7 +7,18 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from app.charts.style import GREY, Chart, Rows, colour, legend_columns, live_spec, stroke_legend, tooltips
+from app.charts.style import (
+    GREY,
+    Chart,
+    Rows,
+    Spec,
+    colour,
+    kept_spec,
+    legend_columns,
+    live_spec,
+    stroke_legend,
+    tooltips,
+)
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Results
 from rbmviz.session.coupling import PairStatistics
@@ -59,8 +70,12 @@ def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
     rows = tau_rows(pairs)
     floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
     data = pd.DataFrame(rows, columns=["series", "x", "x2", "value", "label"])
-    data = data[data["value"] > 0].assign(floor=floor)
-    names = [NAMES[counted.algorithm] for counted in pairs]
+    names = tuple(NAMES[counted.algorithm] for counted in pairs)
+    return data[data["value"] > 0].assign(floor=floor), _tau_spec(names, log)
+
+
+@kept_spec
+def _tau_spec(names: tuple[str, ...], log: bool) -> Spec:
     bars = (
         alt.Chart(alt.NamedData("curves"))
         .mark_rect(clip=True)
@@ -79,7 +94,7 @@ def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
             ),
         )
     )
-    return data, live_spec([bars], HEIGHT, menu=True)
+    return live_spec([bars], HEIGHT, menu=True)
 
 
 def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -106,7 +121,11 @@ def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
     """Return the chart of refused proposals a chain."""
     rows = [row | {"who": f"{row['series']}, {row['chain']}"} for row in rejected_rows(pairs)]
     data = pd.DataFrame(rows, columns=["series", "chain", "x", "order", "value", "who"])
-    names = [NAMES[counted.algorithm] for counted in pairs]
+    return data, _rejected_spec(tuple(NAMES[counted.algorithm] for counted in pairs))
+
+
+@kept_spec
+def _rejected_spec(names: tuple[str, ...]) -> Spec:
     bars = (
         alt.Chart(alt.NamedData("curves"))
         .mark_bar()
@@ -125,7 +144,7 @@ def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
             ),
         )
     )
-    return data, live_spec([bars], HEIGHT, menu=True)
+    return live_spec([bars], HEIGHT, menu=True)
 
 
 def distance_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -203,6 +222,18 @@ def line_chart(
     domain : of y; without it the curves say
     x, y : titles; kind : scale of x, "log" or "symlog" (which has a zero)
     """
+    return pd.DataFrame(rows, columns=list(POINT_COLUMNS)), _line_spec(tuple(names), x, y, kind, log, domain)
+
+
+@kept_spec
+def _line_spec(
+    names: tuple[str, ...],
+    x: str,
+    y: str,
+    kind: Literal["log", "symlog"],
+    log: bool,
+    domain: tuple[float, float] | None,
+) -> Spec:
     across = alt.X("x:Q", title=x, scale=alt.Scale(type=kind, nice=False))
     across = across.axis(format="~s", grid=False, tickCount=6)
     if kind == "symlog":
@@ -228,7 +259,7 @@ def line_chart(
             ("high", "to", ".4~g"),
         ),
     )
-    return pd.DataFrame(rows, columns=list(POINT_COLUMNS)), live_spec([band, line], HEIGHT, menu=True)
+    return live_spec([band, line], HEIGHT, menu=True)
 
 
 def _colour(names: Sequence[str], symbol: str) -> alt.Color:

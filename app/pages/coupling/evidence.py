@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app import controls
-from app.page import draw_chart, every_second
+from app.page import draw_chart
 from app.pages.coupling import charts
 from app.pages.coupling.settings import LAGS, SWEEP_CHOICES, Settings
+from app.timer import every_second
 from rbmviz import BadInput
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup

@@ -16,6 +16,7 @@ from app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, setup_of
 from app.panel import shape_of
 from app.session import COUPLED_MODEL
+from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.coupling import MOST_PAIRS
 from rbmviz.knobs import read_knobs, write_knobs
@@ -203,6 +204,7 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
         key="coupling_panel",
     )
     links.write("coupling", {KNOBS: [write_knobs(comparison.panels[0].worker.algorithm)]})
+    wake(comparison)
 
 
 def exports(comparison: Comparison[CouplingSetup], asked: Asked, name: str, shape: tuple[int, int]) -> None:

@@ -6,7 +6,18 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from app.charts.style import Chart, Rows, legend_columns, level, live_spec, series, stroke_legend, tooltips
+from app.charts.style import (
+    Chart,
+    Rows,
+    Spec,
+    kept_spec,
+    legend_columns,
+    level,
+    live_spec,
+    series,
+    stroke_legend,
+    tooltips,
+)
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import SamplingSnapshot
 
@@ -53,8 +64,16 @@ def isl_chart(
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
     rows = [row for row in curve_rows(named) if row["n"] >= FEWEST_SAMPLES and row["seconds"] > 0]
-    algorithms = [snapshot.algorithm.name for _, snapshot in named]
-    tone, dash = series("sampler", [name for name, _ in named], algorithms, stroke_legend(legend_columns(2)))
+    names = tuple(name for name, _ in named)
+    algorithms = tuple(snapshot.algorithm.name for _, snapshot in named)
+    return pd.DataFrame(rows, columns=list(CURVE_COLUMNS)), _isl_spec(names, algorithms, line, against)
+
+
+@kept_spec
+def _isl_spec(
+    names: tuple[str, ...], algorithms: tuple[str, ...], line: tuple[str, float] | None, against: str
+) -> Spec:
+    tone, dash = series("sampler", names, algorithms, stroke_legend(legend_columns(2)))
     x = alt.X(
         f"{against}:Q",
         title="Samples" if against == "n" else "Seconds in the sampler",
@@ -83,4 +102,4 @@ def isl_chart(
     if line is not None:
         label, isl = line
         layers += level("isl", isl, label)
-    return pd.DataFrame(rows, columns=list(CURVE_COLUMNS)), live_spec(layers, 300)
+    return live_spec(layers, 300)

@@ -8,13 +8,14 @@ import streamlit as st
 from app import controls, messages
 from app.charts.samples import mosaics_png, samples_help, samples_npz
 from app.controls import Download, data_or_reason
-from app.page import LivePage, Transport, below_panels, draw_chart, every_second
+from app.page import LivePage, Transport, below_panels, draw_chart
 from app.pages.sample.charts import isl_chart, reference_label
 from app.pages.sample.exports import curves_csv, snippet
 from app.pages.sample.panel import sample_grid
 from app.panel import shape_of
 from app.session import ALLOWANCE, Setting
 from app.shared import data, pretrained, training_part_isl
+from app.timer import every_second
 from rbmviz import Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metrics import Kernel

@@ -6,7 +6,18 @@ from collections.abc import Iterable, Sequence
 import altair as alt
 import pandas as pd
 
-from app.charts.style import Chart, Rows, legend_columns, level, live_spec, series, stroke_legend, tooltips
+from app.charts.style import (
+    Chart,
+    Rows,
+    Spec,
+    kept_spec,
+    legend_columns,
+    level,
+    live_spec,
+    series,
+    stroke_legend,
+    tooltips,
+)
 from rbmviz.session import TrainingSnapshot
 
 TRAINING_COLUMNS = ("trainer", "update", "seconds", "value", "low", "high")
@@ -54,6 +65,14 @@ def training_chart(
     """
     if log:
         rows = [row for row in rows if row["low"] > 0]
+    spec = _training_spec(tuple(algorithms), against, title, best, log)
+    return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), spec
+
+
+@kept_spec
+def _training_spec(
+    algorithms: tuple[tuple[str, str], ...], against: str, title: str, best: float | None, log: bool
+) -> Spec:
     count = alt.Axis(format="~s", tickCount=8, grid=False, labelExpr="datum.value ? datum.label : '0'")
     x = alt.X(
         f"{against}:Q", title="Updates" if against == "update" else "Seconds in the trainer", axis=count
@@ -80,4 +99,4 @@ def training_chart(
         ),
     )
     layers = [band, line, *(level("value", best, MOST_LIKELY) if best is not None else [])]
-    return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), live_spec(layers, 280)
+    return live_spec(layers, 280)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import controls, messages
-from app.page import draw_chart, every_second
+from app.page import draw_chart
 from app.pages.train.charts import likelihood_rows, statistic_rows, training_chart
 from app.pages.train.naming import named
 from app.pages.train.settings import Settings
+from app.timer import every_second
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import LIVE_AIS_CHAINS
 from rbmviz.trainers import STATS

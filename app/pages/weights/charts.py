@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from app.charts.style import GREY, Chart, Rows, colour, dashes, level, live_spec, named_apart
+from app.charts.style import GREY, Chart, Rows, Spec, colour, dashes, kept_spec, level, live_spec, named_apart
 from rbmviz.session import WeightSnapshot
 from rbmviz.trainers.pop_cd import PopCD
 
@@ -31,12 +31,15 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
 PINK = colour("pop_cd")
 
 
-def _scales(named: Named, more: Sequence[tuple[str, str]] = ()) -> tuple[alt.Color, alt.StrokeDash]:
+def _names(named: Named) -> tuple[str, ...]:
+    return tuple(name for name, _ in named)
+
+
+def _scales(names: Sequence[str], more: Sequence[tuple[str, str]] = ()) -> tuple[alt.Color, alt.StrokeDash]:
     """Return colour and dash of each panel; ``more`` are reference lines with their colours."""
-    names = [name for name, _ in named]
     strokes = alt.Scale(
         domain=[*names, *(name for name, _ in more)],
-        range=[*dashes(["pop_cd"] * len(named)), *[[2, 3]] * len(more)],
+        range=[*dashes(["pop_cd"] * len(names)), *[[2, 3]] * len(more)],
     )
     # Below the chart and in one column: it is part of the picture that is saved, and fits a phone.
     legend = alt.Legend(
@@ -77,7 +80,12 @@ def shares_chart(named: Named) -> Chart:
     rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL[0], "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
-    tone, dash = _scales(named, [EQUAL])
+    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), _shares_spec(_names(named))
+
+
+@kept_spec
+def _shares_spec(names: tuple[str, ...]) -> Spec:
+    tone, dash = _scales(names, [EQUAL])
     curves = (
         alt.Chart(alt.NamedData("curves"))
         .mark_line(strokeWidth=2)
@@ -103,9 +111,7 @@ def shares_chart(named: Named) -> Chart:
             ],
         )
     )
-    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), live_spec(
-        [curves], _tall(len(named) + 1), menu=True
-    )
+    return live_spec([curves], _tall(len(names) + 1), menu=True)
 
 
 def size_rows(named: Named) -> Rows:
@@ -134,7 +140,12 @@ def sizes_chart(named: Named) -> Chart:
     rows = size_rows(named)
     most = max((row["size"] for row in rows), default=128)
     rows += [{"panel": EQUAL[0], "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
-    tone, dash = _scales(named, [EQUAL])
+    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), _sizes_spec(_names(named))
+
+
+@kept_spec
+def _sizes_spec(names: tuple[str, ...]) -> Spec:
+    tone, dash = _scales(names, [EQUAL])
     title, scale, axis = "Effective share of the batch", alt.Scale(domain=[0, 1]), alt.Axis(format="%")
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
@@ -159,9 +170,7 @@ def sizes_chart(named: Named) -> Chart:
             alt.Tooltip("batches:Q", title="Batches", format=","),
         ],
     )
-    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), live_spec(
-        [band, line], _tall(len(named) + 1), menu=True
-    )
+    return live_spec([band, line], _tall(len(names) + 1), menu=True)
 
 
 def estimate_rows(named: Named) -> Rows:
@@ -188,7 +197,15 @@ def estimate_rows(named: Named) -> Rows:
 def log_z_chart(named: Named) -> Chart:
     """Return data and spec: log of the mean weight against the number of weights, beside the truth."""
     rows = estimate_rows(named)
-    tone, dash = _scales(named)
+    truth = next((snapshot.truth for _, snapshot in named if snapshot.truth is not None), None)
+    spec = _log_z_spec(_names(named), truth and (truth.method, truth.log_z, truth.std_error))
+    return pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]), spec
+
+
+@kept_spec
+def _log_z_spec(names: tuple[str, ...], truth: tuple[str, float, float] | None) -> Spec:
+    """Return the spec of estimates beside the truth, if it is known: method, log Z, standard error."""
+    tone, dash = _scales(names)
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
             "n:Q",
@@ -212,14 +229,10 @@ def log_z_chart(named: Named) -> Chart:
             ],
         ),
     ]
-    truth = next((snapshot.truth for _, snapshot in named if snapshot.truth is not None), None)
     if truth is not None:
-        label = "log Z, exact" if truth.method == "exact" else "log Z by AIS, ± 2 errors"
-        low, high = truth.log_z - 2 * truth.std_error, truth.log_z + 2 * truth.std_error
-        line = level("value", truth.log_z, label, low=low, high=high)
+        method, log_z, error = truth
+        label = "log Z, exact" if method == "exact" else "log Z by AIS, ± 2 errors"
+        line = level("value", log_z, label, low=log_z - 2 * error, high=log_z + 2 * error)
         layers += [alt.Chart(line[0].data).mark_rect(opacity=0.15, color=GREY).encode(y="low:Q", y2="high:Q")]
         layers += line
-    return (
-        pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]),
-        live_spec(layers, _tall(len(named)), menu=True),
-    )
+    return live_spec(layers, _tall(len(names)), menu=True)

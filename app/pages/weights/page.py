@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import controls, messages
 from app.controls import Download, data_or_reason
-from app.page import LivePage, Transport, below_panels, draw_chart, every_second
+from app.page import LivePage, Transport, below_panels, draw_chart
 from app.pages.weights import charts as figures
 from app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
 from app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
@@ -15,6 +15,7 @@ from app.pages.weights.settings import Settings
 from app.pages.weights.study import study
 from app.panel import shape_of
 from app.shared import data, pretrained
+from app.timer import every_second
 from rbmviz import Model
 from rbmviz.models import data_of
 from rbmviz.registry import trainers

@@ -6,11 +6,12 @@ import streamlit as st
 
 from app import controls, messages, session
 from app.controls import Download
-from app.page import draw_chart, every_second, play_or_pause
+from app.page import draw_chart, play_or_pause
 from app.pages.weights.exports import study_csv
 from app.pages.weights.settings import STUDIED, Settings
 from app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
 from app.shared import data
+from app.timer import every_second
 from rbmviz import BadInput
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
 from rbmviz.session.estimator_study import DONE

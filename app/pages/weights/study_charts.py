@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from app.charts.style import GREY, Chart, Rows, colour, live_spec
+from app.charts.style import GREY, Chart, Rows, Spec, colour, kept_spec, live_spec
 from rbmviz.session import StudiedModel
 from rbmviz.session.estimator_study import ESTIMATORS
 
@@ -91,6 +91,11 @@ TOOLTIP = [
 
 def plane_chart(models: Iterable[StudiedModel]) -> Chart:
     """Return data and spec: bias against variance, a trail of growing points for each estimator."""
+    return pd.DataFrame(quality_rows(models), columns=list(QUALITY_COLUMNS)), _plane_spec()
+
+
+@kept_spec
+def _plane_spec() -> Spec:
     colours, shapes = _estimators()
     log = alt.Scale(type="log", nice=False)
     base = alt.Chart(alt.NamedData("curves")).encode(
@@ -126,9 +131,7 @@ def plane_chart(models: Iterable[StudiedModel]) -> Chart:
             tooltip=TOOLTIP,
         ),
     ]
-    return pd.DataFrame(quality_rows(models), columns=list(QUALITY_COLUMNS)), live_spec(
-        layers, 560, menu=True
-    )
+    return live_spec(layers, 560, menu=True)
 
 
 ESTIMATOR_QUANTITIES = {
@@ -142,6 +145,14 @@ ESTIMATOR_QUANTITIES = {
 
 def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
     """Return data and spec of one of ESTIMATOR_QUANTITIES against hidden units (or sweeps)."""
+    if quantity in ("ess", "sweeps"):
+        return pd.DataFrame(ess_rows(models), columns=["hidden", "k", "ess"]), _study_spec(quantity)
+    rows = ratio_rows(models) if quantity == "ratio" else quality_rows(models)
+    return pd.DataFrame(rows, columns=[*QUALITY_COLUMNS, "ratio"]), _study_spec(quantity)
+
+
+@kept_spec
+def _study_spec(quantity: str) -> Spec:
     hidden = alt.X(
         "hidden:Q",
         title="Hidden units",
@@ -150,10 +161,7 @@ def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
     )
     chart = alt.Chart(alt.NamedData("curves"))
     if quantity in ("ess", "sweeps"):
-        return _ess_chart(models, quantity, hidden, chart)
-    rows = quality_rows(models)
-    if quantity == "ratio":
-        rows = ratio_rows(models)
+        return _ess_spec(quantity, hidden, chart)
     colours, shapes = _estimators()
     shown = [label for label in ESTIMATORS if quantity != "ratio" or label.startswith("pop-")]
     title = ESTIMATOR_QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, a parameter)")
@@ -184,7 +192,7 @@ def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
             .mark_rule(strokeDash=[4, 4], color=GREY)
             .encode(y="ratio:Q")
         )
-    return pd.DataFrame(rows, columns=[*QUALITY_COLUMNS, "ratio"]), live_spec(layers, 510, menu=True)
+    return live_spec(layers, 510, menu=True)
 
 
 def ratio_rows(models: Iterable[StudiedModel]) -> Rows:
@@ -205,7 +213,7 @@ def ess_rows(models: Iterable[StudiedModel]) -> Rows:
     ]
 
 
-def _ess_chart(models: Sequence[StudiedModel], quantity: str, hidden: alt.X, chart: alt.Chart) -> Chart:
+def _ess_spec(quantity: str, hidden: alt.X, chart: alt.Chart) -> Spec:
     sweeps = alt.X(
         "k:Q",
         title="Sweeps",
@@ -228,4 +236,4 @@ def _ess_chart(models: Sequence[StudiedModel], quantity: str, hidden: alt.X, cha
             alt.Tooltip("ess:Q", title="Effective share", format=".1%"),
         ],
     )
-    return pd.DataFrame(ess_rows(models), columns=["hidden", "k", "ess"]), live_spec([line], 510, menu=True)
+    return live_spec([line], 510, menu=True)

@@ -1,0 +1,74 @@
+"""Parts of a page that are drawn again every second, for as long as there is something new to draw."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec
+
+import streamlit as st
+
+from app.session import STOPPED_TIMERS
+from rbmviz.session import Comparison
+
+Args = ParamSpec("Args")
+
+STILL_SECONDS = 3
+"""The timer of a paused page stops when so many draws, a second apart, have shown the same."""
+
+ENDED = ("paused", "finished", "failed")
+"""Statuses of runs that make no step until somebody gives a command."""
+
+
+def shown_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
+    """Return what changes when there is something new to draw; no lease is renewed."""
+    return tuple((key, shown.run, shown.n, shown.status, id(shown)) for key, shown in comparison.peek())
+
+
+def wake(comparison: Comparison[Any], commanded: bool = False) -> None:
+    """Draw the page again with its timers, if they have stopped and there is something new since.
+
+    commanded : a command has been given just now, whose effect may not be seen yet
+    """
+    now = shown_state(comparison)
+    if any(
+        owner == id(comparison) and (commanded or seen != now)
+        for owner, seen in STOPPED_TIMERS.value.values()
+    ):
+        STOPPED_TIMERS.set({})
+        st.rerun()
+
+
+def every_second(
+    draw: Callable[Concatenate[Comparison[Any], Args], None],
+) -> Callable[Concatenate[Comparison[Any], Args], None]:
+    """Draw again once a second, without the rest of the page, while the comparison changes.
+
+    A timer costs some 2 % of a core. On a page that is paused it stops: the page is drawn once more
+    without it, and with it again after the next command (``wake``).
+
+    The part has a container of its own: where the timer fires just as the whole page has been drawn,
+    Streamlit takes the fragment away for a moment, and what stands below would move up into its place.
+    """
+    name = draw.__qualname__ + draw.__module__
+
+    @functools.wraps(draw)
+    def placed(comparison: Comparison[Any], *args: Args.args, **kwargs: Args.kwargs) -> None:
+        timed = STOPPED_TIMERS.value.get(name) != (id(comparison), shown_state(comparison))
+        before: list[tuple[Any, ...]] = []
+
+        @functools.wraps(draw)
+        def draw_again() -> None:
+            draw(comparison, *args, **kwargs)
+            seen = shown_state(comparison)
+            before.append(seen)
+            if not timed and len(before) > 1:  # a widget of this part: what it asks for may take a while
+                wake(comparison, commanded=True)
+            del before[:-STILL_SECONDS]
+            ended = all(shown.status in ENDED for _, shown in comparison.peek())
+            if timed and ended and before == [seen] * STILL_SECONDS:
+                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: (id(comparison), seen)})
+                st.rerun()
+
+        with st.container():
+            st.fragment(run_every=1.0 if timed else None)(draw_again)()
+
+    return placed
