@@ -242,6 +242,8 @@ class Visitor:
                 self._page_hash = new.page_script_hash
                 if not message.metadata.run.fragment_ids:
                     self._stop_timers(list(self._timers))
+            case "navigation":  # the page that the shell has chosen by its address
+                self._page_hash = message.navigation.page_script_hash
             case "auto_rerun":
                 rerun = message.auto_rerun
                 self._stop_timers([rerun.fragment_id])
