@@ -41,7 +41,7 @@ def check_address(address: str | None) -> None:
     Raises
     ------
     BadInput
-        Where the address is not of this machine alone.
+        If the address is not of this machine alone.
     """
     if public() or is_loopback(address or ""):
         return
@@ -69,7 +69,7 @@ def allowed_hosts() -> list[str]:
     Raises
     ------
     BadInput
-        Where ``RBMVIZ_HOSTS`` does not hold names.
+        If ``RBMVIZ_HOSTS`` does not hold names.
     """
     names = [name.strip().lower() for name in os.environ.get(HOSTS, "").split(",") if name.strip()]
     for name in names:

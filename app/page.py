@@ -157,7 +157,7 @@ class LivePage(Generic[S, P]):
         Raises
         ------
         BadInput
-            Where there is room for none.
+            If there is room for none.
         """
         room, version, asked = limits().panels, links.version(), links.values(self.link)
         if len(asked) > room:

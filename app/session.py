@@ -210,7 +210,7 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
     Raises
     ------
     BadInput
-        Where the comparison has been put to rest and there is no room for it now.
+        If the comparison has been put to rest and there is no room for it now.
     """
     comparisons, visitor = COMPARISONS.begin(), VISITOR.begin()
     fresh = page not in comparisons

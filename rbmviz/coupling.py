@@ -76,7 +76,7 @@ class Pairs:
         Raises
         ------
         BadInput
-            Where the lag of the pairs is not 1.
+            If the lag of the pairs is not 1.
         """
         if self.lag != 1:
             raise BadInput(f"couple: the estimate is for lag 1, these pairs have lag {self.lag}.")
@@ -234,7 +234,7 @@ def couple(
     Raises
     ------
     BadInput
-        Where v0 is no array of 0 and 1 with n_visible columns, where there is no such algorithm, or where lag
+        If v0 is no array of 0 and 1 with n_visible columns, if there is no such algorithm, or if lag
         or k is below 1 or max_sweeps is not above lag.
 
     Examples
@@ -270,7 +270,7 @@ def couple(
 PAIRS_PER_BLOCK = 256
 """Pairs of a stream whose starts and random states are made together."""
 
-MOST_PAIRS = 100_000
+MAX_PAIRS = 100_000
 """Pairs after which a stream stops: a mean over them has an error of 1/300 of a standard deviation."""
 
 STATISTICS = (
@@ -307,16 +307,16 @@ class PairStream:
     Attributes
     ----------
     finished : int
-        Number of pairs that have ended. The arrays below have MOST_PAIRS rows, of which so many are filled.
-    tau : int64 (MOST_PAIRS,)
+        Number of pairs that have ended. The arrays below have MAX_PAIRS rows, of which so many are filled.
+    tau : int64 (MAX_PAIRS,)
         Meeting times; max_sweeps where a pair was truncated.
-    rejected : int64 (MOST_PAIRS, 2)
+    rejected : int64 (MAX_PAIRS, 2)
         Residual proposals that the first and the second chain rejected.
-    truncated : bool (MOST_PAIRS,)
+    truncated : bool (MAX_PAIRS,)
         Whether a pair had not met at max_sweeps.
     stopped : int
         Residual loops that were given up after MAX_PROPOSALS proposals.
-    plain, unbiased : float64 (MOST_PAIRS, 5)
+    plain, unbiased : float64 (MAX_PAIRS, 5)
         Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 where
         the lag is not 1.
     distances : int64 (times, n_visible + 1)
@@ -341,9 +341,9 @@ class PairStream:
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         self._setup = kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS)
         self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)
-        self._outcomes = kernels.make_outcomes(MOST_PAIRS)
+        self._outcomes = kernels.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.
-        self.plain, self.unbiased = np.zeros((MOST_PAIRS, 5)), np.zeros((MOST_PAIRS, 5))
+        self.plain, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))
         self.distances = np.zeros((len(self.times), rbm.n_visible + 1), np.int64)
         self.finished, self.stopped = 0, 0
         self._begin(0)
@@ -351,7 +351,7 @@ class PairStream:
     def _begin(self, block: int) -> None:
         """Make the starts and random states of a block of pairs, and the records that its pairs fill."""
         self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.make_progress()
-        here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MOST_PAIRS))
+        here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MAX_PAIRS))
         pairs = here.stop - here.start
         self._v0 = np.ascontiguousarray(self._starts(block)[:pairs], dtype=np.uint8)
         self._rng_states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
@@ -399,7 +399,7 @@ class PairStream:
 
         The first sweeps of a pair, as many as the lag, are done at once.
         """
-        if self.finished >= MOST_PAIRS:
+        if self.finished >= MAX_PAIRS:
             return 0
         if self._progress["pair"] == len(self._v0):
             self._begin(self._first // PAIRS_PER_BLOCK + 1)

@@ -152,7 +152,7 @@ def data_of(
     Raises
     ------
     BadInput
-        Where the model names no data, they are not on this machine, or are not as wide as the model.
+        If the model names no data, they are not on this machine, or are not as wide as the model.
     """
     name = name or data_name(model.meta)
     if name is None:

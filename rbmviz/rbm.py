@@ -83,7 +83,7 @@ from safetensors.numpy import save
 
 from rbmviz import checks, metadata
 from rbmviz.array_files import (
-    MOST_HEADER,
+    MAX_HEADER,
     Content,
     Damaged,
     Headers,
@@ -161,7 +161,7 @@ class RBM:
     Raises
     ------
     BadInput
-        Where shapes do not fit or a value is not finite.
+        If shapes do not fit or a value is not finite.
 
     Examples
     --------
@@ -251,7 +251,7 @@ class Model:
     Raises
     ------
     BadInput
-        Where the rates do not fit, or the metadata are not what they should be.
+        If the rates do not fit, or the metadata are not what they should be.
     """
 
     rbm: RBM
@@ -306,7 +306,7 @@ def load_model_file(path: str | Path) -> Model:
     Raises
     ------
     BadInput
-        Where the file is missing, too large for the memory budget, truncated, of another format (pickles
+        If the file is missing, too large for the memory budget, truncated, of another format (pickles
         are never read), or its arrays do not fit each other.
     """
     path = Path(path)
@@ -352,7 +352,7 @@ def _need(headers: Headers) -> int:
         if len(header.shape) != rank:
             raise Damaged(f"{array} has {len(header.shape)} dimensions and not {rank}")
     text = headers.get("rbmviz")
-    if text is not None and text.nbytes > 4 * MOST_HEADER:
+    if text is not None and text.nbytes > 4 * MAX_HEADER:
         raise Damaged("its header is too long")
     read = sum(header.nbytes + 4 * header.size for header in arrays.values())
     return read + max((header.size for header in arrays.values()), default=0)

@@ -35,10 +35,10 @@ from rbmviz.trainers import STATS, Progress, Trainer, training
 from rbmviz.trainers.checkpoint import MAGIC, START, load_checkpoint, save_checkpoint
 from rbmviz.trainers.parameters import FixedParameters
 
-SMALLEST_P = 1e-4
+MIN_P_VALUE = 1e-4
 """A sample that would be rarer than this under the law that was promised is taken for one of another law."""
 
-FAR = 5.0
+MAX_STANDARD_ERRORS = 5.0
 """Standard errors by which a mean may miss what was promised."""
 
 Check = Callable[[Any], None]
@@ -63,7 +63,7 @@ def check_sampler(algorithm: type[Sampler]) -> None:
     Raises
     ------
     AssertionError
-        Where it breaks a promise: one sentence with the promise's name.
+        If it breaks a promise: one sentence with the promise's name.
     """
     _check(algorithm, SAMPLER_PROMISES)
 
@@ -79,7 +79,7 @@ def check_trainer(algorithm: type[Trainer]) -> None:
     Raises
     ------
     AssertionError
-        Where it breaks a promise: one sentence with the promise's name.
+        If it breaks a promise: one sentence with the promise's name.
     """
     _check(algorithm, TRAINER_PROMISES)
 
@@ -447,7 +447,7 @@ def _means(cls: Any) -> None:
     sampler, model = cls(), _model()
     made = sampler.step(sampler.init(model, 2), 400)
     p = made.p.astype(np.float64)
-    noise = FAR * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
+    noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
     missed = np.abs((made.v - p).sum(axis=0)) > noise
     _require(
         not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of the bits that are drawn."
@@ -476,7 +476,7 @@ def _law(cls: Any) -> None:
     _require(moved, "no chain leaves its start.")
     counts = np.bincount(np.concatenate(ends) @ np.array([8, 4, 2, 1]), minlength=16)
     p = float(chi2.sf(((counts - size * law) ** 2 / (size * law)).sum(), 15))
-    _require(p > SMALLEST_P, f"from the law of a small model its samples go to another one (p = {p:.1g}).")
+    _require(p > MIN_P_VALUE, f"from the law of a small model its samples go to another one (p = {p:.1g}).")
 
 
 # Trainers

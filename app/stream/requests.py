@@ -14,8 +14,8 @@ from rbmviz.knobs import Value
 MAX_MESSAGE_BYTES = 4096
 """Of one message, in UTF-8; those of our pages have some hundred."""
 
-MOST_PANELS = 100
-MOST_CELLS = 1000
+MAX_PANELS = 100
+MAX_CELLS = 1000
 MAX_VISIBLE_ASKED = 100_000
 MAX_FPS = 60
 """Frames a second, at most: a screen shows no more."""
@@ -71,7 +71,7 @@ def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange
     Raises
     ------
     BadInput
-        Where it is too long, no JSON, or asks for what no page of ours asks for.
+        If it is too long, no JSON, or asks for what no page of ours asks for.
     """
     if len(text.encode(errors="replace")) > MAX_MESSAGE_BYTES:
         raise BadInput(f"A message has more than {MAX_MESSAGE_BYTES} bytes.")
@@ -109,12 +109,12 @@ def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequ
         raise BadInput(f"fps is not a number from 1 to {MAX_FPS}.")
     if not isinstance(request.view, str) or request.view not in views or request.pixels not in PIXELS:
         raise BadInput("view or pixels is unknown.")
-    if not _whole(request.cells, 1, MOST_CELLS):
-        raise BadInput(f"cells is not a whole number from 1 to {MOST_CELLS}.")
+    if not _whole(request.cells, 1, MAX_CELLS):
+        raise BadInput(f"cells is not a whole number from 1 to {MAX_CELLS}.")
     if not _whole(request.n_visible, 1, MAX_VISIBLE_ASKED):
         raise BadInput(f"n_visible is not a whole number from 1 to {MAX_VISIBLE_ASKED}.")
-    if not isinstance(panels, list) or len(panels) > MOST_PANELS:
-        raise BadInput(f"panels is not a list of at most {MOST_PANELS} numbers.")
+    if not isinstance(panels, list) or len(panels) > MAX_PANELS:
+        raise BadInput(f"panels is not a list of at most {MAX_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):
         raise BadInput("panels holds something else than numbers of panels.")
     return request

@@ -82,7 +82,9 @@ def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray 
         try:
             dataset = data_of(model)
         except BadInput as error:
-            raise BadInput(f"The data that the model names cannot be loaded: {error} Give --dataset.") from None
+            raise BadInput(
+                f"The data that the model names cannot be loaded: {error} Give --dataset."
+            ) from None
     return SamplingSetup(model, dataset, args.seed).starts(n_chains)
 
 

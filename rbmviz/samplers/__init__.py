@@ -87,7 +87,7 @@ class Sampler(Protocol):
         Raises
         ------
         BadInput
-            Where v0 does not fit, the seed is none, or the model has no rates and the sampler needs them.
+            If v0 does not fit, the seed is none, or the model has no rates and the sampler needs them.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -141,7 +141,7 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     Raises
     ------
     BadInput
-        Where there is no such sampler or knob, or a value is out of range.
+        If there is no such sampler or knob, or a value is out of range.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def stream(
     Raises
     ------
     BadInput
-        Where v0, the seed or the chunk are none, the model has no rates and the sampler needs them, or a
+        If v0, the seed or the chunk are none, the model has no rates and the sampler needs them, or a
         chunk would not fit into the memory.
 
     Examples
@@ -226,7 +226,7 @@ def sample(
     Raises
     ------
     BadInput
-        Where n is not a whole number from 0 up, so many samples would not fit into the memory, v0 or the
+        If n is not a whole number from 0 up, so many samples would not fit into the memory, v0 or the
         seed are none, or the model has no rates and the sampler needs them.
 
     Examples

@@ -113,7 +113,7 @@ def starts(
     Raises
     ------
     BadInput
-        Where v0 has another shape or other values than 0 and 1, or the seed is none.
+        If v0 has another shape or other values than 0 and 1, or the seed is none.
     """
     n = model.rbm.n_visible
     if v0 is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.coupling import (
     ALGORITHMS,
-    MOST_PAIRS,
+    MAX_PAIRS,
     PAIRS_PER_BLOCK,
     STATISTICS,
     Algorithm,
@@ -28,7 +28,7 @@ from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 MAX_UNITS_EXACT_DISTANCE = 32
 """Models of at most so many units in all have their exact total variation computed: a second a sweep."""
 
-MOST_LAW_VISIBLE = 20
+MAX_LAW_VISIBLE = 20
 """And of so many visible units: there is a probability of each of their states."""
 
 TIMES = 48
@@ -43,7 +43,7 @@ FIRST_PAIRS = 200
 EXACT_SHARE = 4
 """Time given to the exact curve for each second given to a stream: it has nothing to show before."""
 
-MOST_STEPS = 300
+MAX_STEPS = 300
 """Points of the path of a pair; when there are more, every second one goes."""
 
 
@@ -272,12 +272,12 @@ class CouplingSetup(NamedTuple):
         m, n = self.rbm.W.shape
         maps = 2 * 4 * (m + 16) * (n + 16)
         stream = (
-            MOST_PAIRS * 15 * 8
+            MAX_PAIRS * 15 * 8
             + TIMES * (8 * (m + 1) + 4 * PAIRS_PER_BLOCK)
             + PAIRS_PER_BLOCK * (m + 32)
             + maps
         )
-        law = 6 * 8 * 2**m if m + n <= MAX_UNITS_EXACT_DISTANCE and m <= MOST_LAW_VISIBLE else 0
+        law = 6 * 8 * 2**m if m + n <= MAX_UNITS_EXACT_DISTANCE and m <= MAX_LAW_VISIBLE else 0
         return 4 * m * n + 3 * len(ALGORITHMS) * stream + law
 
     def starts(self, block: int) -> np.ndarray:
@@ -323,7 +323,7 @@ class DisplayedPair:
         if (self._t - 1) % self._stride == 0:
             (v, _), (v2, _) = stream.chains()
             self._path.append(int((v != v2).sum()))
-        if len(self._path) > MOST_STEPS:
+        if len(self._path) > MAX_STEPS:
             self._path, self._stride = self._path[::2], 2 * self._stride
         if stream.finished > before:
             v, v2 = (np.packbits(v) for v, _ in stream.chains())
@@ -386,7 +386,7 @@ class CouplingRun(Run):
         self._stream("rbm", 1, 1).advance(1)
         self._shows = tuple(DisplayedPair(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
         self._truth = self._enumerated() if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD else None
-        if sum(rbm.W.shape) <= MAX_UNITS_EXACT_DISTANCE and rbm.n_visible <= MOST_LAW_VISIBLE:
+        if sum(rbm.W.shape) <= MAX_UNITS_EXACT_DISTANCE and rbm.n_visible <= MAX_LAW_VISIBLE:
             self._work = self._follow_law()
         self.prepared = True
 
@@ -458,7 +458,7 @@ class CouplingRun(Run):
         spent = time.perf_counter() - begin
         self.seconds += spent
         self.size_chunk(n, spent, CHUNK_SECONDS / 2)
-        self._count(spent, MOST_PAIRS)
+        self._count(spent, MAX_PAIRS)
         return n
 
     def record_steps(self, made: int) -> None:
@@ -475,7 +475,7 @@ class CouplingRun(Run):
 
     def background_work(self, paused: bool) -> bool:
         """Count pairs while the pace allows no sweep; while paused only until there is something to show."""
-        return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MOST_PAIRS)
+        return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MAX_PAIRS)
 
     def _count(self, seconds: float, most: int) -> bool:
         """Work so long for what has had the least time; False where everything has enough pairs."""

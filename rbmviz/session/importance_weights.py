@@ -108,7 +108,7 @@ class WeightSetup(NamedTuple):
         Raises
         ------
         BadInput
-            Where the data are not as wide as the model.
+            If the data are not as wide as the model.
         """
         n_visible = self.model.rbm.n_visible
         if self.start == "random" or self.dataset is None:

@@ -56,7 +56,7 @@ def limits() -> Limits:
     Raises
     ------
     BadInput
-        Where a variable is not a positive whole number of at most nine digits.
+        If a variable is not a positive whole number of at most nine digits.
     """
     found = {}
     for field in fields(Limits):
@@ -117,7 +117,7 @@ class Session:
         Raises
         ------
         BadInput
-            Where there is no room for it.
+            If there is no room for it.
         """
         before = self._kept.pop(name, 0)
         try:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rbmviz.session.snapshot import Snapshot, Status
 
-MOST_CHANGES = 2000
+MAX_CHANGES = 2000
 """Knob changes that are logged of a run, some 300 kB; a run with more of them keeps its memory instead."""
 
 
@@ -28,7 +28,7 @@ class Log:
         # The first entry is what the run was made with, which a change before the first step does not undo.
         if len(self._changes) > 1 and self._changes[-1].n == n:
             self._changes.pop()
-        if len(self._changes) < MOST_CHANGES:
+        if len(self._changes) < MAX_CHANGES:
             self._changes.append(Change(n, algorithm))
         else:
             self.complete = False

@@ -29,7 +29,7 @@ KEEP_LEAST = 1000
 """Newest samples that are kept in any case: what a page shows is among them."""
 
 
-MOST_LOGGED = 10_000
+MAX_LOGGED = 10_000
 """Changes of knobs that the record of a run may have, some 3 MB: minutes of dragging without a stop."""
 
 
@@ -81,7 +81,7 @@ class Record:
         Raises
         ------
         BadInput
-            Where the sampler or a knob is unknown or out of range, numbers of samples do not rise from 0,
+            If the sampler or a knob is unknown or out of range, numbers of samples do not rise from 0,
             or a knob changes that is not live.
         """
         if not isinstance(self.sampler, str):
@@ -150,7 +150,7 @@ class Recorder:
         self._knobs = knobs
         if self._changes and self._changes[-1][0] == self.n:
             self._changes[-1][1].update(changed)
-        elif changed and len(self._changes) < MOST_LOGGED:
+        elif changed and len(self._changes) < MAX_LOGGED:
             self._changes.append((self.n, changed))
         elif changed:
             self._complete = False
@@ -174,11 +174,11 @@ class Recorder:
         Raises
         ------
         BadInput
-            Where knobs have changed too often for a log.
+            If knobs have changed too often for a log.
         """
         if not self._complete:
             raise BadInput(
-                f"Knobs of {self._sampler_name} have changed more than {MOST_LOGGED:,} times in this run: it "
+                f"Knobs of {self._sampler_name} have changed more than {MAX_LOGGED:,} times in this run: it "
                 "has no complete record. Reset it to begin another one."
             )
         changes: list[tuple[int, dict[str, Value]]] = []
@@ -216,7 +216,7 @@ def replay(record: Record, model: Model, n: int, chunk: int = 1000) -> Iterator[
     Raises
     ------
     BadInput
-        Where no run can have left the record, see ``Record.check``, or it is of another model.
+        If no run can have left the record, see ``Record.check``, or it is of another model.
     """
     n, chunk = checks.whole("replay: n", n), checks.whole("replay: chunk", chunk, 1)
     changes = [*record.changes, (n, {})]

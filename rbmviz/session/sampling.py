@@ -27,7 +27,7 @@ Start = Literal["data", "random"]
 _STARTS: weakref.WeakKeyDictionary[Dataset, OrderedDict[int, np.ndarray]] = weakref.WeakKeyDictionary()
 """Where chains start, by data set and seed: 0.8 MB at 784 units, which every panel would have of its own."""
 
-MOST_STARTS = 16
+MAX_STARTS = 16
 """Seeds of a data set whose starts are kept."""
 
 
@@ -244,7 +244,7 @@ class SamplingSetup(NamedTuple):
             found = self.starts(MAX_CHAINS)
             if found is not None:
                 known[self.seed] = found
-        while len(known) > MOST_STARTS:
+        while len(known) > MAX_STARTS:
             known.popitem(last=False)
         return found
 

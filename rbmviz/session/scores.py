@@ -10,7 +10,7 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
-from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
+from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.samplers import Samples
 from rbmviz.session.snapshot import Point
@@ -29,7 +29,7 @@ SCORE_SHARE = 1 / 400
 """Share of the time that values of the newest ISL may take: with 20,000 test and validation points, one takes
 some 15 ms, in each of four panels."""
 
-MOST_SCORE_SECONDS = 10.0
+MAX_SCORE_SECONDS = 10.0
 """Somebody who looks waits no longer than this for the next value, however long it takes."""
 
 COMPARED_AT_ONCE = 64
@@ -81,7 +81,7 @@ class Agreement:
         self._ring[np.arange(self._n - len(newest), self._n) % len(self._ring)] = newest
         now, rounds = time.monotonic(), self._n // self.n_chains
         if (
-            rounds < LEAST_DRAWS
+            rounds < MIN_DRAWS
             or now - self._looked < COMPARISON_SECONDS
             or (self._asked and not self._asked.done())
         ):
@@ -159,7 +159,7 @@ class Scores:
         """
         now = time.monotonic()
         at_count = self._isl.n in CURVE_COUNTS
-        rest = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MOST_SCORE_SECONDS)
+        rest = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
         if at_count or (watched and now - self._valued > rest):
             self._value(seconds)
             if at_count:

@@ -13,7 +13,7 @@ from rbmviz.errors import BadInput
 from rbmviz.kernels.batch import times, times_transposed
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knobs_of, values_of
-from rbmviz.metrics.ais import LEAST_ESS, ais_steps
+from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Frames, Snapshot, Status
@@ -23,7 +23,7 @@ from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 FANTASY_CHAINS = 144
 """Fantasy chains, enough for a 12 x 12 grid."""
 
-MOST_POINTS = 160
+MAX_POINTS = 160
 """Points of a curve; when there are more, every second one goes, and new ones come half as often."""
 
 MAX_UNITS_EXACT_LIKELIHOOD = 16
@@ -63,7 +63,7 @@ class Likelihood(NamedTuple):
     def doubtful_ess(self) -> float | None:
         """The smallest effective number of weights where it is too small to trust an estimate; else None."""
         least = np.nanmin([*self.ess, np.inf])
-        return float(least) if least < LEAST_ESS else None
+        return float(least) if least < MIN_ESS else None
 
     def band(self, part: str) -> tuple[float, float, float]:
         """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN where a value is not finite.
@@ -173,7 +173,7 @@ class TrainingPlan(NamedTuple):
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
         judge = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
-        curves = MOST_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
+        curves = MAX_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
         return replicates + judge + curves + 4 * FANTASY_CHAINS * 4 * m + len(self.checkpoint)
 
 
@@ -424,10 +424,10 @@ class TrainingRun(Run):
         if self.n % self._stride == 0:
             stats = {name: np.array([progress.stats[name] for progress in made]) for name in made[0].stats}
             self._traces.append(Trace(self.n, self.seconds, stats))
-        if len(self._traces) > MOST_POINTS:
+        if len(self._traces) > MAX_POINTS:
             self._stride *= 2
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
-        if len(self._judge.found) > MOST_POINTS:
+        if len(self._judge.found) > MAX_POINTS:
             self._judge.found = self._judge.found[::2]
 
     def background_work(self, paused: bool) -> bool:

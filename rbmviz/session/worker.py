@@ -195,7 +195,7 @@ class Worker(Generic[R]):
         Raises
         ------
         BadInput
-            Where a knob is unknown, not live, or out of range.
+            If a knob is unknown, not live, or out of range.
         """
         known = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)

@@ -122,7 +122,7 @@ class Trainer(Protocol):
         Raises
         ------
         BadInput
-            Where the data are no bits, all alike, of another width, or fewer than ``batch_size``.
+            If the data are no bits, all alike, of another width, or fewer than ``batch_size``.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -171,7 +171,7 @@ def make_trainer(name: str, **knobs: Any) -> Trainer:
     Raises
     ------
     BadInput
-        Where there is no such trainer or knob, or a value is out of range.
+        If there is no such trainer or knob, or a value is out of range.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def check_data(data: np.ndarray) -> np.ndarray:
     Raises
     ------
     BadInput
-        Where the data hold other values than 0 and 1, are no rows, or have rows that are all alike.
+        If the data hold other values than 0 and 1, are no rows, or have rows that are all alike.
     """
     rows = checks.bits("The training data", data)
     if (rows == rows[0]).all():
@@ -269,7 +269,7 @@ def train(
     Raises
     ------
     BadInput
-        Where sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
+        If sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
         no longer finite: the last progress is the last model that was.
 
     Examples

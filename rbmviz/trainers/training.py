@@ -100,7 +100,7 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
     Raises
     ------
     BadInput
-        Where ``check_data`` refuses the data, their width is not the model's, or a batch has more rows.
+        If ``check_data`` refuses the data, their width is not the model's, or a batch has more rows.
     """
     data = check_data(data)
     if data.shape[1] != rbm.n_visible:
@@ -222,7 +222,7 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
     Raises
     ------
     BadInput
-        Where a trainer asks for finite parameters and they have run away.
+        If a trainer asks for finite parameters and they have run away.
     """
     begin = time.perf_counter()
     with _alone():
@@ -279,7 +279,7 @@ def progress(
     Raises
     ------
     BadInput
-        Where the parameters are no longer finite.
+        If the parameters are no longer finite.
     """
     theta, nan = FixedParameters(*state.theta), float("nan")
     check_finite(state)

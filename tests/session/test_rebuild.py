@@ -309,7 +309,7 @@ def test_a_failed_run_is_as_failed_after_its_rest(open_worker, toy):
 
 
 def test_a_run_with_too_many_changes_keeps_its_memory(open_worker, model, monkeypatch):
-    monkeypatch.setattr(rebuild_module, "MOST_CHANGES", 3)
+    monkeypatch.setattr(rebuild_module, "MAX_CHANGES", 3)
     worker = open_worker(SamplingPlan(model, 5), make_sampler("rates_fpcd"))
     for eps in (0.1, 0.2, 0.3, 0.4):
         live(worker, eps=eps)

@@ -98,7 +98,7 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
 
 
 def test_a_log_of_knobs_is_bounded(model, monkeypatch):
-    monkeypatch.setattr("rbmviz.session.recorder.MOST_LOGGED", 4)
+    monkeypatch.setattr("rbmviz.session.recorder.MAX_LOGGED", 4)
     run = SamplingPlan(model, seed=2).run(1, make_sampler("rates_fpcd", eps=0.0))
     run.prepare()
     for eps in (0.25, 0.5, 0.5, 0.125, 0.25):  # twice the same: no change

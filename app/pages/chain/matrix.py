@@ -80,8 +80,8 @@ falls back to its floor, and hardly a step joins two valleys, so that the second
 λ has no room here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
 does to a matrix has to be done to an RBM through its parameters: rates-FPCD does it on the landscape.
 """
-LEAST_STATES, MOST_STATES = 3, 8
-LARGEST_MATRIX = 8
+MIN_STATES, MAX_STATES = 3, 8
+MAX_MATRIX_VISIBLE = 8
 """Visible units of a landscape whose matrix can be drawn."""
 
 
@@ -102,8 +102,8 @@ def draw_matrix(present: bool) -> None:
         if table is not None:
             st.number_input(
                 "States",
-                min_value=LEAST_STATES,
-                max_value=MOST_STATES,
+                min_value=MIN_STATES,
+                max_value=MAX_STATES,
                 value=len(table),
                 key=states_key(),
                 width=110,
@@ -128,7 +128,7 @@ def begin_with_link() -> None:
     TABLE_TURN.set(1)
     for text in links.values(MATRIX)[:1]:
         try:
-            EDITED_MATRIX.set(read_matrix(text, LEAST_STATES, MOST_STATES))
+            EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
             messages.left_out(error)
             EDITED_MATRIX.set(preset_table(next(iter(MATRICES))))
@@ -226,10 +226,10 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     st.caption(LANDSCAPE_LOOK)
     rbm = landscape_model().rbm
     try:
-        if rbm.n_visible > LARGEST_MATRIX:
+        if rbm.n_visible > MAX_MATRIX_VISIBLE:
             raise BadInput(
                 f"A matrix of 2^{rbm.n_visible} states is too large to draw: choose a landscape of at most "
-                f"{LARGEST_MATRIX} visible units."
+                f"{MAX_MATRIX_VISIBLE} visible units."
             )
         return ordered_chain(rbm)
     except BadInput as error:
@@ -302,7 +302,7 @@ def draw_convergence(
             start = st.selectbox(
                 "Start in state",
                 range(len(A)),
-                index=0 if len(A) <= MOST_STATES else likeliest(law, 1)[0],
+                index=0 if len(A) <= MAX_STATES else likeliest(law, 1)[0],
                 format_func=lambda i: names[i],
                 key=f"chain start {len(A)}",
                 width=130,
@@ -360,6 +360,6 @@ def speed_up_text(worth: float | None) -> str:
 
 def law_text(names: list[str], law: np.ndarray) -> str:
     """Write the states with their probabilities; of many, the likeliest."""
-    many = len(law) > MOST_STATES
+    many = len(law) > MAX_STATES
     best = likeliest(law, 4) if many else range(len(law))
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")

@@ -17,7 +17,7 @@ from app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, ch
 from app.panel import shape_of
 from app.session import COUPLED_MODEL
 from rbmviz import BadInput
-from rbmviz.coupling import MOST_PAIRS
+from rbmviz.coupling import MAX_PAIRS
 from rbmviz.knobs import read_knobs, write_knobs
 from rbmviz.links import VERSION, default_panels, knob_values
 from rbmviz.rbm import RBM
@@ -226,7 +226,7 @@ def exports(comparison: Comparison[CouplingSetup], asked: Asked, name: str, shap
                     "Pairs",
                     lambda: pairs_npz(found()),
                     "pairs.npz",
-                    f"Every pair counted: stopping time, estimates. Up to {MOST_PAIRS:,} pairs an algorithm.",
+                    f"Every pair counted: stopping time, estimates. Up to {MAX_PAIRS:,} pairs an algorithm.",
                 ),
                 Download(
                     "Curves",

@@ -11,7 +11,7 @@ from rbmviz.models import TrainingSetScore
 from rbmviz.session import SamplingSnapshot
 
 CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta")
-FEWEST_SAMPLES = 5
+MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
 
 
@@ -52,7 +52,7 @@ def isl_chart(
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
-    rows = [row for row in curve_rows(named) if row["n"] >= FEWEST_SAMPLES and row["seconds"] > 0]
+    rows = [row for row in curve_rows(named) if row["n"] >= MIN_CURVE_SAMPLES and row["seconds"] > 0]
     algorithms = [snapshot.algorithm.name for _, snapshot in named]
     tone, dash = series("sampler", [name for name, _ in named], algorithms, stroke_legend(legend_columns(2)))
     x = alt.X(

@@ -10,7 +10,7 @@ from app.charts.style import Chart, Rows, legend_columns, level, live_spec, seri
 from rbmviz.session import TrainingSnapshot
 
 TRAINING_COLUMNS = ("trainer", "update", "seconds", "value", "low", "high")
-MOST_LIKELY = "the data themselves"
+MAX_LIKELY = "the data themselves"
 """What the line is called that no curve can pass."""
 
 
@@ -79,5 +79,5 @@ def training_chart(
             ("seconds", "Seconds in the trainer", ".2f"),
         ),
     )
-    layers = [band, line, *(level("value", best, MOST_LIKELY) if best is not None else [])]
+    layers = [band, line, *(level("value", best, MAX_LIKELY) if best is not None else [])]
     return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), live_spec(layers, 280)

@@ -121,7 +121,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
     Raises
     ------
     ValueError
-        Where the arrays do not fit each other.
+        If the arrays do not fit each other.
     """
     lag, pairs = setup.lag, v0.shape[0]
     m, n, slots = chains.h.rows.shape[0], chains.v.rows.shape[0], sums.W.shape[0]
