@@ -465,11 +465,11 @@ class CouplingRun(Run):
         """Count what advance has made."""
         self.n += made
 
-    def keepsake(self) -> tuple[int, int, dict[Key, int]]:
+    def kept_state(self) -> tuple[int, int, dict[Key, int]]:
         """Return what is counted, and how many pairs of each stream have been."""
         return self._lag, self._k, {key: stream.finished for key, stream in self._streams.items()}
 
-    def recall(self, kept: tuple[int, int, dict[Key, int]]) -> None:
+    def restore(self, kept: tuple[int, int, dict[Key, int]]) -> None:
         """Count as many pairs again, paused or not."""
         self._lag, self._k, self._owed = kept
 

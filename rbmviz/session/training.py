@@ -224,7 +224,7 @@ class LikelihoodEstimator:
             self.newest = update
             self._work = self._score(update, seconds, models)
 
-    def recall(self, found: tuple[Likelihood, ...]) -> None:
+    def restore(self, found: tuple[Likelihood, ...]) -> None:
         """Take back likelihoods that are known: only later updates are judged."""
         self.found, self.newest = list(found), max((point.update for point in found), default=-1)
 
@@ -354,7 +354,7 @@ class TrainingRun(Run):
         self._judge.judge(self.n, self.seconds, models)
         self.prepared = True
 
-    def keepsake(self) -> Kept:
+    def kept_state(self) -> Kept:
         """Return what is to outlive a rest."""
         kept = Kept(tuple(self._judge.found))
         spent = (self.seconds - self._begun[1]) * self.plan.replicates
@@ -377,10 +377,10 @@ class TrainingRun(Run):
             stride=self._stride,
         )
 
-    def recall(self, kept: Kept) -> None:
+    def restore(self, kept: Kept) -> None:
         """Take back what outlived a rest: nothing up to there is judged again."""
         self._kept = kept
-        self._judge.recall(kept.likelihoods)
+        self._judge.restore(kept.likelihoods)
 
     def _restore(self, kept: Kept) -> tuple[RBM, ...]:
         data = self.plan.dataset.train
