@@ -15,7 +15,7 @@ import numpy as np
 from rbmviz import checks, rng
 from rbmviz.errors import BadInput, shown
 from rbmviz.kernels import coupling as kernels
-from rbmviz.kernels.random import FEW
+from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.rbm import RBM
 
 Algorithm = Literal["rbm", "general"]
@@ -29,9 +29,9 @@ UNLIMITED_SWEEPS = 2**62
 
 
 def pair_states(n: int, seed: rng.Seed) -> np.ndarray:
-    """Return the random states of n pairs, uint32 (n, 4, FEW): each pair has a state of its own."""
-    words = rng.child(seed, "couple").generate_state(n * 4 * FEW, np.uint32)
-    return words.reshape(n, 4, FEW)
+    """Return the random states of n pairs, uint32 (n, 4, UNIFORM_LANES): each pair has a state of its own."""
+    words = rng.child(seed, "couple").generate_state(n * 4 * UNIFORM_LANES, np.uint32)
+    return words.reshape(n, 4, UNIFORM_LANES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def run_pairs(
         The model.
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
-    rng_states : uint32 (pairs, 4, FEW)
+    rng_states : uint32 (pairs, 4, UNIFORM_LANES)
         Random states, see ``pair_states``; they are advanced in place.
     algorithm, lag, k, max_sweeps
         See ``couple``.

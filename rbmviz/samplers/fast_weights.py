@@ -67,9 +67,11 @@ def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
     return 2 * maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
-def driven_gibbs(chain: DrivenChain, n: int, eps: float, alpha: float, mean_field: bool, k: int) -> Samples:
+def driven_gibbs(
+    chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
+) -> Samples:
     """Draw n samples of k sweeps each, with one update of theta_F after every sample."""
-    v, p, fast_norm = sample_chain(chain, n, eps, alpha, mean_field, k)
+    v, p, fast_norm = sample_chain(chain, n, eps, alpha, mean_statistics, k)
     return Samples(v, p, {"sweeps": np.full(n, k), "fast_norm": fast_norm})
 
 

@@ -85,7 +85,7 @@ class Gibbs:
                 rng=stream,
                 clock=np.zeros(1, np.int64),
             )
-            layers.place(chain.v_flips, v, chain.up)
+            layers.start_at_input(chain.v_flips, v, chain.up)
             return chain
 
         return one_or_many([start(*of) for of in starts(self.n_chains, model, seed, v0)])
