@@ -37,7 +37,7 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
 
 
 def reference_label(dataset: str, score: TrainingSetScore) -> str:
-    """Return what the line of the training set's own score is called."""
+    """Return the label of the line at the score of the training set itself."""
     what = "the training set itself" if score.of_model else f"the training part of {dataset}"
     return f"{what} ({score.n:,} examples)"
 
