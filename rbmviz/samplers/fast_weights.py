@@ -1,6 +1,6 @@
-"""What the samplers with fast weights share: their start, their samples, and the model they sample from.
+"""Common parts of the samplers with fast weights: their start, their samples, and the model they sample from.
 
-How theta_F is kept is the business of ``kernels.fast_weights``.
+How theta_F is stored is described in ``kernels.fast_weights``.
 """
 
 from typing import Any
@@ -89,7 +89,7 @@ def with_fast(state: State) -> RBM:
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:
-    """Return the model's rates, or refuse: without them there is nothing to be driven by."""
+    """Return the model's rates; BadInput if it has none, as driven samplers cannot run without."""
     if model.rates is None:
         raise BadInput(
             f"{sampler} needs the rates of the model's training set and this model file has none; "
