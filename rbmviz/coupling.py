@@ -63,7 +63,7 @@ class Pairs:
 
     @cached_property
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Unbiased estimates of <v h'>, <v> and <h> under the model, one a pair (UCD, section 3.1).
+        """Unbiased estimates of <v h'>, <v> and <h> under the model, one per pair (UCD, section 3.1).
 
         Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]). The
         pairs are run a second time to get it, from the same random numbers.
@@ -166,7 +166,7 @@ def run_pairs(
     Returns
     -------
     PairOutcomes
-        Meeting times and counts, one row a pair.
+        Meeting times and counts, one row per pair.
     """
     m, n = rbm.W.shape
     if totals is None:

@@ -164,7 +164,7 @@ def data_of(
 
 
 class TrainingSetScore(NamedTuple):
-    """ISL of a training set as its own sample, in nats a test example; how many examples it has.
+    """ISL of a training set as its own sample, in nats per test example; how many examples it has.
 
     of_model: whether it stands in the model's file, and so belongs to all that the model was trained on.
     """

@@ -32,8 +32,8 @@ share        whether all chains have one theta_F, which moves by the mean of the
 tau          the sweep at which two coupled chains meet
 lag          sweeps by which the first of two coupled chains is ahead
 burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
-thin         to keep every so-manieth sample of a chain
-ess          effective sample size: independent samples that would say as much
+thin         to keep only every n-th sample of a chain
+ess          effective sample size: number of independent samples with the same precision
 rhat         disagreement of several chains, near 1 where they agree
 isl          log-likelihood of test data under a kernel density around the samples
 
@@ -54,8 +54,9 @@ plan         what one run is made of; a run prepares, advances and shows
 worker       the thread of one run, and its commands
 comparison   the workers of one page, which are commanded together
 panel        one algorithm on a page, with its knobs and its worker
-snapshot     what there is to see of a run at one moment, as a record that never changes
+snapshot     what a run shows at one moment, as a record that never changes
 slot         the right to compute for one turn; there are as many as cores
+beat         the thread that drives all light runs of a comparison together
 record       seed, start and changes of knobs: enough to replay a run
 
 Kernels

@@ -251,7 +251,7 @@ class StudyRun(Run):
         self.n += made
 
     def view(self, status: Status) -> StudySnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         models = []
         for n_hidden, (likelihood, ess, cells) in self._grown.items():
             found = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}

@@ -330,7 +330,7 @@ class WeightRun(Run):
         return self._kept
 
     def view(self, status: Status) -> WeightSnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         batches = max(self._total.batches, 1)
         return WeightSnapshot(
             **self.common(status),

@@ -136,7 +136,7 @@ class LandscapeRun(SamplingRun):
         self._target = self.target()
 
     def view(self, status: Status) -> LandscapeSnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         model_law, now = self._land.law, probabilities(self._target)
         here = self._trail[-1]
         newest = (self._visited(),) if self.n and self._curve[-1].n < self.n else ()

@@ -1,4 +1,4 @@
-"""A trainer's run on a data set: replicates, their likelihood, their fantasies, what there is to see."""
+"""A trainer's run on a data set: replicates, their likelihood, their fantasy samples, its snapshots."""
 
 import time
 from collections.abc import Iterator
@@ -472,7 +472,7 @@ class TrainingRun(Run):
         return newest.warning
 
     def view(self, status: Status) -> TrainingSnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         newest = self.progress[0] if self.progress else None
         return TrainingSnapshot(
             **self.common(status),
