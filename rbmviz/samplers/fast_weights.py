@@ -49,7 +49,7 @@ def start(
         raise BadInput(
             f"{sampler.name}: {sampler.n_chains} chains with fast weights of their own need "
             f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
-            f"give fewer, or let them share."
+            f"take fewer chains, or let them share (share = true)."
         )
     theta = maps(rbm)
     rates_maps = maps(rates) if rates else (zero_map(*rbm.W.shape), zero_map(*rbm.W.T.shape))
@@ -59,7 +59,7 @@ def start(
 
 
 def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of what ``start`` makes."""
+    """Return an upper bound of the bytes of the state that ``start`` makes."""
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
         return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # R, where nothing pulls back

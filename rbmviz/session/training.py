@@ -30,7 +30,7 @@ MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
 
 SCORED_EXAMPLES = 2000
-"""Training (and test) examples whose likelihood is followed, evenly spaced among all."""
+"""Number of training (and of test) examples whose likelihood is computed, evenly spaced among all."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """A live estimate of log Z: good to a fraction of a nat on models that mix, and it says where it is not."""
@@ -229,7 +229,7 @@ class LikelihoodEstimator:
         self.found, self.newest = list(found), max((point.update for point in found), default=-1)
 
     def work(self, seconds: float) -> float:
-        """Go on until it is done, or so many seconds are used up; return how many it took."""
+        """Go on until it is done or ``seconds`` are used up; return the seconds that it took."""
         begin = time.perf_counter()
         while self._work is not None and time.perf_counter() < begin + seconds:
             if next(self._work, self) is self:
@@ -316,7 +316,7 @@ class TrainingRun(Run):
         self._models: tuple[RBM, ...] = ()
         self._fantasy: Frames | None = None
         self._traces: list[Trace] = []
-        self._judge = LikelihoodEstimator(plan)
+        self._likelihood_estimator = LikelihoodEstimator(plan)
         self._stride = 1
         self._kept: Kept | None = None
         self._dreamed = self._credit = 0.0
@@ -351,12 +351,12 @@ class TrainingRun(Run):
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
         self._chains = Fantasy(plan.dataset.n_visible, plan.seed)
         self._models = models
-        self._judge.judge(self.n, self.seconds, models)
+        self._likelihood_estimator.judge(self.n, self.seconds, models)
         self.prepared = True
 
     def kept_state(self) -> Kept:
         """Return what is to outlive a rest."""
-        kept = Kept(tuple(self._judge.found))
+        kept = Kept(tuple(self._likelihood_estimator.found))
         spent = (self.seconds - self._begun[1]) * self.plan.replicates
         # A checkpoint holds the parameters, perhaps their momentum and mean; the progress has them once more.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
@@ -380,7 +380,7 @@ class TrainingRun(Run):
     def restore(self, kept: Kept) -> None:
         """Take back what outlived a rest: nothing up to there is judged again."""
         self._kept = kept
-        self._judge.restore(kept.likelihoods)
+        self._likelihood_estimator.restore(kept.likelihoods)
 
     def _restore(self, kept: Kept) -> tuple[RBM, ...]:
         data = self.plan.dataset.train
@@ -403,13 +403,15 @@ class TrainingRun(Run):
         begin = time.perf_counter()
         made = tuple(self.algorithm.step(state, n) for state in self._states)
         self._credit += SCORING_SHARE * (time.perf_counter() - begin)
-        self._credit -= self._judge.work(self._credit)
+        self._credit -= self._likelihood_estimator.work(self._credit)
         if time.perf_counter() - self._dreamed > CHUNK_SECONDS:
             self._dreamed = time.perf_counter()
             self._chains.sweep(made[0].rbm)
             self._fantasy = self._chains.frames(self.n + n)
         if (self.n + n) % self._stride == 0:
-            self._judge.judge(self.n + n, self._clock(made), tuple(progress.rbm for progress in made))
+            self._likelihood_estimator.judge(
+                self.n + n, self._clock(made), tuple(progress.rbm for progress in made)
+            )
         self.size_chunk(n, time.perf_counter() - begin)
         return made
 
@@ -427,18 +429,18 @@ class TrainingRun(Run):
         if len(self._traces) > MAX_POINTS:
             self._stride *= 2
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
-        if len(self._judge.found) > MAX_POINTS:
-            self._judge.found = self._judge.found[::2]
+        if len(self._likelihood_estimator.found) > MAX_POINTS:
+            self._likelihood_estimator.found = self._likelihood_estimator.found[::2]
 
     def background_work(self, paused: bool) -> bool:
         """Go on with an estimate that is under way; score what a pause shows."""
         if not self.prepared:
             return False
-        if paused and not self._judge.busy and self._judge.newest != self.n:
-            self._judge.judge(self.n, self.seconds, self._models)
-        if not self._judge.busy:
+        if paused and not self._likelihood_estimator.busy and self._likelihood_estimator.newest != self.n:
+            self._likelihood_estimator.judge(self.n, self.seconds, self._models)
+        if not self._likelihood_estimator.busy:
             return False
-        self._judge.work(CHUNK_SECONDS)
+        self._likelihood_estimator.work(CHUNK_SECONDS)
         return True
 
     def origin(self) -> Origin:
@@ -478,8 +480,8 @@ class TrainingRun(Run):
             **self.common(status),
             models=self._models,
             fantasy=self._fantasy,
-            method=self._judge.method,
-            likelihoods=tuple(self._judge.found),
+            method=self._likelihood_estimator.method,
+            likelihoods=tuple(self._likelihood_estimator.found),
             traces=tuple(self._traces),
             newest=newest.stats if newest else {},
             inner_samples=newest.inner_samples if newest else {},

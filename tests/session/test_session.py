@@ -25,7 +25,7 @@ from rbmviz.session import (
     replay,
 )
 from rbmviz.session import worker as worker_module
-from rbmviz.session.recorder import KEEP, KEEP_LEAST
+from rbmviz.session.recorder import KEEP, MIN_KEPT
 from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
 
@@ -143,7 +143,7 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     assert first == 4010
     wanted = sample(model, make_sampler("gibbs"), 8010, seed=2).v
     np.testing.assert_array_equal(v, wanted[first:])
-    assert Allowance(1).samples(784) == KEEP_LEAST
+    assert Allowance(1).samples(784) == MIN_KEPT
     assert Allowance().samples(8, 1) == KEEP
 
 
