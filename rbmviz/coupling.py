@@ -123,7 +123,7 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     Returns
     -------
     bound, std_error : float64 (times,)
-        The mean over pairs, and its standard error. Both are 0 where no pair met later than t + lag: the
+        The mean over pairs, and its standard error. Both are 0 if no pair met later than t + lag: the
         distance is then too small for so many pairs to show, but need not be 0.
     """
     lag = checks.whole("tv_bound: lag", lag, 1)
@@ -317,7 +317,7 @@ class PairStream:
     stopped : int
         Residual loops that were given up after MAX_PROPOSALS proposals.
     plain, unbiased : float64 (MAX_PAIRS, 5)
-        Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 where
+        Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 if
         the lag is not 1.
     distances : int64 (times, n_visible + 1)
         How many of the pairs that have ended had each Hamming distance of v at these times.

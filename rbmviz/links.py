@@ -197,7 +197,7 @@ def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def read_number(text: str, what: str) -> float:
-    """Return the finite number of a text; BadInput where it is none."""
+    """Return the finite number that a text holds; BadInput if it holds none."""
     try:
         number = float(text)
     except ValueError:

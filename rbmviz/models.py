@@ -192,7 +192,7 @@ def training_set_score(
     Returns
     -------
     TrainingSetScore or None
-        None where the data have no training part.
+        None if the data have no training part.
     """
     stored = (model.meta.get("reference") or {}).get(kernel)
     if dataset.name == data_name(model.meta) and stored is not None:

@@ -40,7 +40,7 @@ class Readout:
     format : str
         How numbers are written.
     unit : str
-        What is written behind a number; empty where the help names the unit.
+        What is written behind a number; empty if the help names the unit.
     slow : bool
         Whether it is sent only with the slow parts of a frame: for values that take long to compute.
     """

@@ -126,7 +126,7 @@ class FrameEncoder:
         return write_frame(request._asdict(), panels)
 
     def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
-        """Note the readouts of a panel's run; return False where the panel has been removed meanwhile."""
+        """Note the readouts of a panel's run; return False if the panel has been removed meanwhile."""
         plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
             readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)

@@ -161,7 +161,7 @@ def highest_log_likelihood(v: np.ndarray) -> float:
 
 
 def attainable_log_likelihood(v: np.ndarray) -> float | None:
-    """Return ``highest_log_likelihood`` of rows v, or None where only rote learning could reach it.
+    """Return ``highest_log_likelihood`` of rows v, or None if only rote learning could reach it.
 
     Rows of more than ``MAX_PROBABILITIES`` units hardly repeat.
     """

@@ -71,7 +71,7 @@ class Comparison(Generic[S]):
         return panel
 
     def __getitem__(self, key: int) -> Worker[Any]:
-        """Return the worker of the panel ``key``; KeyError where it has gone."""
+        """Return the worker of the panel ``key``; KeyError if it has gone."""
         for panel in self.panels:
             if panel.key == key:
                 return panel.worker

@@ -60,7 +60,7 @@ class ReferenceLogZ:
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Go on for so long; False where nothing is left to do, or another run is at it."""
+        """Go on for ``seconds``; return False if nothing is left to do, or another run is at it."""
         if self.value is not None or not self._at_work.acquire(blocking=False):
             return False
         try:

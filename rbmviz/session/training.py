@@ -49,7 +49,7 @@ class Likelihood(NamedTuple):
     """Mean log-likelihood after ``update`` updates and ``seconds`` of training, nats an example.
 
     train, test, std_error, ess: float64 (replicates,). std_error is that of AIS, 0 where log Z is exact; ess
-    is the effective number of its ``LIVE_AIS_CHAINS`` weights, NaN where log Z is exact.
+    is the effective number of its ``LIVE_AIS_CHAINS`` weights, NaN if log Z is exact.
     """
 
     update: int
@@ -66,7 +66,7 @@ class Likelihood(NamedTuple):
         return float(least) if least < MIN_ESS else None
 
     def band(self, part: str) -> tuple[float, float, float]:
-        """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN where a value is not finite.
+        """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN if a value is not finite.
 
         The band is the range of the replicates; of a single one, two standard errors of AIS.
         """
@@ -83,7 +83,7 @@ class Trace(NamedTuple):
     stats: dict[str, np.ndarray]
 
     def band(self, statistic: str) -> tuple[float, float, float]:
-        """Return mean, lowest and highest value of the replicates; NaN where one is missing or not finite."""
+        """Return mean, lowest and highest value of the replicates; NaN if one is missing or not finite."""
         values = self.stats.get(statistic, np.array([np.nan]))
         return float(values.mean()), float(values.min()), float(values.max())
 

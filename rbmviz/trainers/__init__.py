@@ -33,7 +33,7 @@ STATS = {
 
 gradient_norm is that of the last update, weight_norm that of W. reconstruction is the mean of
 ``|v - E[v|E[h|v]]|`` over the last mini-batch, free_energy_gap its mean free energy minus that of the last
-update's samples from the model (NaN where a trainer has none): near 0 where the model looks like the data.
+update's samples from the model (NaN if a trainer has none): near 0 if the model looks like the data.
 """
 
 
