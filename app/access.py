@@ -16,7 +16,7 @@ from rbmviz.budget import memory_budget
 from rbmviz.session import limits
 
 PUBLIC = "RBMVIZ_PUBLIC"
-"""Environment variable that opens the server to other machines where it is 1."""
+"""Environment variable; if it is 1, other machines may use the server."""
 
 HOSTS = "RBMVIZ_HOSTS"
 """Environment variable with the host names that people of other machines type, separated by commas."""
@@ -36,12 +36,12 @@ def check_address(address: str | None) -> None:
     Parameters
     ----------
     address : str or None
-        What the server listens on; nothing means every network of this machine.
+        Address that the server listens on; None or "" means every network of this machine.
 
     Raises
     ------
     BadInput
-        Where the address is not of this machine alone.
+        If other machines can reach the address.
     """
     if public() or is_loopback(address or ""):
         return
@@ -61,15 +61,15 @@ def is_loopback(address: str) -> bool:
 
 
 def allowed_hosts() -> list[str]:
-    """Return the names that a request may be addressed to; any other name is that of somebody else's page.
+    """Return the host names that a request may be addressed to.
 
-    A page of another name that is made to point at this machine (DNS rebinding) would be of the same origin
-    as the server: only the name tells them apart.
+    A foreign page whose name is made to point at this machine (DNS rebinding) would have the same origin as
+    the server; only its host name gives it away.
 
     Raises
     ------
     BadInput
-        Where ``RBMVIZ_HOSTS`` does not hold names.
+        If ``RBMVIZ_HOSTS`` holds something that is not a host name.
     """
     names = [name.strip().lower() for name in os.environ.get(HOSTS, "").split(",") if name.strip()]
     for name in names:
@@ -82,9 +82,10 @@ def allowed_hosts() -> list[str]:
 
 
 class Loopback:
-    """Answer only those who came in by the address of this machine alone.
+    """Answer only connections to a loopback address of this machine.
 
-    The settings do not know what another ASGI server listens on; each of its connections does.
+    If another ASGI server runs the app, Streamlit's settings do not say what it listens on; each connection
+    does.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -101,10 +102,10 @@ class Loopback:
 
 
 def guarded() -> list[Middleware]:
-    """Return what stands before every route, HTTP and WebSocket.
+    """Return the middleware of every route, HTTP and WebSocket.
 
-    The process ends where the server would be open to others, or where a limit in the environment is none.
-    Called while the app is imported, before anybody can have been answered.
+    The process exits with status 2 if the server would be open to other machines without RBMVIZ_PUBLIC=1, or
+    if a limit in the environment is not a number. Called while the app is imported, before the first request.
     """
     try:
         check_address(config.get_option("server.address"))

@@ -1,4 +1,4 @@
-"""Widgets that pages share, each for one setting; downloads; a model of one's own."""
+"""Widgets that pages share, each for one setting; downloads; the upload of a model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ def choose(setting: Setting[T], label: str, options: Sequence[T], help: str, **m
 
 
 def select(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
-    """Draw a list; its first option is the default."""
+    """Draw a drop-down list; its first option is the default."""
     return st.selectbox(label, options, help=help, **setting.bound, **more)
 
 
@@ -60,12 +60,12 @@ def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), wid
 
 
 def model_called(name: str) -> Model:
-    """Return a model of the list: one from the Train page, or a pretrained one."""
+    """Return the model with this name in the list: one from the Train page, or a pretrained one."""
     return TRAINED.value.get(name) or pretrained(name)
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
-    """Offer an upload; return its model with the file's name, without one the chosen model ``name``."""
+    """Draw an uploader; return name and model of the uploaded file, or of the chosen model without one."""
     chosen = model_called(name)
     upload = st.file_uploader(
         label,
@@ -85,7 +85,7 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
 
 
 def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:
-    """Return the data that ``find`` finds, or None and the sentence of its refusal."""
+    """Return the data set of ``find(*args, **kwargs)`` and "", or None and the sentence of its BadInput."""
     try:
         return find(*args, **kwargs), ""
     except BadInput as error:
@@ -93,9 +93,9 @@ def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> t
 
 
 class Download(NamedTuple):
-    """A file to be had: label, what makes it when the button is clicked, the file's name, help, icon.
+    """A file to download: label, function that makes its bytes, name of the file, help, Material icon.
 
-    It is made on a thread of its own: nothing on the page waits for it.
+    The function is called on a thread of its own after the click; nothing on the page waits for it.
     """
 
     label: str
@@ -126,7 +126,7 @@ def code(page: str, text: str) -> None:
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:
-    """Draw a button for each thing that a panel can be opened for, by name and label."""
+    """Draw a button for each algorithm of ``labels``, {name: label}, that calls ``add`` with its name."""
 
     def try_to_add(name: str) -> None:
         try:

@@ -1,8 +1,8 @@
-"""The page's address, which holds what is on the screen; anybody may have written it.
+"""The page's address, which holds the state of the screen; its content is not trusted.
 
-Widgets write their own settings there (``Setting.bound``). All else is written by a component of the page,
-which replaces the address in place: ``st.query_params`` is read, and would leave an entry in the browser's
-history where it is written.
+Widgets write their own settings there (``Setting.bound``). A component of the page writes the rest, replacing
+the address in place. ``st.query_params`` is only read: writing it would add an entry to the browser's
+history.
 """
 
 import math
@@ -19,29 +19,29 @@ _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_n
 
 
 def values(key: str) -> list[str]:
-    """Return what the address says under a name."""
+    """Return all values of a name in the address."""
     return st.query_params.get_all(key)
 
 
 def version() -> int:
-    """Return the version of the link, whose defaults hold for what it leaves out."""
+    """Return the version of the link; its defaults apply to what the link leaves out."""
     return version_of(st.query_params.get(VERSION_KEY))[0]
 
 
 def presenting() -> bool:
-    """Return whether the page is for a projector: pictures and charts, hardly any words."""
+    """Return whether the page is drawn for a projector (``?present=1``): pictures and charts, few words."""
     return st.query_params.get("present") == "1"
 
 
 def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
-    """Let the address say these values under these names; an empty list takes a name away."""
+    """Write these values by name into the address, in the browser; an empty list removes a name."""
     with st.container(key="address"):  # the shell takes it out of the page's flow
-        said = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
-        _address(key=f"{page} address", data={"page": page, "parts": said})
+        texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
+        _address(key=f"{page} address", data={"page": page, "parts": texts})
 
 
 def open_link(page: str) -> None:
-    """Look through the address with which a session begins: its version, and what it leaves out."""
+    """Read the address with which a session begins: set what it leaves out to the defaults of its version."""
     if session.LINK_OPENED.value:
         return
     session.LINK_OPENED.set(True)
@@ -52,11 +52,11 @@ def open_link(page: str) -> None:
         session.LINK_SENTENCES.set((*session.LINK_SENTENCES.value, sentence))
 
 
-def without_unreadable() -> None:
-    """Begin the page again without what its widgets would fall over: empty values, and infinite numbers.
+def drop_unreadable() -> None:
+    """Remove empty and non-finite values from the address, with which widgets would fail, and rerun the page.
 
-    Streamlit reads a widget's value from the address when it draws it, and leaves out what does not fit, but
-    not these two; so it is here alone that the address is changed by ``st.query_params``.
+    Streamlit ignores other values that do not fit a widget, but not these two. This is the only place where
+    ``st.query_params`` is written.
     """
     broken = [key for key in st.query_params if not all(map(_readable, st.query_params.get_all(key)))]
     if broken:

@@ -1,24 +1,24 @@
-"""Words from outside as plain text: Streamlit reads every message as Markdown."""
+"""Messages on a page, with text from outside escaped: Streamlit reads every message as Markdown."""
 
 import re
 
 import streamlit as st
 
 MAX_MESSAGE = 400
-"""Characters of a message; what is longer is cut."""
+"""Longest message, in characters; longer ones are cut."""
 
 MARKS = re.compile(r"[\\`*\[\]<>~$#|]|(?<!\w)_|_(?!\w)|:(?=\w)")
-"""What would begin code, emphasis, a link, a picture, HTML, mathematics, a heading or a directive."""
+"""Characters that begin code, emphasis, a link, a picture, HTML, mathematics, a heading or a directive."""
 
 ADDRESS = re.compile(r"https?(?=://)|\bwww(?=\.)|(?=@[-\w.]+\.[a-z])", re.IGNORECASE)
-"""The beginning of what Markdown turns into a link by itself, whatever is escaped; what stands before @."""
+"""Places in web and mail addresses, which Markdown turns into links even if all its marks are escaped."""
 
 WORD_JOINER = "\u2060"
-"""Has no width, and no address has it."""
+"""A character without width; it ends an address, because no address contains it."""
 
 
 def plain(text: object) -> str:
-    """Return Markdown that shows a text as it is, on one line: no link, no picture, no HTML comes of it."""
+    """Return Markdown that shows the text literally, on one line, without links, pictures or HTML."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: MAX_MESSAGE + 1]).split())
     if len(line) > MAX_MESSAGE:
         line = line[:MAX_MESSAGE] + "…"
@@ -26,15 +26,15 @@ def plain(text: object) -> str:
 
 
 def error(sentence: object) -> None:
-    """Show what could not be done."""
+    """Show an error: an explanation of what could not be done."""
     st.error(plain(sentence), icon=":material/error:")
 
 
 def note(sentence: object) -> None:
-    """Show what is as it is for a reason."""
+    """Show a note: an explanation of the current state."""
     st.info(plain(sentence), icon=":material/info:")
 
 
 def left_out(sentence: object) -> None:
-    """Show what of a link is not taken."""
+    """Show which parts of a link are ignored."""
     st.warning(plain(sentence), icon=":material/link_off:")

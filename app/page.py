@@ -1,7 +1,7 @@
-"""What all pages with live panels do alike: open the comparison, draw its controls, panels and charts.
+"""What all pages with live panels have in common: the comparison, its transport, presets, link and charts.
 
-A page says what it is called, what is in its link, its speed and its presets (``LivePage``), and draws, in
-this order: ``heading``, its settings within ``toolbar``, then ``open``, its panels and its charts.
+A page creates one ``LivePage`` with its name, link, speed and presets. It then calls, in this order,
+``heading``, ``toolbar`` around its own settings, and ``open``, and draws its panels and its charts.
 """
 
 import copy
@@ -58,24 +58,25 @@ class LivePage(Generic[S, P]):
     Parameters
     ----------
     name : str
-        Of its folder, which is its address, too.
+        Name of its folder, which is also its path in the address.
     question : str
-        Its heading.
+        Heading of the page.
     presets : sequence of presets
-        Offered in a menu; the caption of the one that is on the screen stands above the panels.
+        Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
-        Steps a second.
+        Steps per second.
     transport : Transport
+        Texts and speeds of the row of play, step, reset and speed.
     link : str
-        Name of its panels in the address; "": it has one panel, which it adds and writes itself.
+        Name of its panels in the address. "" (the default): the page adds and writes its only panel itself.
     table : Table
-        What its panels can be.
+        Registry of the algorithms of its panels (default: the samplers).
     only_name : str
-        The name that its algorithms must have; "": any.
+        The one algorithm that its panels can have; "" (the default): any of the table.
     only_knobs : sequence of str, optional
-        Names of the knobs that its link holds; None: all.
+        Names of the knobs that its link holds; None (the default): all.
     title : callable
-        Names algorithms so that no two names are alike.
+        Returns a different title for each of a list of algorithms.
     """
 
     name: str
@@ -90,7 +91,7 @@ class LivePage(Generic[S, P]):
     title: Callable[[Sequence[Any]], list[str]] = titles
 
     def heading(self) -> bool:
-        """Draw the question; return whether the page is for a projector, which has none."""
+        """Draw the question, unless the page is for a projector; return whether it is."""
         if not links.presenting():
             st.markdown(f"##### {self.question}")
         return links.presenting()
@@ -103,7 +104,7 @@ class LivePage(Generic[S, P]):
             yield
 
     def menu(self, apply: Callable[[P], None]) -> None:
-        """Offer the presets; ``apply`` brings the page to the one that was picked."""
+        """Draw the menu of presets; ``apply`` is called with the one that was picked."""
 
         def pick(preset: P) -> None:
             session.close_popover(f"{self.name} presets")
@@ -122,9 +123,9 @@ class LivePage(Generic[S, P]):
     def open(self, setup: S, fill: Callable[[Comparison[S]], None] | None = None) -> Comparison[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
-        fill : gives a new comparison its panels; default: those of the link, or the default ones.
+        fill : adds the panels of a new comparison; default: those of the link, or the default ones
 
-        Where there is room for no panel, or for none of those at rest, the page ends here with the reason.
+        If the limits allow no panel, the script run stops here with the reason on the page.
         """
         try:
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
@@ -146,17 +147,20 @@ class LivePage(Generic[S, P]):
         return COMPARISONS.value[self.name][0]
 
     def read(self, texts: Sequence[str], version: int | None = None) -> tuple[list[Any], list[str]]:
-        """Return the algorithms of a link or preset that this page can show, and what is refused."""
+        """Return the algorithms of a link or preset, and a sentence for each text that is refused.
+
+        version : of the link, for its defaults; None: the newest
+        """
         read, refused = read_panels(self.table, texts, *([] if version is None else [version]))
         return [one for one in read if not self.only_name or one.name == self.only_name], refused
 
     def _fill(self, comparison: Comparison[S]) -> None:
-        """Add the panels of the link, or the default ones of its version, as far as there is room.
+        """Add the panels of the link, or the default ones of its version, as many as the limits allow.
 
         Raises
         ------
         BadInput
-            Where there is room for none.
+            If the limits allow none.
         """
         room, version, asked = limits().panels, links.version(), links.values(self.link)
         if len(asked) > room:
@@ -190,13 +194,13 @@ class LivePage(Generic[S, P]):
         return [panel.worker.algorithm for panel in comparison.panels]
 
     def write_address(self, algorithms: Sequence[Any]) -> None:
-        """Let the address name these panels."""
+        """Write the panels of these algorithms into the address."""
         parts = {self.link: [write_panel(algorithm, self.only_knobs) for algorithm in algorithms]}
         links.write(self.name, parts)
 
     def preset_caption(self, fits: Callable[[P], bool]) -> None:
-        """Draw what to look for, as long as a preset is on the screen."""
-        with st.container():  # always there: else what stands below would be built again, and blink
+        """Draw the caption of the first preset for which ``fits`` is true, if there is one."""
+        with st.container():  # always there: otherwise the elements below would be rebuilt, and blink
             shown = next((preset.caption for preset in self.presets if fits(preset)), "")
             if shown:
                 st.caption(shown)
@@ -206,7 +210,7 @@ class LivePage(Generic[S, P]):
         return self.algorithms(comparison) == self.read(panels)[0]
 
     def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
-        """Return what happens where a knob of a panel is let go, and where its cross is clicked.
+        """Return the callbacks for "knob released" and "panel closed".
 
         grid : key of the canvas component
         """
@@ -228,7 +232,7 @@ class LivePage(Generic[S, P]):
         return live_path() + self._token
 
     def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
-        """Return the snapshots of all panels by name; no lease is renewed."""
+        """Return (title, snapshot) of every panel; no lease is renewed."""
         shown = [snapshot for _, snapshot in comparison.peek()]
         return list(zip(self.title([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
@@ -236,7 +240,10 @@ class LivePage(Generic[S, P]):
 def below_panels(
     comparison: Comparison[Any], what: str, icon: str, add: str, draw_adders: Callable[[], None]
 ) -> None:
-    """Draw what stands below the panels: that there is none, and the row of buttons that add one."""
+    """Draw a note if there is no panel, and the row of buttons that add one.
+
+    what, icon : noun and Material icon of the note; add : label of the row
+    """
     if not comparison.panels:
         st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
     if not links.presenting():
@@ -247,7 +254,7 @@ def below_panels(
 
 
 def change(comparison: Comparison[S], setup: S) -> None:
-    """Begin anew with another setup; where there is no room for it say so, and leave all as it is."""
+    """Begin anew with another setup; if the limits refuse it, show the reason and change nothing."""
     try:
         comparison.change(setup)
     except BadInput as error:
@@ -255,7 +262,7 @@ def change(comparison: Comparison[S], setup: S) -> None:
 
 
 def play_or_pause(comparison: Comparison[Any]) -> None:
-    """Let a comparison go on, or stop it."""
+    """Pause a running comparison, or resume a paused one."""
     (comparison.pause if comparison.running else comparison.resume)()
 
 
@@ -313,7 +320,10 @@ def draw_chart(
     nothing: str = "",
     width: Any = "stretch",
 ) -> None:
-    """Draw a chart, or say that there is nothing yet."""
+    """Draw a chart, or the text ``nothing`` if there are no rows yet.
+
+    chart : rows and Vega-Lite spec; key : of the widget; alt : description for screen readers
+    """
     rows, spec = chart
     if nothing and rows.empty:
         st.caption(nothing)

@@ -1,9 +1,9 @@
-"""What outlives a script run: every entry of the session state, typed; nothing else of the app names it.
+"""What outlives a script run: the typed entries of the session state, which no other module names.
 
-A comparison (its panels, chains and scores) lives in the session state; its threads are lent to it by a
-session-scoped resource, which is released on every disconnect: after a reconnect the same comparison gets
-new threads and goes on where it was. Ten seconds after a disconnect the memory of its runs is given
-back; a reconnect while Streamlit still has the session (ten minutes) makes them again.
+A comparison (its panels, chains and scores) is kept in the session state. Its threads belong to a resource of
+the session, which Streamlit releases on every disconnect; after a reconnect the same comparison gets new
+threads and goes on. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
+minutes, while Streamlit still has the session, rebuilds them.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ class Entry(Generic[T]):
     Parameters
     ----------
     key : str
-        Its name there.
+        Its key in the session state.
     make : callable
         Makes its first value.
     """
@@ -43,26 +43,26 @@ class Entry(Generic[T]):
 
     @property
     def value(self) -> T:
-        """What is kept; where nothing is, the first value, which is not kept by being read."""
+        """The stored value; if there is none, the first value, which reading does not store."""
         return st.session_state[self.key] if self.key in st.session_state else self._make()
 
     def set(self, value: T) -> None:
-        """Keep another value."""
+        """Store a value."""
         st.session_state[self.key] = value
 
     def begin(self) -> T:
-        """Keep the first value, unless something is kept already; return what is kept."""
+        """Store the first value unless there is a stored one; return the stored value."""
         self.set(self.value)
         return self.value
 
 
 class Setting(Entry[T]):
-    """The value of a widget that stands in the address, under the name of the attribute that holds this.
+    """The value of a widget that is also in the address; its key is the name of its class attribute.
 
     Parameters
     ----------
     default : int, float, bool or str
-        Stands in no address: ``rbmviz.links`` keeps the defaults of every version of links.
+        Not written into addresses: ``rbmviz.links`` has the defaults of every version of links.
     """
 
     def __init__(self, default: T) -> None:
@@ -74,12 +74,12 @@ class Setting(Entry[T]):
 
     @property
     def chosen(self) -> T | None:
-        """The value of the widget, None where it has not been drawn or set yet."""
+        """The value of the widget; None if it has not been drawn or set yet."""
         return st.session_state.get(self.key)
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Arguments of the widget."""
+        """Arguments that bind a Streamlit widget to this setting."""
         return {"key": self.key, "bind": "query-params"}
 
 
@@ -96,12 +96,12 @@ def keep_hidden(page_settings: type) -> None:
 
 
 def start_with(key: str, value: Value) -> None:
-    """Give the widget of a setting its first value, before it is drawn."""
+    """Give the widget of a setting its first value, unless it has one; call before it is drawn."""
     st.session_state.setdefault(key, value)
 
 
-def choose_there(key: str, value: Value) -> None:
-    """Give the setting of another page a value, before that page is opened."""
+def set_on_other_page(key: str, value: Value) -> None:
+    """Set a setting of another page, before that page is opened."""
     st.session_state[key] = value
 
 
@@ -121,49 +121,49 @@ COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons"
 """The comparison of each page that has been drawn, and its token."""
 
 VISITOR: Entry[Session] = Entry("visitor", lambda: Session(_visitors()))
-"""What this session takes of the machine."""
+"""The memory and the turns at the cores that this session uses."""
 
 ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
 """Bytes for the kept samples of all its runs."""
 
 TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
-"""Models that have been sent from the Train page, by name."""
+"""Models sent from the Train page, by title."""
 
 UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("uploads", dict)
-"""What was read from the newest upload of each place, and which file that was."""
+"""The newest upload by uploader: the identity of the file, and the model or data read from it."""
 
 LINK_OPENED: Entry[bool] = Entry("link opened", bool)
-"""Whether the address with which the session began has been looked through."""
+"""Whether the address with which the session began has been read."""
 
 LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
-"""What of the link is not taken, until it has been shown."""
+"""Sentences about ignored parts of the link, until they have been shown."""
 
 POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
-"""How often something was picked in each popover; another number is another popover, which is closed."""
+"""Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 
 STOPPED_TIMERS: Entry[dict[str, tuple[int, tuple[Any, ...]]]] = Entry("settled", dict)
 """Timed parts whose timer has stopped, by name: the comparison (its id), and what it showed then."""
 
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
-"""Train: the data set before one that could not be had."""
+"""Train: the last data set that could be loaded."""
 
 CHECKPOINT_TAKEN: Entry[str] = Entry("checkpoint taken", str)
-"""Train: the upload whose checkpoint has its panel."""
+"""Train: the uploaded checkpoint for which a panel was opened."""
 
 COUPLED_MODEL: Entry[str] = Entry("coupled model", str)
-"""Coupling: name of the model on the screen, whose scale the knob has."""
+"""Coupling: name of the model on the screen, to which the scale knob belongs."""
 
 EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
-"""Chain: the matrix that the table began with, float64 (states, states)."""
+"""Chain: the matrix that the editor was filled with, float64 (states, states); None: the preset's."""
 
 TABLE_TURN: Entry[int] = Entry("table turn", int)
-"""Chain: how often the table has begun anew; another number is another table."""
+"""Chain: how often the editor was filled anew. The number is part of its key, so that edits are forgotten."""
 
 LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
-"""Chain: the last table that was a chain, and the names of its states."""
+"""Chain: the last table that was a transition matrix, and the names of its states."""
 
 LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
-"""Chain: what is taken from the diagonal; None: half of what can be."""
+"""Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
 def table_edits(turn: int) -> dict[int, dict[str, float | None]]:
@@ -177,7 +177,7 @@ def widget_value(key: str) -> Any:
 
 
 def close_popover(name: str) -> None:
-    """Let a popover be drawn closed: what was picked there must not be covered by it."""
+    """Close a popover at the next run: it must not cover what was picked in it."""
     POPOVER_TURNS.set(POPOVER_TURNS.value | {name: POPOVER_TURNS.value.get(name, 0) + 1})
 
 
@@ -208,12 +208,12 @@ def _threads(token: str, _comparison: Comparison) -> Comparison:
 def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple[Comparison[S], str, bool]:
     """Open this session's comparison of a page; return it, its token, and whether it was made just now.
 
-    beside : the page that shows this comparison, where it bears another name
+    beside : name of the page that shows this comparison, if it is not ``page``
 
     Raises
     ------
     BadInput
-        Where the comparison has been put to rest and there is no room for it now.
+        If the comparison has been put to rest and there is no room for it now.
     """
     comparisons, visitor = COMPARISONS.begin(), VISITOR.begin()
     fresh = page not in comparisons
@@ -222,7 +222,7 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
     visitor.visit(beside or page, page, comparison)
-    # Before it is opened: whoever disconnects in between must not leave it open.
+    # Before it is opened: a disconnect in between must not leave it open.
     _threads(token, comparison)
     if comparison.closed_at is not None:
         comparison.open()
@@ -230,18 +230,18 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
 
 
 def leave_empty(page: str) -> None:
-    """Forget this session's comparison of a page where it has no panel: the next visit makes another one."""
+    """Forget this session's comparison of a page if it has no panel: the next visit makes another one."""
     comparisons = COMPARISONS.value
     if page in comparisons and not comparisons[page][0].panels:
         del comparisons[page]
         VISITOR.value.leave(page)
 
 
-# Models and data of one's own
+# Uploaded models and data
 
 
 def send_model(title: str, model: Model) -> None:
-    """Keep a model that this session has trained for the other pages; BadInput where there is no room."""
+    """Keep a model that this session has trained for the other pages; BadInput if there is no room."""
     VISITOR.begin().keep(f"model {title}", _size(model))
     TRAINED.begin()[title] = model
 
@@ -260,13 +260,13 @@ def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
 
 
 def drop_upload(place: str) -> None:
-    """Forget what was uploaded to a place: its file has been taken away."""
+    """Forget the upload of an uploader whose file was removed."""
     if UPLOADS.value.pop(place, None) is not None:
         VISITOR.value.keep(place, 0)
 
 
 def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
-    """Return what this session has uploaded to a place, read once; only the newest upload is kept."""
+    """Return the content of an uploader, read once per file; only the newest upload is kept."""
     kept = UPLOADS.begin()
     if place not in kept or kept[place][0] != key:
         found = read()

@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from app import messages
-from app.links import open_link, without_unreadable
+from app.links import drop_unreadable, open_link
 from app.session import LINK_SENTENCES
 
 folder = Path(__file__).parent
@@ -38,7 +38,7 @@ page = st.navigation(
     ],
     position="top",
 )
-without_unreadable()
+drop_unreadable()
 open_link(page.url_path or names[0])
 with st.container():  # always there: else the page below would be built again when the sentence goes
     for sentence in LINK_SENTENCES.value:

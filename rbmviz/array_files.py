@@ -37,7 +37,7 @@ MAX_ZIP_DIRECTORY = 2**24
 DIRECTORY_COST = 12
 """Bytes of Python objects for each byte of a zip archive's directory, measured with the shortest names."""
 
-MOST_HEADER = 2**20
+MAX_HEADER = 2**20
 """Most bytes of the JSON header of a .safetensors file, and of one string in an .npz."""
 
 MAX_SIZE = 2**62
@@ -391,7 +391,7 @@ def read_json(text: str | bytes) -> Any:
     Raises
     ------
     Damaged
-        If the text is longer than ``MOST_HEADER``, is nested too deeply, is not JSON, or repeats a key.
+        If the text is longer than ``MAX_HEADER``, is nested too deeply, is not JSON, or repeats a key.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -400,8 +400,8 @@ def read_json(text: str | bytes) -> Any:
             raise Damaged("its header names something twice")
         return found
 
-    if len(text) > MOST_HEADER:
-        raise Damaged(f"its header is longer than {MOST_HEADER:,} bytes")
+    if len(text) > MAX_HEADER:
+        raise Damaged(f"its header is longer than {MAX_HEADER:,} bytes")
     with _damaged():
         return json.loads(text, object_pairs_hook=once, parse_constant=lambda name: None)
 
@@ -432,7 +432,7 @@ def read_safetensors(
     """
     with _damaged(), _opened(content) as file:
         length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= MOST_HEADER:
+        if not 2 <= length <= MAX_HEADER:
             raise Damaged("it is no .safetensors file, or its header is too long")
         begin = 8 + length
         size = file.seek(0, os.SEEK_END) - begin

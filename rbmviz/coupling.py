@@ -15,7 +15,7 @@ import numpy as np
 from rbmviz import checks, rng
 from rbmviz.errors import BadInput, shown
 from rbmviz.kernels import coupling as kernels
-from rbmviz.kernels.random import FEW
+from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.rbm import RBM
 
 Algorithm = Literal["rbm", "general"]
@@ -29,9 +29,9 @@ UNLIMITED_SWEEPS = 2**62
 
 
 def pair_states(n: int, seed: rng.Seed) -> np.ndarray:
-    """Return the random states of n pairs, uint32 (n, 4, FEW): each pair has a state of its own."""
-    words = rng.child(seed, "couple").generate_state(n * 4 * FEW, np.uint32)
-    return words.reshape(n, 4, FEW)
+    """Return the random states of n pairs, uint32 (n, 4, UNIFORM_LANES): each pair has a state of its own."""
+    words = rng.child(seed, "couple").generate_state(n * 4 * UNIFORM_LANES, np.uint32)
+    return words.reshape(n, 4, UNIFORM_LANES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Pairs:
 
     @cached_property
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Unbiased estimates of <v h'>, <v> and <h> under the model, one a pair (UCD, section 3.1).
+        """Unbiased estimates of <v h'>, <v> and <h> under the model, one per pair (UCD, section 3.1).
 
         Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]). The
         pairs are run a second time to get it, from the same random numbers.
@@ -76,7 +76,7 @@ class Pairs:
         Raises
         ------
         BadInput
-            Where the lag of the pairs is not 1.
+            If the lag of the pairs is not 1.
         """
         if self.lag != 1:
             raise BadInput(f"couple: the estimate is for lag 1, these pairs have lag {self.lag}.")
@@ -123,7 +123,7 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     Returns
     -------
     bound, std_error : float64 (times,)
-        The mean over pairs, and its standard error. Both are 0 where no pair met later than t + lag: the
+        The mean over pairs, and its standard error. Both are 0 if no pair met later than t + lag: the
         distance is then too small for so many pairs to show, but need not be 0.
     """
     lag = checks.whole("tv_bound: lag", lag, 1)
@@ -155,7 +155,7 @@ def run_pairs(
         The model.
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
-    rng_states : uint32 (pairs, 4, FEW)
+    rng_states : uint32 (pairs, 4, UNIFORM_LANES)
         Random states, see ``pair_states``; they are advanced in place.
     algorithm, lag, k, max_sweeps
         See ``couple``.
@@ -166,7 +166,7 @@ def run_pairs(
     Returns
     -------
     PairOutcomes
-        Meeting times and counts, one row a pair.
+        Meeting times and counts, one row per pair.
     """
     m, n = rbm.W.shape
     if totals is None:
@@ -234,7 +234,7 @@ def couple(
     Raises
     ------
     BadInput
-        Where v0 is no array of 0 and 1 with n_visible columns, where there is no such algorithm, or where lag
+        If v0 is no array of 0 and 1 with n_visible columns, if there is no such algorithm, or if lag
         or k is below 1 or max_sweeps is not above lag.
 
     Examples
@@ -270,7 +270,7 @@ def couple(
 PAIRS_PER_BLOCK = 256
 """Pairs of a stream whose starts and random states are made together."""
 
-MOST_PAIRS = 100_000
+MAX_PAIRS = 100_000
 """Pairs after which a stream stops: a mean over them has an error of 1/300 of a standard deviation."""
 
 STATISTICS = (
@@ -307,17 +307,17 @@ class PairStream:
     Attributes
     ----------
     finished : int
-        Number of pairs that have ended. The arrays below have MOST_PAIRS rows, of which so many are filled.
-    tau : int64 (MOST_PAIRS,)
+        Number of pairs that have ended. The arrays below have MAX_PAIRS rows, of which so many are filled.
+    tau : int64 (MAX_PAIRS,)
         Meeting times; max_sweeps where a pair was truncated.
-    rejected : int64 (MOST_PAIRS, 2)
+    rejected : int64 (MAX_PAIRS, 2)
         Residual proposals that the first and the second chain rejected.
-    truncated : bool (MOST_PAIRS,)
+    truncated : bool (MAX_PAIRS,)
         Whether a pair had not met at max_sweeps.
     stopped : int
         Residual loops that were given up after MAX_PROPOSALS proposals.
-    plain, unbiased : float64 (MOST_PAIRS, 5)
-        Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 where
+    plain, unbiased : float64 (MAX_PAIRS, 5)
+        Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 if
         the lag is not 1.
     distances : int64 (times, n_visible + 1)
         How many of the pairs that have ended had each Hamming distance of v at these times.
@@ -341,9 +341,9 @@ class PairStream:
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         self._setup = kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS)
         self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)
-        self._outcomes = kernels.make_outcomes(MOST_PAIRS)
+        self._outcomes = kernels.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.
-        self.plain, self.unbiased = np.zeros((MOST_PAIRS, 5)), np.zeros((MOST_PAIRS, 5))
+        self.plain, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))
         self.distances = np.zeros((len(self.times), rbm.n_visible + 1), np.int64)
         self.finished, self.stopped = 0, 0
         self._begin(0)
@@ -351,7 +351,7 @@ class PairStream:
     def _begin(self, block: int) -> None:
         """Make the starts and random states of a block of pairs, and the records that its pairs fill."""
         self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.make_progress()
-        here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MOST_PAIRS))
+        here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MAX_PAIRS))
         pairs = here.stop - here.start
         self._v0 = np.ascontiguousarray(self._starts(block)[:pairs], dtype=np.uint8)
         self._rng_states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
@@ -399,7 +399,7 @@ class PairStream:
 
         The first sweeps of a pair, as many as the lag, are done at once.
         """
-        if self.finished >= MOST_PAIRS:
+        if self.finished >= MAX_PAIRS:
             return 0
         if self._progress["pair"] == len(self._v0):
             self._begin(self._first // PAIRS_PER_BLOCK + 1)

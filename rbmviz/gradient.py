@@ -174,7 +174,7 @@ def gradient_quality(
     Raises
     ------
     BadInput
-        Where a size does not fit.
+        If a size does not fit.
     """
     if isinstance(trainer, str):
         trainer = make_trainer(trainer, **knobs)

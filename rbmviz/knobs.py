@@ -159,7 +159,7 @@ def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        Where the algorithm has no such knob, or one is given under both its names.
+        If the algorithm has no such knob, or one is given under both its names.
     """
     today = {knob.formerly: knob.name for knob in knobs_of(cls).values() if knob.formerly}
     found: dict[str, Any] = {}
@@ -188,7 +188,7 @@ def read_knobs(cls: Any, text: str) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        Where a knob is unknown or out of range.
+        If a knob is unknown or out of range.
     """
     given = dict(pair.partition("=")[::2] for pair in text.split(",") if pair)
     known = knobs_of(cls)

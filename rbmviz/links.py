@@ -159,7 +159,7 @@ def knob_values(cls: Any, text: str, version: int = VERSION) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        Where a knob is unknown or out of range.
+        If a knob is unknown or out of range.
     """
     kept: dict[str, Any] = {}
     for pair in DEFAULTS[version].knobs.get(cls.name, "").split(","):
@@ -174,7 +174,7 @@ def read_panel(table: Table, text: str, version: int = VERSION) -> Any:
     Raises
     ------
     BadInput
-        Where the algorithm or a knob is unknown, or a value is out of range.
+        If the algorithm or a knob is unknown, or a value is out of range.
     """
     name, _, knobs = text.partition(":")
     return table[name](**knob_values(table[name], knobs, version))
@@ -197,7 +197,7 @@ def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def read_number(text: str, what: str) -> float:
-    """Return the finite number of a text; BadInput where it is none."""
+    """Return the finite number that a text holds; BadInput if it holds none."""
     try:
         number = float(text)
     except ValueError:
@@ -218,7 +218,7 @@ def read_matrix(text: str, least: int, most: int) -> np.ndarray:
     Raises
     ------
     BadInput
-        Where it is something else; nothing larger is ever built.
+        If it is something else; nothing larger is ever built.
     """
     rows = [row.split(",", most) for row in text.split(";", most)]
     if not least <= len(rows) <= most or {len(row) for row in rows} != {len(rows)}:

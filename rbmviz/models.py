@@ -152,7 +152,7 @@ def data_of(
     Raises
     ------
     BadInput
-        Where the model names no data, they are not on this machine, or are not as wide as the model.
+        If the model names no data, they are not on this machine, or are not as wide as the model.
     """
     name = name or data_name(model.meta)
     if name is None:
@@ -164,7 +164,7 @@ def data_of(
 
 
 class TrainingSetScore(NamedTuple):
-    """ISL of a training set as its own sample, in nats a test example; how many examples it has.
+    """ISL of a training set as its own sample, in nats per test example; how many examples it has.
 
     of_model: whether it stands in the model's file, and so belongs to all that the model was trained on.
     """
@@ -192,7 +192,7 @@ def training_set_score(
     Returns
     -------
     TrainingSetScore or None
-        None where the data have no training part.
+        None if the data have no training part.
     """
     stored = (model.meta.get("reference") or {}).get(kernel)
     if dataset.name == data_name(model.meta) and stored is not None:

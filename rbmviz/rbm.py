@@ -32,8 +32,8 @@ share        whether all chains have one theta_F, which moves by the mean of the
 tau          the sweep at which two coupled chains meet
 lag          sweeps by which the first of two coupled chains is ahead
 burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
-thin         to keep every so-manieth sample of a chain
-ess          effective sample size: independent samples that would say as much
+thin         to keep only every n-th sample of a chain
+ess          effective sample size: number of independent samples with the same precision
 rhat         disagreement of several chains, near 1 where they agree
 isl          log-likelihood of test data under a kernel density around the samples
 
@@ -54,8 +54,9 @@ plan         what one run is made of; a run prepares, advances and shows
 worker       the thread of one run, and its commands
 comparison   the workers of one page, which are commanded together
 panel        one algorithm on a page, with its knobs and its worker
-snapshot     what there is to see of a run at one moment, as a record that never changes
+snapshot     what a run shows at one moment, as a record that never changes
 slot         the right to compute for one turn; there are as many as cores
+beat         the thread that drives all light runs of a comparison together
 record       seed, start and changes of knobs: enough to replay a run
 
 Kernels
@@ -83,7 +84,7 @@ from safetensors.numpy import save
 
 from rbmviz import checks, metadata
 from rbmviz.array_files import (
-    MOST_HEADER,
+    MAX_HEADER,
     Content,
     Damaged,
     Headers,
@@ -161,7 +162,7 @@ class RBM:
     Raises
     ------
     BadInput
-        Where shapes do not fit or a value is not finite.
+        If shapes do not fit or a value is not finite.
 
     Examples
     --------
@@ -251,7 +252,7 @@ class Model:
     Raises
     ------
     BadInput
-        Where the rates do not fit, or the metadata are not what they should be.
+        If the rates do not fit, or the metadata are not what they should be.
     """
 
     rbm: RBM
@@ -306,7 +307,7 @@ def load_model_file(path: str | Path) -> Model:
     Raises
     ------
     BadInput
-        Where the file is missing, too large for the memory budget, truncated, of another format (pickles
+        If the file is missing, too large for the memory budget, truncated, of another format (pickles
         are never read), or its arrays do not fit each other.
     """
     path = Path(path)
@@ -352,7 +353,7 @@ def _need(headers: Headers) -> int:
         if len(header.shape) != rank:
             raise Damaged(f"{array} has {len(header.shape)} dimensions and not {rank}")
     text = headers.get("rbmviz")
-    if text is not None and text.nbytes > 4 * MOST_HEADER:
+    if text is not None and text.nbytes > 4 * MAX_HEADER:
         raise Damaged("its header is too long")
     read = sum(header.nbytes + 4 * header.size for header in arrays.values())
     return read + max((header.size for header in arrays.values()), default=0)

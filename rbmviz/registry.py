@@ -66,7 +66,7 @@ class Table:
         Raises
         ------
         BadInput
-            Where the algorithm or a knob is unknown, or a value is out of range.
+            If the algorithm or a knob is unknown, or a value is out of range.
         """
         name, _, knobs = text.partition(":")
         return self[name](**read_knobs(self[name], knobs))

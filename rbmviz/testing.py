@@ -1,12 +1,12 @@
-"""The contract of samplers and trainers, for those of this package and for anybody's own.
+"""The contract of samplers and trainers, those of this package and those of other authors.
 
 >>> from rbmviz.samplers.gibbs import Gibbs
 >>> rbmviz.testing.check_sampler(Gibbs)
 
-An algorithm that breaks a promise is refused with an ``AssertionError`` that names the promise and says in
-a sentence what was seen. Algorithms are used as the program uses them, through the protocols
-``samplers.Sampler`` and ``trainers.Trainer``. Nothing looks into the state of a sampler; of the state of a
-trainer it reads what the training loop reads, ``training.TrainingState``.
+If an algorithm breaks a promise, an ``AssertionError`` names the promise and says in a sentence what was
+observed. Algorithms are used as the program uses them, through the protocols ``samplers.Sampler`` and
+``trainers.Trainer``. No check reads the state of a sampler. Of the state of a trainer, the checks read what
+the training loop reads: ``training.TrainingState``.
 """
 
 import dataclasses
@@ -35,23 +35,23 @@ from rbmviz.trainers import STATS, Progress, Trainer, training
 from rbmviz.trainers.checkpoint import MAGIC, START, load_checkpoint, save_checkpoint
 from rbmviz.trainers.parameters import FixedParameters
 
-SMALLEST_P = 1e-4
-"""A sample that would be rarer than this under the law that was promised is taken for one of another law."""
+MIN_P_VALUE = 1e-4
+"""If the p-value of a chi-squared test is smaller, the samples do not have the promised law."""
 
-FAR = 5.0
-"""Standard errors by which a mean may miss what was promised."""
+MAX_STANDARD_ERRORS = 5.0
+"""Standard errors by which a mean may differ from the promised one."""
 
 Check = Callable[[Any], None]
 
 SAMPLER_PROMISES: dict[str, Check] = {}
-"""Promises of a sampler by name, in the order in which ``check_sampler`` looks at them."""
+"""Checks of a sampler by the name of the promise, in the order of ``check_sampler``."""
 
 TRAINER_PROMISES: dict[str, Check] = {}
-"""Promises of a trainer by name, in the order in which ``check_trainer`` looks at them."""
+"""Checks of a trainer by the name of the promise, in the order of ``check_trainer``."""
 
 
 def check_sampler(algorithm: type[Sampler]) -> None:
-    """Hold a sampler to everything that the program relies on; ``SAMPLER_PROMISES`` are looked at in turn.
+    """Check that a sampler keeps all ``SAMPLER_PROMISES``, on which the program relies.
 
     Takes about a second for a compiled sampler, and a few for one in plain numpy.
 
@@ -63,13 +63,13 @@ def check_sampler(algorithm: type[Sampler]) -> None:
     Raises
     ------
     AssertionError
-        Where it breaks a promise: one sentence with the promise's name.
+        If it breaks a promise: one sentence with the promise's name.
     """
     _check(algorithm, SAMPLER_PROMISES)
 
 
 def check_trainer(algorithm: type[Trainer]) -> None:
-    """Hold a trainer to everything that the program relies on; ``TRAINER_PROMISES`` are looked at in turn.
+    """Check that a trainer keeps all ``TRAINER_PROMISES``, on which the program relies.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def check_trainer(algorithm: type[Trainer]) -> None:
     Raises
     ------
     AssertionError
-        Where it breaks a promise: one sentence with the promise's name.
+        If it breaks a promise: one sentence with the promise's name.
     """
     _check(algorithm, TRAINER_PROMISES)
 
@@ -134,7 +134,10 @@ def _check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) 
     _require((cls.__doc__ or "").strip(), "it has no docstring, which people read on the pages.")
     for flag, legal in flags.items():
         _require(hasattr(cls, flag), f"it does not say {flag}.")
-        _require(legal(getattr(cls, flag)), f"its {flag} is {getattr(cls, flag)!r}.")
+        _require(
+            legal(getattr(cls, flag)),
+            f"its {flag} has the value {getattr(cls, flag)!r}, which is not allowed.",
+        )
 
 
 def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
@@ -147,13 +150,16 @@ def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
             knob.help.rstrip().endswith("."), f"the help of {at} is not a sentence that ends with a stop."
         )
         numeric = knob.kind in (int, float)
-        _require(numeric or knob.kind is bool or knob.choices, f"{at} is a text without choices.")
+        _require(numeric or knob.kind is bool or knob.choices, f"{at} has text values, but no choices.")
         if numeric:
             _require(np.isfinite([knob.lo, knob.hi]).all(), f"{at} has no smallest and largest value.")
             _require(
                 knob.scale == "linear" or knob.lo > 0, f"{at} has a log scale that begins at {knob.lo:g}."
             )
-        _require(knob.parse(knob.text(knob.default), cls.name) == knob.default, f"{at}: its default is lost.")
+        _require(
+            knob.parse(knob.text(knob.default), cls.name) == knob.default,
+            f"{at}: its default, written as text and read, is another value.",
+        )
         outside = knob.hi * 2 + 1 if numeric else "no such value"
         for wrong in (outside, None, float("nan"), object()):
             _refused(f"{knob.name} = {wrong!r}", cls, **{knob.name: wrong})
@@ -166,11 +172,11 @@ def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
         cls().name_of_no_field = 1
     except dataclasses.FrozenInstanceError:
         return
-    raise AssertionError("its instances can be written to, so that a run may hide something in them.")
+    raise AssertionError("its instances can be changed, so that a run could keep state in them.")
 
 
 def _variants(cls: Any) -> Iterator[dict[str, Any]]:
-    """Yield the default knobs, and each choice that is made when a state is made: ``share=True``, say."""
+    """Yield {} (the default knobs), and the other values of knobs that are not live: {"share": True}, say."""
     yield {}
     for knob in knobs_of(cls).values():
         if not knob.live:
@@ -179,8 +185,8 @@ def _variants(cls: Any) -> Iterator[dict[str, Any]]:
 
 
 def _kept_bytes(make: Callable[[], Any]) -> int:
-    """Return the bytes that a second call takes and keeps: the first one compiles and fills caches."""
-    gc.freeze()  # else the collection below looks through all that was there before
+    """Return the bytes of what ``make`` returns, at a second call: the first compiles and fills caches."""
+    gc.freeze()  # otherwise the collection below would visit all earlier objects
     make()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -208,7 +214,7 @@ def _bits(rows: int, width: int, seed: int) -> np.ndarray:
 
 
 def _model(n_visible: int = 70, n_hidden: int = 37) -> Model:
-    """Return a model wider than a block of the kernels' random numbers, no multiple of their padding."""
+    """Return a model wider than a block of random numbers, and no multiple of the padding of kernels."""
     g = np.random.default_rng(1)
     W, b, c = (g.normal(0, 0.3, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden))
     rbm = RBM(W, b, c)
@@ -230,7 +236,7 @@ def _joined(chunks: list[Samples]) -> Samples:
 
 
 def _chains(cls: Any, n: int, **more: Any) -> Any:
-    """Return the sampler with n chains, where it can have several."""
+    """Return the sampler with n chains, or with one if it has no knob n_chains."""
     return cls(**({"n_chains": n} if "n_chains" in knobs_of(cls) else {}), **more)
 
 
@@ -265,10 +271,11 @@ def _shapes(cls: Any) -> None:
                     f"{name} of {n} samples is {x.dtype} {x.shape}, not {np.dtype(dtype)} {(n, 70)}.",
                 )
             _require((made.v <= 1).all(), "v holds other values than 0 and 1.")
-            _require(((made.p >= 0) & (made.p <= 1)).all(), "p holds values that are no means of bits.")
+            _require(((made.p >= 0) & (made.p <= 1)).all(), "p holds values below 0 or above 1.")
             _require("sweeps" in made.info, "info has no trace 'sweeps'.")
             _require(
-                np.issubdtype(made.info["sweeps"].dtype, np.integer), "the trace sweeps counts no whole ones."
+                np.issubdtype(made.info["sweeps"].dtype, np.integer),
+                "the trace sweeps does not hold integers.",
             )
             _require((made.info["sweeps"] >= 0).all(), "the trace sweeps has negative counts.")
             for trace, x in made.info.items():
@@ -287,12 +294,16 @@ def _seeds(cls: Any) -> None:
     a, b = (alone.step(alone.init(model, seed, start), 60) for seed in (7, 8))
     drawn = (a.v != b.v).any()
     _require(
-        drawn or cls.deterministic, "from one start two seeds give the same samples: it is deterministic."
+        drawn or cls.deterministic,
+        "from one start two seeds give the same samples: deterministic has to be True.",
     )
-    _require(not (drawn and cls.deterministic), "it says deterministic, and from one start two seeds part.")
+    _require(
+        not (drawn and cls.deterministic),
+        "it says deterministic, but from one start two seeds give different samples.",
+    )
 
 
-@_promise(SAMPLER_PROMISES, "samples stay what they are when the chain goes on")
+@_promise(SAMPLER_PROMISES, "returned samples do not change when the chain goes on")
 def _fresh(cls: Any) -> None:
     model = _model()
     for more in _variants(cls):
@@ -318,17 +329,20 @@ def _cuts(cls: Any) -> None:
             _require(_same(cut, whole), f"{sampler}: {pieces} give other samples than step({sum(cuts)}).")
 
 
-@_promise(SAMPLER_PROMISES, "states of one model do not meet")
+@_promise(SAMPLER_PROMISES, "states of one model do not affect each other")
 def _apart(cls: Any) -> None:
     model, sampler = _model(), cls()
     want = [sampler.step(sampler.init(model, seed), 120) for seed in (1, 2)]
     states = [sampler.init(model, seed) for seed in (1, 2)]
     turns = [[sampler.step(state, 40) for state in states] for _ in range(3)]
     for i in range(2):
-        _require(_same(_joined([turn[i] for turn in turns]), want[i]), "stepped in turns, two states mingle.")
+        _require(
+            _same(_joined([turn[i] for turn in turns]), want[i]),
+            "stepped in turns, two states affect each other.",
+        )
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda seed: sampler.step(sampler.init(model, seed), 120), (1, 2))
-        _require(all(map(_same, found, want)), "on two threads at once, two states mingle.")
+        _require(all(map(_same, found, want)), "on two threads at once, two states affect each other.")
 
 
 @_promise(SAMPLER_PROMISES, "live knobs change between two steps")
@@ -371,13 +385,14 @@ def _turns(cls: Any) -> None:
         for n, fewer in ((2, two), (1, one)):
             same = all(np.array_equal(a[:7], b[:7]) for a, b in zip(four, fewer, strict=False))
             _require(
-                same, f"the first {n} of 4 chains are not what {n} are: sample t belongs to chain t % 4."
+                same,
+                f"the first {n} of 4 chains differ from {n} chains alone: sample t belongs to chain t % 4.",
             )
         if v0 is None or (v0.ndim == 1 and not cls.deterministic):
             _require((four[0][:7] != four[3][:7]).any(), "two of the chains make the same samples.")
 
 
-@_promise(SAMPLER_PROMISES, "a chain begins where it is told")
+@_promise(SAMPLER_PROMISES, "a chain begins at the start that it is given")
 def _starts(cls: Any) -> None:
     valleys = np.array([[1] * 6 + [0] * 6, [0] * 6 + [1] * 6], np.uint8)
     model = pattern_model(["".join(map(str, row)) for row in valleys], 6)
@@ -439,7 +454,7 @@ def _target(cls: Any) -> None:
             _require(target.W.shape == (70, 37), f"the target has the shape {target.W.shape}.")
             if cls.exact_chain and not more:
                 same = all(np.allclose(getattr(target, x), getattr(model.rbm, x), atol=1e-6) for x in "Wbc")
-                _require(same, "it says exact_chain, and its target is not the model.")
+                _require(same, "it says exact_chain, but its target is not the model.")
 
 
 @_promise(SAMPLER_PROMISES, "p is the mean of v")
@@ -447,16 +462,14 @@ def _means(cls: Any) -> None:
     sampler, model = cls(), _model()
     made = sampler.step(sampler.init(model, 2), 400)
     p = made.p.astype(np.float64)
-    noise = FAR * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
+    noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
     missed = np.abs((made.v - p).sum(axis=0)) > noise
-    _require(
-        not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of the bits that are drawn."
-    )
+    _require(not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of its bits in v.")
 
 
 @_promise(SAMPLER_PROMISES, "an exact chain leaves the law of the model as it is")
 def _law(cls: Any) -> None:
-    """From starts drawn from the law, independent chains must have the law some samples later, too."""
+    """Check that chains whose starts are drawn from the law still have that law after some samples."""
     if not cls.exact_chain:
         return
     model = random_model(n_visible=4, n_hidden=3, scale=1.5, seed=1)
@@ -476,7 +489,9 @@ def _law(cls: Any) -> None:
     _require(moved, "no chain leaves its start.")
     counts = np.bincount(np.concatenate(ends) @ np.array([8, 4, 2, 1]), minlength=16)
     p = float(chi2.sf(((counts - size * law) ** 2 / (size * law)).sum(), 15))
-    _require(p > SMALLEST_P, f"from the law of a small model its samples go to another one (p = {p:.1g}).")
+    _require(
+        p > MIN_P_VALUE, f"started with the law of a small model, its samples have another law (p = {p:.1g})."
+    )
 
 
 # Trainers
@@ -489,7 +504,7 @@ def _data() -> np.ndarray:
 
 
 def _rbm() -> RBM:
-    """Return a start at which a chain's next state depends much on this one."""
+    """Return parameters so large that the next state of a chain depends strongly on the present one."""
     g = np.random.default_rng(0)
     return RBM(*(g.normal(0, 1.0, shape) for shape in ((6, 4), 6, 4)))
 
@@ -499,7 +514,7 @@ def _begun(trainer: Any, seed: int = 0, data: np.ndarray | None = None) -> Any:
 
 
 def _with_knobs(cls: Any, **knobs: Any) -> Any:
-    """Return the algorithm with those of these knobs that it has."""
+    """Return the algorithm with these knobs, without those that it does not have."""
     return cls(**{name: value for name, value in knobs.items() if name in knobs_of(cls)})
 
 
@@ -547,7 +562,7 @@ def _progress(cls: Any) -> None:
         _require(all(type(x) is float for x in made.stats.values()), "stats holds values that are no floats.")
         many = {name: x.shape for name, x in made.inner_samples.items() if x.ndim != 1}
         _require(not many, f"inner_samples are no rows of numbers: {many}.")
-    _require(made.seconds > 0, "no time has passed in 9 updates.")
+    _require(made.seconds > 0, "progress.seconds is 0 after 9 updates.")
 
 
 @_promise(TRAINER_PROMISES, "the same seed gives the same training")
@@ -569,7 +584,7 @@ def _trainer_cuts(cls: Any) -> None:
         _require(_equal(made, whole), f"{pieces} end elsewhere than step({sum(cuts)}).")
 
 
-@_promise(TRAINER_PROMISES, "trainings do not meet, and data stay as they are")
+@_promise(TRAINER_PROMISES, "trainings do not affect each other, and data are not changed")
 def _trainer_apart(cls: Any) -> None:
     trainer, data = cls(batch_size=20, learning_rate=0.5), _data()
     kept = data.copy()
@@ -577,7 +592,7 @@ def _trainer_apart(cls: Any) -> None:
     states = [_begun(trainer, seed, data) for seed in (1, 2)]
     for _ in range(3):
         found = [trainer.step(state, 10) for state in states]
-    _require(all(map(_equal, found, want)), "stepped in turns, two trainings mingle.")
+    _require(all(map(_equal, found, want)), "stepped in turns, two trainings affect each other.")
     first = found[0].rbm.W.copy()
     trainer.step(states[0], 3)
     _require(np.array_equal(found[0].rbm.W, first), "a step writes to the model of an earlier progress.")
@@ -633,7 +648,7 @@ def _gradient(cls: Any) -> None:
         )
 
 
-@_promise(TRAINER_PROMISES, "a checkpoint goes on to the same bits")
+@_promise(TRAINER_PROMISES, "a training resumed from a checkpoint ends with the same bits")
 def _checkpoints(cls: Any) -> None:
     trainer = _with_knobs(cls, momentum=0.5, average=True, iterations=30, batch_size=7, learning_rate=0.05)
     data = _data()
@@ -645,7 +660,8 @@ def _checkpoints(cls: Any) -> None:
         found = load_checkpoint(content, data)
         _require(values_of(found.trainer) == values_of(trainer), "its knobs are lost in a checkpoint.")
         _require(
-            save_checkpoint(found.trainer, found.state) == content, "saved again, a checkpoint is another."
+            save_checkpoint(found.trainer, found.state) == content,
+            "a checkpoint that is loaded and saved again has other bytes.",
         )
         got = found.trainer.step(found.state, 30 - done)
         _require(_equal(got, want), f"resumed after {done} updates, training ends elsewhere.")
@@ -669,12 +685,12 @@ def _hostile_checkpoints(cls: Any) -> None:
             same = wrong.shape == x.shape and wrong.dtype == x.dtype
             _require(
                 same or not x.shape[0],
-                f"{name} is read as {wrong.dtype} {wrong.shape} for {x.dtype} {x.shape}.",
+                f"{name} is accepted as {wrong.dtype} {wrong.shape} instead of {x.dtype} {x.shape}.",
             )
 
 
 def _impossible(x: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield arrays that no training leaves in the place of x."""
+    """Yield arrays that no training stores in place of x: other shapes, dtypes and impossible values."""
     yield x[None]
     yield x.astype(np.complex64)
     for value in (np.nan, np.inf, -1.0, 1e30) if x.dtype.kind == "f" else (-1, 2**31):
@@ -699,7 +715,7 @@ def _bad_data(cls: Any) -> None:
     _refused("a batch larger than the data", cls(batch_size=61).init, rbm, data, 0)
 
 
-@_promise(TRAINER_PROMISES, "parameters that run away are refused in a sentence")
+@_promise(TRAINER_PROMISES, "parameters that diverge are refused in a sentence")
 def _divergence(cls: Any) -> None:
     largest = knobs_of(cls)["learning_rate"].hi
     trainer = _with_knobs(cls, learning_rate=largest, weight_decay=1.0, schedule="constant")

@@ -103,10 +103,10 @@ class FastWeights:
             before, self.v = self.v, (b + W @ self.h > 0).astype(np.float64)
         return sweep
 
-    def push(self, eps: float, alpha: float, mean_field: bool = False) -> float:
+    def push(self, eps: float, alpha: float, mean_statistics: bool = False) -> float:
         """Set theta_F to alpha theta_F + eps (R - s) and return its norm."""
         W, _, c = self._parameters()
-        h = sigmoid(c + self.v @ W) if mean_field else self.h
+        h = sigmoid(c + self.v @ W) if mean_statistics else self.h
         s = [np.outer(self.v, h), self.v, h]
         self.F = [alpha * f + eps * (r - x) for f, r, x in zip(self.F, self.R, s, strict=True)]
         return float(np.sqrt(sum((f**2).sum() for f in self.F)))
@@ -118,13 +118,13 @@ class SharedFastWeights:
     def __init__(self, model, rng_states, starts, rates: bool = True) -> None:
         self.chains = [FastWeights(model, *of, rates) for of in zip(rng_states, starts, strict=True)]
 
-    def push(self, eps: float, alpha: float, mean_field: bool = False) -> float:
+    def push(self, eps: float, alpha: float, mean_statistics: bool = False) -> float:
         """Move the shared theta_F and return its norm."""
         before = self.chains[0].F
         moved = []
         for chain in self.chains:  # the update is linear in s, so it is the mean of the chains' own updates
             chain.F = before
-            chain.push(eps, alpha, mean_field)
+            chain.push(eps, alpha, mean_statistics)
             moved.append(chain.F)
         mean = [sum(parts) / len(self.chains) for parts in zip(*moved, strict=True)]
         for chain in self.chains:

@@ -54,7 +54,7 @@ def mosaics_png(
 def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
     """Return the newest samples of every panel and the log that makes them again.
 
-    Arrays ``v0, v1, ...`` uint8 (m, n_visible), one a panel; ``meta`` is a JSON string: for each panel
+    Arrays ``v0, v1, ...`` uint8 (m, n_visible), one per panel; ``meta`` is a JSON string: for each panel
     its name, the number of its first sample here, and its record (sampler, seed, start, knob changes).
     """
     model, content, panels = comparison.setup.model, io.BytesIO(), []

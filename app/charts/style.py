@@ -50,7 +50,7 @@ def about(algorithm: Any) -> str:
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
     """Name algorithms so that no two names are alike: the knobs in which namesakes differ are added.
 
-    origins : where each of them began, "" for the usual place
+    origins : a word for the start of each of them, "" for the default start
     """
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):

@@ -20,13 +20,13 @@ from rbmviz.session.comparison import Panel
 PANEL_FOLDER = Path(__file__).parent
 
 SHARED_SCRIPTS = ("element.js", "frame.js", "readouts.js", "knobs.js", "mosaic.js", "base.js")
-"""What stands before a page's own script, in one file with it: there is no bundler, and no network."""
+"""Scripts that are put before a page's own script, joined to one file, as there is no bundler."""
 
 FPS = 20
-"""Frames a second that a page asks for."""
+"""Frames per second that a page asks for."""
 
 OnTrigger = Callable[[], None]
-"""Callback of a component; what happened stands in ``st.session_state[key]``."""
+"""Callback of a component; it reads the event from ``st.session_state[key]``."""
 
 
 def _component(name: str, folder: Path, script: str) -> Any:
@@ -69,7 +69,7 @@ class Canvas:
         cells: int = 1,
         **data: Any,
     ) -> None:
-        """Draw the canvas; ``st.session_state[key].edit`` and ``.remove`` tell the callbacks what was done.
+        """Draw the canvas; callbacks read the event from ``st.session_state[key].edit`` or ``.remove``.
 
         Parameters
         ----------
@@ -78,15 +78,15 @@ class Canvas:
         panels : sequence of dict
             See ``panel_specs``.
         view, pixels, cells, n_visible
-            What to ask for (see ``FrameRequest``); cells: rows and columns of a square of pictures.
+            Fields of the requests (see ``FrameRequest``); cells: rows and columns of a square of pictures.
         shape : (rows, columns)
-            Of one picture.
+            Size of one picture, in pixels.
         present : bool
             Whether knobs are hidden.
         key : str
-            Of the component in the session.
+            Key of the component in the session state.
         data
-            What this page's own JavaScript reads besides, as JSON values.
+            Further JSON values for the page's own JavaScript.
         """
         triggers = {"on_edit_change": on_edit}
         if on_remove is not None:
@@ -136,7 +136,7 @@ def panel_spec(
     readouts : callable
         The readouts of a panel, from its algorithm and plan.
     front : callable
-        Whether a knob is in sight; the others are a click away.
+        Whether a knob is always visible; the others are under "More knobs".
     hidden : sequence of str
         Names of knobs that are not shown.
     """
@@ -163,7 +163,7 @@ def panel_specs(
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
 
-    origins : where each run began, "" for the usual place
+    origins : a word for the start of each run, "" for the default start
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [

@@ -1,4 +1,4 @@
-"""Numbers under the pictures of a panel: each is declared once, in Python, and drawn by ``readouts.js``."""
+"""Readouts: numbers under the pictures of a panel, declared once in Python and drawn by ``readouts.js``."""
 
 import math
 from collections.abc import Callable
@@ -34,15 +34,15 @@ class Readout:
     name : str
         Its key in the frames.
     label, help : str
-        For a person; ``help`` is one sentence that says what to look for.
+        Texts on the page; ``help`` is one sentence that says what to look for.
     value : callable
         Its value in a snapshot. NaN and infinity are shown as not known.
     format : str
         How numbers are written.
     unit : str
-        What is written behind a number; empty where the help names the unit.
+        What is written behind a number; empty if the help names the unit.
     slow : bool
-        Whether it is sent only as often as what changes slowly: for values that take long to compute.
+        Whether it is sent only with the slow parts of a frame: for values that take long to compute.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Readout:
 
 
 def finite(value: Any) -> Any:
-    """Return a value as JSON can hold it: None in the place of every number that is not finite."""
+    """Return a value for JSON: None in the place of every number that is not finite, lists for tuples."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""What one browser is sent next: of each panel only what is new to this browser.
+"""The next frame of one browser: of each panel only what this browser does not have yet.
 
 Each kind of snapshot has one encoder. It stands in the ``panel.py`` of its page and is registered there with
 ``frame_encoder``. A browser can only ask for pictures of a page that this process has drawn, and that page
@@ -16,7 +16,7 @@ from app.stream.requests import FrameRequest
 from rbmviz.session import Comparison, Snapshot
 
 SLOW_SECONDS = 0.5
-"""What changes slowly (class strips, filters, traces, some readouts) is sent this often."""
+"""Seconds between two frames with the slow parts: class strips, filters, traces, some readouts."""
 
 
 class ClientState(NamedTuple):
@@ -27,9 +27,9 @@ class ClientState(NamedTuple):
     run : int
         Number of the run.
     seen : mapping of str to int
-        The newest number that was sent of things that are numbered and sent once: samples, say, or pairs.
+        By name, the newest number sent of things that are numbered and sent once, as samples or pairs.
     slow_at : float
-        When what changes slowly was sent last, on the clock of ``time.monotonic``.
+        time.monotonic() of the last frame with the slow parts.
     """
 
     run: int
@@ -38,16 +38,16 @@ class ClientState(NamedTuple):
 
     @property
     def slow_due(self) -> bool:
-        """Whether it is time again for what changes slowly."""
+        """Whether the slow parts are due again."""
         return time.monotonic() - self.slow_at > SLOW_SECONDS
 
     def after(self, seen: Mapping[str, int], slow: bool = False) -> "ClientState":
-        """Return the state once a frame has been sent; slow: it had in it what changes slowly."""
+        """Return the state after a frame with ``seen``; slow: whether it contained the slow parts."""
         return ClientState(self.run, seen, time.monotonic() if slow else self.slow_at)
 
 
 class PanelContent(NamedTuple):
-    """What the next frame holds of one panel.
+    """The part of one panel in the next frame.
 
     values are JSON values that the panel's own JavaScript reads; blocks are arrays by name; sent is what the
     browser has after the frame; warning is one sentence for a person, or empty.
@@ -60,7 +60,7 @@ class PanelContent(NamedTuple):
 
 
 Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
-"""Encoder of one kind of snapshot; None where it does not fit the pictures that the browser has laid out."""
+"""Encoder of one kind of snapshot; None if the pictures have another size than the browser asked for."""
 
 Readouts = Callable[[Any, Any], Sequence[Readout]]
 """Readouts of a panel with this algorithm and this plan."""
@@ -126,7 +126,7 @@ class FrameEncoder:
         return write_frame(request._asdict(), panels)
 
     def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
-        """Note the readouts of a panel's run; return False where the panel has been removed meanwhile."""
+        """Note the readouts of a panel's run; return False if the panel has been removed meanwhile."""
         plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
             readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)

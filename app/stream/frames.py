@@ -73,7 +73,7 @@ def write_frame(
     Raises
     ------
     ValueError
-        Where a number in the header is not finite: JSON has no word for it.
+        If a number in the header is not finite: JSON has no word for it.
     """
     heads, parts = [], [b"", b""]
     for head, blocks in panels:
@@ -98,7 +98,7 @@ def read_header(frame: bytes) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        Where there is no such header.
+        If there is no such header.
     """
     end = LENGTH_BYTES + int.from_bytes(frame[:LENGTH_BYTES], "little")
     if not LENGTH_BYTES < end <= len(frame):
@@ -121,7 +121,7 @@ def read_frame(frame: bytes) -> Frame:
     Raises
     ------
     BadInput
-        Where the frame is cut short, too long, or its header describes no blocks.
+        If the frame is cut short, too long, or its header describes no blocks.
     """
     header = read_header(frame)
     at = LENGTH_BYTES + int.from_bytes(frame[:LENGTH_BYTES], "little")

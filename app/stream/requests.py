@@ -1,7 +1,6 @@
-"""What a browser may say over the live socket: which frame it asks for, and which live knobs have changed.
+"""Messages of a browser on the live socket: requests of frames, and changes of live knobs.
 
-Anybody who knows the token can write there, so that nothing is believed: names, types and sizes are checked
-before anything is done.
+Anybody who knows the token can send messages. Names, types and sizes are therefore checked before use.
 """
 
 import json
@@ -12,24 +11,24 @@ from rbmviz import BadInput
 from rbmviz.knobs import Value
 
 MAX_MESSAGE_BYTES = 4096
-"""Of one message, in UTF-8; those of our pages have some hundred."""
+"""Longest message, in bytes of UTF-8; those of our pages have a few hundred."""
 
-MOST_PANELS = 100
-MOST_CELLS = 1000
+MAX_PANELS = 100
+MAX_CELLS = 1000
 MAX_VISIBLE_ASKED = 100_000
 MAX_FPS = 60
-"""Frames a second, at most: a screen shows no more."""
+"""Maximum frames per second; few screens show more."""
 
 PIXELS = ("binary", "mean")
 
 
 class FrameRequest(NamedTuple):
-    """What a browser can show next; where it changes, the browser forgets what it had.
+    """The frames that a browser asks for; when the request changes, the browser drops what it has received.
 
     Parameters
     ----------
     fps : float
-        Frames a second.
+        Frames per second.
     view : str
         One of the views that the page's ``panel.py`` declares: of a sampler "sequence", or "single" (only the
         newest sample, with its mean); of a trainer "samples", "filters" or "both".
@@ -52,7 +51,7 @@ class FrameRequest(NamedTuple):
 
 
 class KnobChange(NamedTuple):
-    """New values of live knobs of one panel, while a slider is dragged, say."""
+    """New values of live knobs of one panel, for example while a slider is dragged."""
 
     panel: int
     knobs: dict[str, Value]
@@ -71,7 +70,7 @@ def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange
     Raises
     ------
     BadInput
-        Where it is too long, no JSON, or asks for what no page of ours asks for.
+        If it is too long, not JSON, or not a valid request.
     """
     if len(text.encode(errors="replace")) > MAX_MESSAGE_BYTES:
         raise BadInput(f"A message has more than {MAX_MESSAGE_BYTES} bytes.")
@@ -94,11 +93,11 @@ def _no_number(constant: str) -> None:
 
 def _knob_change(message: dict[str, Any]) -> KnobChange:
     panel, knobs = message["tune"], message["knobs"]
-    # A value that is out of range is refused by the knob, and so is a name that is none of a knob.
+    # Values out of range and unknown names are refused later, by ``knobs``.
     if not _whole(panel, 0, 2**31) or not isinstance(knobs, dict) or not 1 <= len(knobs) <= 30:
-        raise BadInput("tune is not the number of a panel, or knobs holds none.")
+        raise BadInput("tune is not the number of a panel, or knobs is not an object of 1 to 30 knobs.")
     if not all(isinstance(value, int | float | str) for value in knobs.values()):
-        raise BadInput("A knob is neither a number nor a word.")
+        raise BadInput("The value of a knob is neither a number nor a text.")
     return KnobChange(panel, knobs)
 
 
@@ -109,12 +108,12 @@ def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequ
         raise BadInput(f"fps is not a number from 1 to {MAX_FPS}.")
     if not isinstance(request.view, str) or request.view not in views or request.pixels not in PIXELS:
         raise BadInput("view or pixels is unknown.")
-    if not _whole(request.cells, 1, MOST_CELLS):
-        raise BadInput(f"cells is not a whole number from 1 to {MOST_CELLS}.")
+    if not _whole(request.cells, 1, MAX_CELLS):
+        raise BadInput(f"cells is not a whole number from 1 to {MAX_CELLS}.")
     if not _whole(request.n_visible, 1, MAX_VISIBLE_ASKED):
         raise BadInput(f"n_visible is not a whole number from 1 to {MAX_VISIBLE_ASKED}.")
-    if not isinstance(panels, list) or len(panels) > MOST_PANELS:
-        raise BadInput(f"panels is not a list of at most {MOST_PANELS} numbers.")
+    if not isinstance(panels, list) or len(panels) > MAX_PANELS:
+        raise BadInput(f"panels is not a list of at most {MAX_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):
         raise BadInput("panels holds something else than numbers of panels.")
     return request

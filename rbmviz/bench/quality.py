@@ -14,7 +14,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metadata import data_name
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
-from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
+from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
@@ -167,8 +167,8 @@ def quality(
     """
     chosen = [registered.read(one) if isinstance(one, str) else one for one in samplers]
     most = max(sampler.n_chains for sampler in chosen)
-    if seeds < 1 or n < LEAST_DRAWS * most:
-        least = f"{LEAST_DRAWS * most:,}" + (f" for {most:,} chains" if most > 1 else "")
+    if seeds < 1 or n < MIN_DRAWS * most:
+        least = f"{MIN_DRAWS * most:,}" + (f" for {most:,} chains" if most > 1 else "")
         raise BadInput(f"bench: seeds = {seeds} must be at least 1 and n = {n} at least {least}.")
     for name in models:
         model = load_model(name)

@@ -64,7 +64,7 @@ def visitor(
     ------
     dict
         phase: one of PHASES; share: processor time of the process by the time of the clock; samples: of all
-        panels; sample_seconds: processor time a sample, None where there was none.
+        panels; sample_seconds: processor time per sample, None if there was none.
     """
     loaded = load_model(model)
     data = dataset_of(model, loaded, dataset)

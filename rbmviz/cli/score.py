@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz import metadata
-from rbmviz.array_files import MOST_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
+from rbmviz.array_files import MAX_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
 from rbmviz.cli import add_command, print_message
 from rbmviz.datasets import load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, chain_diagnostics, reference
-from rbmviz.metrics.diagnostics import LEAST_DRAWS, chains_apart
+from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import ENTRIES_PER_BLOCK
 
@@ -64,7 +64,7 @@ def _read(path: Path, array: str) -> _Samples:
             raise BadInput(f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs.")
         for name, header in headers.items():
             if name == "meta":
-                if header.nbytes > 4 * MOST_HEADER:
+                if header.nbytes > 4 * MAX_HEADER:
                     raise Damaged("meta is too long")
             elif len(header.shape) != 2 or not header.shape[0]:
                 raise BadInput(
@@ -109,9 +109,9 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
     name, v, n_chains = args.model or samples.model, samples.v, samples.n_chains
     if name is None or v is None:
         return {}
-    if len(v) < LEAST_DRAWS * n_chains:
+    if len(v) < MIN_DRAWS * n_chains:
         if n_chains > 1:
-            print_message(f"No effective sample size: each of {n_chains} chains needs {LEAST_DRAWS} samples.")
+            print_message(f"No effective sample size: each of {n_chains} chains needs {MIN_DRAWS} samples.")
         return {}
     functions = {"activity": v.sum(axis=1)}
     try:

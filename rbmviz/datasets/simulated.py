@@ -36,7 +36,7 @@ def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     v = rng.generator(seed, "start").integers(0, 2, rbm.n_visible, dtype=np.uint8)
     up, down = layers.make_preactivation(rbm.W, rbm.c), layers.make_preactivation(rbm.W.T, rbm.b)
     v_flips, h_flips = layers.make_flips(rbm.n_visible), layers.make_flips(rbm.n_hidden)
-    layers.place(v_flips, v, up)
+    layers.start_at_input(v_flips, v, up)
     first = SIMULATION_BURN_IN // SWEEPS_BETWEEN - 1
     out_v = np.empty((first + n, rbm.n_visible), np.uint8)
     out_p = np.empty(out_v.shape, np.float32)

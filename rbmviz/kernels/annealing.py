@@ -32,7 +32,7 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     Raises
     ------
     ValueError
-        Where the arrays do not fit each other.
+        If the arrays do not fit each other.
     """
     n = x.shape[1]
     if bias_cold.shape[0] != n or bias_warm.shape[0] != n or out.shape[0] != x.shape[0]:

@@ -17,8 +17,8 @@ from rbmviz.kernels.layers import (
     REBUILD_SWEEPS,
     copy_bits,
     find_flips,
-    fit_flips,
-    fit_map,
+    flips_fit,
+    map_fits,
     update_preactivations,
 )
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
@@ -26,15 +26,33 @@ from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 
 @kernel
 def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, out_v, out_p):
-    """Emit out_v.shape[0] samples, k sweeps each; v, h, the maps, the clock and the RNG advance in place.
+    """Emit out_v.shape[0] samples of k sweeps each; the state (all arguments up to clock) advances in place.
 
-    ``up`` maps v to the hidden pre-activations, and at every call its value is that at v; ``down`` maps h to
-    the visible ones. clock int64 (1,): sweeps so far, so that rebuilds do not depend on how calls are cut.
-    inverse_temperature float32; out_v uint8, out_p float32 (samples, n_visible): v, and the means that it was
-    drawn from.
+    Parameters
+    ----------
+    up, down : PreActivation
+        From v to the pre-activations of h, whose value is up to date at every call; and from h to those of v.
+    v, h : uint8 (n_visible,), (n_hidden,)
+        State of the chain.
+    v_flips, h_flips : Flips
+        Of the inputs of ``up`` and of ``down``.
+    rng : uint32 (4, STREAM_LANES)
+        Random stream.
+    clock : int64 (1,)
+        Sweeps so far: rebuilds happen at multiples of REBUILD_SWEEPS, however the run is divided into calls.
+    inverse_temperature : float32
+    k : int
+        Sweeps per sample, at least 1.
+    out_v, out_p : uint8 and float32 (samples, n_visible)
+        Receive the samples, and the means that they were drawn from.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit each other.
     """
     m, n, same = v.shape[0], h.shape[0], out_p.shape == out_v.shape and out_v.shape[1] == v.shape[0]
-    fit = fit_map(up, m, n) and fit_map(down, n, m) and fit_flips(v_flips, m) and fit_flips(h_flips, n)
+    fit = map_fits(up, m, n) and map_fits(down, n, m) and flips_fit(v_flips, m) and flips_fit(h_flips, n)
     if not (fit and same and rng.shape == (4, STREAM_LANES) and clock.shape[0]):
         raise ValueError("gibbs: the arrays do not fit each other")
     mean_h = np.empty(h.shape[0], np.float32)

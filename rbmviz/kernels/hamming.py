@@ -12,11 +12,11 @@ from rbmviz.kernels._llvm import INT, WORD, Register, call, constant, in_llvm, l
 
 i64 = np.int64
 
-TEST_BLOCK = 128
-"""Samples of a block; for a model of 784 units a block takes 13 KB."""
+BLOCK_SAMPLES = 128
+"""Samples per block; for a model of 784 units a block takes 13 KB."""
 DISTANCE_LANES = 64
-"""Samples compared at once."""
-SAMPLE_GROUP = 16
+"""Samples that one point is compared with at once."""
+POINT_GROUP = 16
 """Points whose histograms stay in the cache while all blocks of a call are compared with them."""
 
 
@@ -27,11 +27,11 @@ def pack(rows: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view(np.uint64)
 
 
-def blocks(rows: np.ndarray) -> np.ndarray:
-    """Pack rows of bits into blocks of samples, uint64 (blocks, words, TEST_BLOCK), filled up with 0."""
+def pack_blocks(rows: np.ndarray) -> np.ndarray:
+    """Pack samples, uint8 (n, width), into blocks, uint64 (blocks, words, BLOCK_SAMPLES), padded with 0."""
     words = pack(rows)
-    filled = np.pad(words, ((0, -len(words) % TEST_BLOCK), (0, 0)))
-    grouped = filled.reshape(len(filled) // TEST_BLOCK, TEST_BLOCK, words.shape[1])
+    filled = np.pad(words, ((0, -len(words) % BLOCK_SAMPLES), (0, 0)))
+    grouped = filled.reshape(len(filled) // BLOCK_SAMPLES, BLOCK_SAMPLES, words.shape[1])
     return np.ascontiguousarray(grouped.transpose(0, 2, 1))
 
 
@@ -44,8 +44,8 @@ def _compare_lanes_in_python(point, block, at, out):
 def compare_lanes(build, point, block, at, out):
     """Write the distances of a point to DISTANCE_LANES samples of a block to out, both from ``at`` on.
 
-    Gain: 1.4 times as fast as two loops, which store the counts after every word. With VPOPCNTQ (AVX-512
-    VPOPCNTDQ).
+    Gain: 1.4 times as fast as two loops, which store the counts after every word, on a
+    processor with VPOPCNTQ (AVX-512 VPOPCNTDQ).
     """
     words, width = block.shape
     counts = vector(WORD, DISTANCE_LANES)
@@ -60,48 +60,61 @@ def compare_lanes(build, point, block, at, out):
 
 @inner
 def distances(point, block, n, out):
-    """Write the distances, uint32 (TEST_BLOCK,), of a point, uint64 (words,), to the first n of a block."""
+    """Write the distances of a point, uint64 (words,), to the first n samples of a block.
+
+    out: uint32 (BLOCK_SAMPLES,).
+    """
     for at in range(0, n, DISTANCE_LANES):
         compare_lanes(point, block, at, out)
 
 
 @inner
 def count(distance, n, histogram):
-    """Add one at each of the first n distances."""
+    """Add 1 to the histogram at each of the first n distances."""
     for i in range(n):
         histogram[distance[i]] += 1
 
 
 @inner
 def count_all(points, blocks, n, histograms, out):
-    """Do ``count_distances``; ``out``, uint32 (TEST_BLOCK,), is work space."""
-    for first in range(0, points.shape[0], SAMPLE_GROUP):
+    """Run the loop of ``count_distances``; ``out``, uint32 (BLOCK_SAMPLES,), is work space."""
+    for first in range(0, points.shape[0], POINT_GROUP):
         for q in range(blocks.shape[0]):
-            here = min(TEST_BLOCK, n - q * TEST_BLOCK)
-            for t in range(first, min(first + SAMPLE_GROUP, points.shape[0])):
+            here = min(BLOCK_SAMPLES, n - q * BLOCK_SAMPLES)
+            for t in range(first, min(first + POINT_GROUP, points.shape[0])):
                 distances(points[t], blocks[q], here, out)
                 count(out, here, histograms[t])
 
 
 @kernel
 def count_distances(points, blocks, n, histograms):
-    """Add n samples, given in blocks, to the histograms of distances, uint32 or int64 (points, width + 1)."""
+    """Add the distances of every point to n samples to the histogram of that point.
+
+    points uint64 (points, words), see ``pack``; blocks uint64 (blocks, words, BLOCK_SAMPLES), see
+    ``pack_blocks``; histograms uint32 or int64 (points, width + 1). ValueError if they do not fit each other.
+    """
     words = points.shape[1]
     packed = (
-        blocks.shape[1] == words and blocks.shape[2] == TEST_BLOCK and 0 <= n <= blocks.shape[0] * TEST_BLOCK
+        blocks.shape[1] == words
+        and blocks.shape[2] == BLOCK_SAMPLES
+        and 0 <= n <= blocks.shape[0] * BLOCK_SAMPLES
     )
     if not (packed and histograms.shape[0] == points.shape[0] and (histograms.shape[1] + 62) // 64 == words):
         raise ValueError("count_distances: the arrays do not fit each other")
-    count_all(points, blocks, n, histograms, np.empty(TEST_BLOCK, np.uint32))
+    count_all(points, blocks, n, histograms, np.empty(BLOCK_SAMPLES, np.uint32))
 
 
 @kernel
 def nearest(points, block, index, distance):
-    """Find the nearest point of each sample of a block: its index (the first in a tie) and distance."""
+    """Find the nearest point of each sample of a block: its index (the first in a tie) and distance.
+
+    points uint64 (points, words); block uint64 (words, BLOCK_SAMPLES); index and distance int64 (samples,),
+    at most BLOCK_SAMPLES samples. ValueError if they do not fit each other.
+    """
     n = index.shape[0]
-    if block.shape != (points.shape[1], TEST_BLOCK) or n > TEST_BLOCK or distance.shape[0] != n:
+    if block.shape != (points.shape[1], BLOCK_SAMPLES) or n > BLOCK_SAMPLES or distance.shape[0] != n:
         raise ValueError("nearest: the arrays do not fit each other")
-    out = np.empty(TEST_BLOCK, np.uint32)
+    out = np.empty(BLOCK_SAMPLES, np.uint32)
     for i in range(n):
         distance[i] = i64(1) << i64(62)
     for t in range(points.shape[0]):
@@ -117,7 +130,8 @@ def nearest(points, block, index, distance):
 def log_mixtures(histograms, log_odds, out):
     """Write log sum_d histogram[d] exp(-d log_odds[b]) for every histogram and b, float64 (points, betas).
 
-    The sum runs from the smallest distance on and is relative to its term, so that it cannot underflow to 0.
+    histograms (points, width + 1), none of them empty; log_odds float64 (betas,). Each sum is divided by the
+    term of its smallest distance, so that it cannot underflow to 0.
     """
     width, betas = histograms.shape[1], log_odds.shape[0]
     if out.shape != (histograms.shape[0], betas):

@@ -43,7 +43,8 @@ class PreActivation(NamedTuple):
 class FlipCounts:
     """How many units each list of ``Flips`` holds.
 
-    The number of active units is always known; they are listed only where rebuilding has asked for the list.
+    ``active`` is always up to date; the list itself is valid only if ``active_listed``, after
+    ``list_active``.
     """
 
     on: int
@@ -53,7 +54,10 @@ class FlipCounts:
 
 
 class Flips(NamedTuple):
-    """Which inputs turned on and off and which are active (lists, int32), and the previous input, uint8."""
+    """Units that turned on, turned off, and are active, and the previous input.
+
+    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``n`` says; previous uint8 (n_in,).
+    """
 
     on: np.ndarray
     off: np.ndarray
@@ -80,13 +84,15 @@ def share_map(preactivation: PreActivation) -> PreActivation:
 
 
 def zero_map(n_in: int, n_out: int) -> PreActivation:
-    """Return the map to 0; the memory of its rows is taken only as they are written."""
+    """Return the map to 0; the operating system provides memory for its rows only as they are written."""
     return PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
 
 
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units whose previous state is 0."""
-    on, off, active = np.zeros((3, n + 4), np.int32)  # list_few_ones writes beyond the end
+    on, off, active = np.zeros(
+        (3, n + 4), np.int32
+    )  # list_few_ones may write up to 4 entries beyond the last one
     return Flips(on, off, active, new_record(FlipCounts, active_listed=True), np.zeros(n, np.uint8))
 
 
@@ -101,23 +107,23 @@ def flips_bytes(n: int) -> int:
 
 
 @inline
-def fit_map(preactivation, n_in, n_out):
-    """Say whether a map has n_in inputs and n_out outputs, in whole vectors."""
+def map_fits(preactivation, n_in, n_out):
+    """Return whether a map has n_in inputs and n_out outputs, padded to whole vectors."""
     padded = preactivation.value.shape[0]
     whole = padded >= n_out and padded % WIDTH == 0 and preactivation.bias.shape[0] == padded
     return whole and preactivation.rows.shape[0] == n_in and preactivation.rows.shape[1] == padded
 
 
 @inline
-def fit_flips(flips, n):
-    """Say whether the lists are those of an input of n units."""
+def flips_fit(flips, n):
+    """Return whether the lists have the sizes of an input of n units."""
     lists = flips.on.shape[0] == n + 4 and flips.off.shape[0] == n + 4 and flips.active.shape[0] == n + 4
     return lists and flips.previous.shape[0] == n
 
 
 @inner
 def copy_bits(x, out):
-    """Write x into out, uint8 both; ``out[:] = x`` takes numba seconds to compile."""
+    """Write x into out, both uint8; numba would need seconds to compile ``out[:] = x``."""
     for i in range(x.shape[0]):
         out[i] = x[i]
 
@@ -126,7 +132,7 @@ def copy_bits(x, out):
 def find_flips(flips, x):
     """List the units of x (uint8) that turned on and off, count the active ones, and store x as the previous.
 
-    Between two sweeps of a trained model one unit in twenty flips: three of a word.
+    In a trained model about one unit in twenty flips per sweep, three per word of 64: hence list_few_ones.
     """
     on, off, previous = flips.on, flips.off, flips.previous
     n_on, n_off, n_active = u64(0), u64(0), u64(0)
@@ -171,10 +177,10 @@ def update_preactivations(preactivation, flips, force_rebuild):
 
 
 @kernel
-def place(flips, x, preactivation):
-    """Begin at the input x, uint8: list its units, and compute the value of a map there."""
+def start_at_input(flips, x, preactivation):
+    """Start at the input x, uint8: list its active units, and compute ``preactivation.value`` there."""
     n_in, n_out = x.shape[0], preactivation.value.shape[0]
-    if not (fit_flips(flips, n_in) and fit_map(preactivation, n_in, n_out)):
-        raise ValueError("place: the arrays do not fit each other")
+    if not (flips_fit(flips, n_in) and map_fits(preactivation, n_in, n_out)):
+        raise ValueError("start_at_input: the arrays do not fit each other")
     find_flips(flips, x)
     rebuild(preactivation, flips)

@@ -20,7 +20,7 @@ f32, i32, u32, u64 = np.float32, np.int32, np.uint32, np.uint64
 STREAM_LANES = 64
 """Lanes of the state of a stream, as rng.STREAM_LANES: as many draws in a block as bits in a word."""
 
-FEW = 16
+UNIFORM_LANES = 16
 """Lanes of the state of ``uniforms``: a short request throws few draws away."""
 
 
@@ -130,8 +130,8 @@ def draw_part(build, state, mean, start, n):
 
 
 def _uniforms_in_python(state, out, n):
-    for start in range(0, n, FEW):
-        out[start : start + FEW] = _uniforms_of_step(state)
+    for start in range(0, n, UNIFORM_LANES):
+        out[start : start + UNIFORM_LANES] = _uniforms_of_step(state)
 
 
 @in_llvm("void(uint32[:, ::1], float32[::1], int64)", means=_uniforms_in_python)
@@ -140,21 +140,21 @@ def _uniforms(build, state, out, n):
 
     Gain: 3 times as fast, for 784 numbers; the state stays in registers between blocks.
     """
-    rows = [Register(build, state.load(FEW * row, FEW)) for row in range(4)]
-    with loop(build, 0, n, FEW) as start:
+    rows = [Register(build, state.load(UNIFORM_LANES * row, UNIFORM_LANES)) for row in range(4)]
+    with loop(build, 0, n, UNIFORM_LANES) as start:
         drawn, after = _advance(build, *(row.read() for row in rows))
         out.store(start, _uniform(build, drawn))
         for row, value in zip(rows, after, strict=True):
             row.write(value)
     for which, row in enumerate(rows):
-        state.store(FEW * which, row.read())
+        state.store(UNIFORM_LANES * which, row.read())
 
 
 @inner
 def uniforms(state, out, n):
     """Fill out[:n], float32, with uniforms of 24 bits, in the middle of their cells, and advance ``state``.
 
-    state uint32 (4, FEW); ``out`` has room for whole blocks of FEW.
+    state uint32 (4, UNIFORM_LANES); ``out`` has room for whole blocks of UNIFORM_LANES.
     """
     _uniforms(state, out, n)
 

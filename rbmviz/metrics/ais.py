@@ -29,7 +29,7 @@ change a result."""
 CHAIN_COST = 80
 """Bytes per chain: its weight, some functions of the weight, its share of a waiting block."""
 
-LEAST_ESS, MIN_ESS_SHARE = 10.0, 0.05
+MIN_ESS, MIN_ESS_SHARE = 10.0, 0.05
 """With fewer effective chains, or a smaller share of all chains, the standard error is unreliable."""
 
 
@@ -75,7 +75,7 @@ class Annealed:
     @property
     def warning(self) -> str:
         """One sentence if few chains have nearly all the weight, else empty."""
-        if self.ess >= max(LEAST_ESS, MIN_ESS_SHARE * self.n_chains):
+        if self.ess >= max(MIN_ESS, MIN_ESS_SHARE * self.n_chains):
             return ""
         return (
             f"Only {self.ess:.1f} of {self.n_chains} chains are effective: log Z is probably too low and "

@@ -31,7 +31,7 @@ class Labelled(Protocol):
 
 def _nearest(packed: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     index, distance = np.zeros(len(v), np.int64), np.zeros(len(v), np.int64)
-    for at, block in zip(range(0, len(v), hamming.TEST_BLOCK), hamming.blocks(v), strict=True):
+    for at, block in zip(range(0, len(v), hamming.BLOCK_SAMPLES), hamming.pack_blocks(v), strict=True):
         part = slice(at, at + block.shape[1])
         hamming.nearest(packed, block, index[part], distance[part])
     return index, distance

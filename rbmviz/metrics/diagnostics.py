@@ -8,7 +8,7 @@ from rbmviz import checks
 from rbmviz.errors import BadInput
 from rbmviz.registry import metric
 
-LEAST_DRAWS = 8
+MIN_DRAWS = 8
 """Fewest draws per chain: ArviZ splits chains into halves of at least four draws."""
 
 
@@ -65,9 +65,9 @@ def chain_diagnostics(values: np.ndarray) -> Diagnostics:
     from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
 
     values = np.atleast_2d(checks.numbers("chain_diagnostics: values", values).astype(np.float64))
-    if values.ndim != 2 or not len(values) or values.shape[1] < LEAST_DRAWS:
+    if values.ndim != 2 or not len(values) or values.shape[1] < MIN_DRAWS:
         raise BadInput(
-            f"The values have shape {values.shape}; they must be (chains, {LEAST_DRAWS} or more draws)."
+            f"The values have shape {values.shape}; they must be (chains, {MIN_DRAWS} or more draws)."
         )
     if not np.isfinite(values).all():
         raise BadInput("The values of the chains hold NaN or infinite numbers: leave those draws out.")

@@ -12,7 +12,7 @@ from rbmviz.registry import metric
 MAX_UNITS_ENUMERATED = 25
 """Most units of the smaller layer."""
 
-MOST_PROBABILITIES = 20
+MAX_PROBABILITIES = 20
 """Most visible units of ``probabilities``."""
 
 LOG_RANGE = 700.0
@@ -161,11 +161,11 @@ def highest_log_likelihood(v: np.ndarray) -> float:
 
 
 def attainable_log_likelihood(v: np.ndarray) -> float | None:
-    """Return ``highest_log_likelihood`` of rows v, or None where only rote learning could reach it.
+    """Return ``highest_log_likelihood`` of rows v, or None if only rote learning could reach it.
 
-    Rows of more than ``MOST_PROBABILITIES`` units hardly repeat.
+    Rows of more than ``MAX_PROBABILITIES`` units hardly repeat.
     """
-    return highest_log_likelihood(v) if v.shape[1] <= MOST_PROBABILITIES else None
+    return highest_log_likelihood(v) if v.shape[1] <= MAX_PROBABILITIES else None
 
 
 def probabilities(rbm: RBM) -> np.ndarray:
@@ -183,10 +183,10 @@ def probabilities(rbm: RBM) -> np.ndarray:
     BadInput
         If the model has more visible units.
     """
-    if rbm.n_visible > MOST_PROBABILITIES:
+    if rbm.n_visible > MAX_PROBABILITIES:
         raise BadInput(
             f"{rbm.n_visible} visible units have 2^{rbm.n_visible} probabilities, too many to compute: "
-            f"choose a model of at most {MOST_PROBABILITIES} visible units."
+            f"choose a model of at most {MAX_PROBABILITIES} visible units."
         )
     logs = -rbm.free_energy(_states(rbm.n_visible))
     return np.exp(logs - np.logaddexp.reduce(logs))

@@ -41,7 +41,7 @@ def check_chain(A: np.ndarray) -> np.ndarray:
 
 
 def normalise_rows(table: np.ndarray) -> np.ndarray | None:
-    """Return a table, float64 (states, states), with every row scaled to sum to 1; None where a row is 0."""
+    """Return a table, float64 (states, states), with every row scaled to sum to 1; None if a row is 0."""
     sums = table.sum(axis=1, keepdims=True)
     return table / sums if (sums > 0).all() else None
 
@@ -170,7 +170,7 @@ def speed_up(before: float, after: float) -> float | None:
     Returns
     -------
     float or None
-        log(after) / log(before); 0 where the other chain never settles (its modulus is 1); None where either
+        log(after) / log(before); 0 if the other chain never settles (its modulus is 1); None if either
         settles at once, or the one chain never does.
     """
     if after >= 1 - 1e-9:

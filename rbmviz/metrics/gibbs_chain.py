@@ -6,7 +6,7 @@ import numpy as np
 
 from rbmviz import checks
 from rbmviz.errors import BadInput
-from rbmviz.metrics.exact import MOST_PROBABILITIES, probabilities
+from rbmviz.metrics.exact import MAX_PROBABILITIES, probabilities
 from rbmviz.rbm import RBM, sigmoid
 from rbmviz.registry import metric
 
@@ -155,9 +155,9 @@ def start_law(v0: np.ndarray) -> np.ndarray:
         If v0 has another shape or other values.
     """
     v0 = checks.bits("start_law: v0", v0)
-    if v0.shape[1] > MOST_PROBABILITIES:
+    if v0.shape[1] > MAX_PROBABILITIES:
         raise BadInput(
-            f"start_law: v0 has {v0.shape[1]} visible units; give at most {MOST_PROBABILITIES} of them."
+            f"start_law: v0 has {v0.shape[1]} visible units; give at most {MAX_PROBABILITIES} of them."
         )
     code = v0.astype(np.int64) @ (1 << np.arange(v0.shape[1] - 1, -1, -1))
     return np.bincount(code, minlength=2 ** v0.shape[1]) / len(v0)

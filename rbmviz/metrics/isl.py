@@ -239,7 +239,7 @@ class ISL:
         if not self._n_pending:
             return
         samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
-        blocks, n = hamming.blocks(samples), self._n_pending
+        blocks, n = hamming.pack_blocks(samples), self._n_pending
         self._n_pending = 0
         found = np.empty((POINTS_AT_A_TIME, self._width + 1), np.uint32)
         for i, at in enumerate(self._blocks()):

@@ -1,10 +1,10 @@
-"""Streaming samplers: one file a sampler, ``_skeleton.py`` the one to copy.
+"""Streaming samplers: one file per sampler; to write another, copy ``_skeleton.py``.
 
 A sampler is a frozen record of its knobs. ``init(model, seed, v0)`` makes the state of its chains,
-``step(state, n)`` advances that state in place and returns n fresh samples; how steps are cut never
-changes the samples. Knobs marked live may change between steps: ``dataclasses.replace``, same state.
-With ``n_chains`` > 1 the chains take turns: sample number t belongs to chain t % n_chains. The contract is
-``rbmviz.testing.check_sampler``.
+``step(state, n)`` advances that state in place and returns n fresh samples; how a run is divided
+into steps never changes the samples. Live knobs may change between steps: ``dataclasses.replace`` gives
+another record, which goes on with the same state. With ``n_chains`` > 1 the chains take turns: sample number
+t belongs to chain t % n_chains. The contract is ``rbmviz.testing.check_sampler``.
 """
 
 import math
@@ -23,7 +23,7 @@ from rbmviz.registry import samplers
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Consecutive samples of a sampler; of several chains in turns.
+    """Consecutive samples of a sampler; those of several chains are interleaved.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Samples:
 
 
 class Sampler(Protocol):
-    """What every sampler offers, and all that the program asks of one.
+    """The interface of samplers: the program uses nothing else.
 
     A sampler draws from numpy Generators (``rng.generator``) or from kernel streams (``rng.kernel_state``),
     one for each chain, which it keeps in the state.
@@ -50,11 +50,11 @@ class Sampler(Protocol):
     Attributes
     ----------
     name, label, paper, colour : str
-        Given to the decorator, see ``registry.sampler``.
+        Arguments of the decorator ``registry.sampler``.
     exact_chain : bool
         Whether the chain leaves the model's own law invariant, with all knobs at their defaults.
     deterministic : bool
-        Whether nothing is drawn after the start.
+        Whether the chain uses no random numbers after its start.
     needs_rates : bool
         Whether a model without rates is refused.
     n_chains : int
@@ -78,33 +78,33 @@ class Sampler(Protocol):
         Parameters
         ----------
         model : Model
-            What is sampled; it is not written to.
+            The model to sample; it is not changed.
         seed : int, SeedSequence or Generator
             Same seed, same samples.
         v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-            Where every chain begins, or a row for each; default: each begins at random bits of its own.
+            The start of all chains, or one row per chain; default: random bits, different for each chain.
 
         Raises
         ------
         BadInput
-            Where v0 does not fit, the seed is none, or the model has no rates and the sampler needs them.
+            If v0 or the seed is invalid, or the sampler needs rates that the model does not have.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes that the state which ``init`` makes takes at most, beyond the model.
+        """Return an upper bound of the bytes of the state that ``init`` makes, without the model.
 
-        From numbers alone, so that what would not fit is refused before any of it is taken.
+        Computed without building anything, so that a state that is too large is refused before it is built.
         """
 
     def step(self, state: Any, n: int) -> Samples:
         """Advance the state by n samples, in place, and return them in fresh arrays."""
 
     def target(self, state: Any) -> RBM:
-        """Return the model that the next sweep samples from: theta + theta_F, theta / T, ... of its chain."""
+        """Return the model of the next sweep, of the chain whose turn it is: theta + theta_F, theta / T."""
 
 
 def machine_memory() -> float:
-    """Return the machine's memory in bytes; infinity where the system does not tell."""
+    """Return the machine's memory in bytes; infinity if the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError):
@@ -112,7 +112,7 @@ def machine_memory() -> float:
 
 
 def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
-    """Return a number of samples that is one, and that fits into the memory."""
+    """Return n if it is a whole number >= least and n samples fit into the memory, else raise BadInput."""
     n = checks.whole("The number of samples", n, least)
     needed, memory = 5 * n * n_visible, machine_memory()  # a byte for v, four for p
     if needed > memory:
@@ -141,7 +141,7 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     Raises
     ------
     BadInput
-        Where there is no such sampler or knob, or a value is out of range.
+        If there is no such sampler or knob, or a value is out of range.
 
     Examples
     --------
@@ -159,14 +159,14 @@ def list_samplers() -> list[str]:
 def stream(
     model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
 ) -> Iterator[Samples]:
-    """Yield endless chunks of consecutive samples.
+    """Yield chunks of consecutive samples without end.
 
     Parameters
     ----------
     model : Model
-        What is sampled.
+        The model to sample.
     sampler : Sampler
-        Its chains take turns where it has several.
+        If it has several chains, their samples are interleaved.
     seed : int, SeedSequence or Generator
         Same seed, same samples, whatever the chunk (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
@@ -182,7 +182,7 @@ def stream(
     Raises
     ------
     BadInput
-        Where v0, the seed or the chunk are none, the model has no rates and the sampler needs them, or a
+        If v0, the seed or the chunk is invalid, the sampler needs rates that the model does not have, or a
         chunk would not fit into the memory.
 
     Examples
@@ -208,9 +208,9 @@ def sample(
     Parameters
     ----------
     model : Model
-        What is sampled.
+        The model to sample.
     sampler : Sampler
-        Its chains take turns where it has several: sample t belongs to chain t % n_chains.
+        If it has several chains, sample t belongs to chain t % n_chains.
     n : int
         Samples, of all chains together.
     seed : int, SeedSequence or Generator
@@ -226,8 +226,8 @@ def sample(
     Raises
     ------
     BadInput
-        Where n is not a whole number from 0 up, so many samples would not fit into the memory, v0 or the
-        seed are none, or the model has no rates and the sampler needs them.
+        If n is not a whole number >= 0, n samples would not fit into the memory, v0 or the seed is invalid,
+        or the sampler needs rates that the model does not have.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What the samplers with fast weights share: their start, their samples, and the model they sample from.
+"""Common parts of the samplers with fast weights: their start, their samples, and the model they sample from.
 
-How theta_F is kept is the business of ``kernels.fast_weights``.
+How theta_F is stored is described in ``kernels.fast_weights``.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ def start(
         raise BadInput(
             f"{sampler.name}: {sampler.n_chains} chains with fast weights of their own need "
             f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
-            f"give fewer, or let them share."
+            f"take fewer chains, or let them share (share = true)."
         )
     theta = maps(rbm)
     rates_maps = maps(rates) if rates else (zero_map(*rbm.W.shape), zero_map(*rbm.W.T.shape))
@@ -59,7 +59,7 @@ def start(
 
 
 def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of what ``start`` makes."""
+    """Return an upper bound of the bytes of the state that ``start`` makes."""
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
         return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # R, where nothing pulls back
@@ -67,9 +67,11 @@ def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
     return 2 * maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
-def driven_gibbs(chain: DrivenChain, n: int, eps: float, alpha: float, mean_field: bool, k: int) -> Samples:
+def driven_gibbs(
+    chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
+) -> Samples:
     """Draw n samples of k sweeps each, with one update of theta_F after every sample."""
-    v, p, fast_norm = sample_chain(chain, n, eps, alpha, mean_field, k)
+    v, p, fast_norm = sample_chain(chain, n, eps, alpha, mean_statistics, k)
     return Samples(v, p, {"sweeps": np.full(n, k), "fast_norm": fast_norm})
 
 
@@ -87,7 +89,7 @@ def with_fast(state: State) -> RBM:
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:
-    """Return the model's rates, or refuse: without them there is nothing to be driven by."""
+    """Return the model's rates; BadInput if it has none, as driven samplers cannot run without."""
     if model.rates is None:
         raise BadInput(
             f"{sampler} needs the rates of the model's training set and this model file has none; "

@@ -1,4 +1,4 @@
-"""Block Gibbs sampling: the baseline, and the skeleton to copy for a new sampler."""
+"""Block Gibbs sampling: the baseline, and the shortest sampler with a kernel."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,7 +28,7 @@ from rbmviz.samplers.interleave import (
 
 @dataclass
 class GibbsChain:
-    """State of one Gibbs chain: v, h, the kept pre-activations, the random stream, the sweeps so far."""
+    """State of one Gibbs chain, named as the arguments of ``kernels.gibbs.gibbs``: see there."""
 
     v: np.ndarray
     h: np.ndarray
@@ -85,7 +85,7 @@ class Gibbs:
                 rng=stream,
                 clock=np.zeros(1, np.int64),
             )
-            layers.place(chain.v_flips, v, chain.up)
+            layers.start_at_input(chain.v_flips, v, chain.up)
             return chain
 
         return one_or_many([start(*of) for of in starts(self.n_chains, model, seed, v0)])
@@ -121,7 +121,7 @@ class Gibbs:
         return Samples(v, p, {"sweeps": np.full(n, self.k)})
 
     def target(self, state: GibbsChain | Chains[GibbsChain]) -> RBM:
-        """Return theta / T."""
+        """Return theta / T; see Sampler."""
         chain = next_chain(state)
         m, n = len(chain.v), len(chain.h)
         W, b, c = chain.up.rows[:m, :n], chain.down.bias[:m], chain.up.bias[:n]

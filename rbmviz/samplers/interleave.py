@@ -25,19 +25,19 @@ from rbmviz.samplers import Samples
 MAX_CHAINS = 1000
 
 THREADS = os.cpu_count() or 1
-"""Blocks of chains that are advanced at the same time."""
+"""Largest number of blocks of chains that are advanced at the same time."""
 
 SAMPLES_PER_THREAD = 32
-"""Samples that are worth a thread: with fewer, waking it and waiting for the interpreter cost more."""
+"""Minimum samples per thread; for fewer, waking the thread would cost more than it saves."""
 
 OBJECT = 192
-"""Bytes that a state takes for an array beside its numbers, as measured."""
+"""Bytes of a numpy array object without its data, as measured."""
 
 S = TypeVar("S")
 
 
 def n_chains_knob() -> Any:
-    """Return the knob of the number of chains, made anew, for a dataclass field belongs to one class."""
+    """Return a new knob for the number of chains; a dataclass field cannot be shared by classes."""
     text = "Chains that take turns, sample after sample: with 100 of them each cell of a 10 x 10 grid is one."
     return knob(1, 1, MAX_CHAINS, label="Chains", scale="log", live=False, help=text)
 
@@ -51,7 +51,7 @@ class Chains(Generic[S]):
     each : list
         The state of each chain.
     n : int
-        Samples that all of them together have made.
+        Samples so far of all chains together.
     """
 
     each: list[S]
@@ -77,7 +77,7 @@ def maps_bytes(n_visible: int, n_hidden: int) -> int:
 
 
 def one_or_many(each: list[S]) -> S | Chains[S]:
-    """Return the state of these chains: of a single one, that chain's own."""
+    """Return ``Chains`` of several states, or the state itself if there is only one."""
     return each[0] if len(each) == 1 else Chains(each)
 
 
@@ -89,31 +89,31 @@ def next_chain(state: S | Chains[S]) -> S:
 def starts(
     n_chains: int, model: Model, seed: rng.Seed, v0: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield where each chain begins, and the random stream that it draws from.
+    """Yield the start of each chain, and the random stream that it draws from.
 
     Parameters
     ----------
     n_chains : int
         Chains.
     model : Model
-        Its number of visible units is held against v0.
+        Its number of visible units is compared with v0.
     seed : int, SeedSequence or Generator
         Chain c has the stream "chain" number c.
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        Where every chain begins, or a row for each; default: chain c begins at fair bits of the stream "init"
-        number c.
+        The start of all chains, or one row per chain; default: chain c begins at fair bits of the stream
+        "init" number c.
 
     Yields
     ------
     start : uint8 (n_visible,)
         A copy, which the chain may write to.
     stream : uint32 (4, STREAM_LANES)
-        Random numbers for kernels; a sampler in numpy takes ``rng.generator`` instead.
+        Random stream for kernels; a sampler in numpy uses ``rng.generator`` instead.
 
     Raises
     ------
     BadInput
-        Where v0 has another shape or other values than 0 and 1, or the seed is none.
+        If v0 has another shape or other values than 0 and 1, or the seed is invalid.
     """
     n = model.rbm.n_visible
     if v0 is not None:
@@ -148,17 +148,17 @@ def copy_into(out: Samples, rows: slice, made: Samples, of: slice = slice(None))
 
 @functools.cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    # One for the whole process, so that several runs share the cores; a forked one has none of its threads.
+    # One pool per process, which all runs share; a forked process needs its own, because it has no threads.
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="rbmviz-chains")
 
 
 def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) -> Samples:
-    """Make n samples, with the chains in turns.
+    """Make n samples, interleaved over the chains.
 
     Parameters
     ----------
     state : S or Chains
-        What ``one_or_many`` returned; it moves on.
+        What ``one_or_many`` returned; advanced in place.
     n : int
         Samples of all chains together.
     step : callable

@@ -100,7 +100,9 @@ def step_all_chains(
     return out
 
 
-def gibbs_round(shared: SharedFastWeights, eps: float, alpha: float, k: int, mean_field: bool) -> Samples:
+def gibbs_round(
+    shared: SharedFastWeights, eps: float, alpha: float, k: int, mean_statistics: bool
+) -> Samples:
     """Make k Gibbs sweeps of every chain, then update theta_F with the h of (1), or with E[h|v]."""
     W, b, c = _current_parameters(shared)
     p = np.empty_like(shared.v)
@@ -112,7 +114,7 @@ def gibbs_round(shared: SharedFastWeights, eps: float, alpha: float, k: int, mea
         y = times_transposed(shared.h, W)
         bernoulli_chains(shared.rng, y, b, p, shared.v)
     h = shared.h
-    if mean_field:
+    if mean_statistics:
         h = times(shared.v, W)
         mean_rows(h, c, h)
     return _emit(shared, p, np.full(len(p), k), _update_fast_weights(shared, h, eps, alpha))

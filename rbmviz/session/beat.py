@@ -1,8 +1,9 @@
-"""One thread that wakes once for all panels of a page and makes the samples that are due in each of them.
+"""The beat: one thread that wakes for all panels of a page together, and makes the samples due in each.
 
-A thread for each run would wake thirty times a second to make two samples. So a run that goes at a rate, and
-takes little of a core, is handed to the beat of its comparison by its own thread, which ends; whatever else
-the run has to do (compile, go at full speed, work in the background) is done by a thread of its own again.
+With a thread for each run, each would wake thirty times per second to make two samples. So a run that goes
+at a rate, and takes little of a core, is handed to the beat of its comparison by its own thread, which then
+ends. Whatever else the run has to do (compile, go at full speed, work in the background) is done by a thread
+of its own.
 
 When the cores run out, a beat comes late. Then beats become longer: each makes more samples at once, and
 there are fewer new pictures, so that frames are reduced before samples.
@@ -16,16 +17,16 @@ from rbmviz.session.run import CHUNK_SECONDS
 from rbmviz.session.slots import SLOTS, Group, Kind
 
 UNWATCHED_SECONDS = 0.1
-"""A beat while nobody looks: samples go on for a while, but there is no picture that they are late for."""
+"""Interval of the beats while no run is watched: no picture waits for the samples."""
 
-LONGEST_SECONDS = 0.2
-"""The longest beat of a server that is full; shorter than what a run may owe, or samples would be dropped."""
+FULL_SERVER_SECONDS = 0.2
+"""Longest interval, on a full server; less than worker.BEAT_BACKLOG_SECONDS, or samples would be skipped."""
 
-LEAST_OFTEN_SECONDS = 0.5
-"""Two beats are at most so far apart, however rarely a step is due."""
+RARE_STEPS_SECONDS = 0.5
+"""Longest interval between two beats when steps are due more rarely."""
 
 LONGER, SHORTER = 1.5, 0.95
-"""How beats change: after one whose samples took longer than it lasts, and after any other."""
+"""Factors of the interval: after a beat that took longer than its interval, and after any other beat."""
 
 
 class Paced(Protocol):
@@ -38,16 +39,16 @@ class Paced(Protocol):
         """Return the time.monotonic() at which the next step is due."""
 
     def on_beat(self) -> None:
-        """Make the steps that are due; called with a turn at a core."""
+        """Make the steps that are due; the caller holds a turn at a core."""
 
 
 class Beat:
-    """The beat of one comparison; its thread lives while there is a run to drive.
+    """The beat of one comparison; its thread exists while there is a run to drive.
 
     Parameters
     ----------
     group : Group
-        Whose turns at the cores it takes.
+        The group in whose turns at the cores the steps are made.
     """
 
     def __init__(self, group: Group) -> None:
@@ -55,7 +56,7 @@ class Beat:
         self._wake = threading.Condition()
         self._runs: list[Paced] = []
         self._thread: threading.Thread | None = None
-        self._roused = False
+        self._start_now = False
         self.seconds = CHUNK_SECONDS
 
     def join(self, run: Paced) -> None:
@@ -68,15 +69,15 @@ class Beat:
             self._wake.notify()
 
     def leave(self, run: Paced) -> None:
-        """Drive a run no longer."""
+        """Stop driving a run."""
         with self._wake:
             self._runs = [other for other in self._runs if other is not run]
             self._wake.notify()
 
-    def rouse(self) -> None:
-        """Come at once: a command has been given."""
+    def start_now(self) -> None:
+        """Start the next beat at once, because a command has been given."""
         with self._wake:
-            self._roused = True
+            self._start_now = True
             self._wake.notify()
 
     def _work(self) -> None:
@@ -88,10 +89,10 @@ class Beat:
                     run.on_beat()
             late = time.monotonic() - tick > self.seconds
             self.seconds *= LONGER if late else SHORTER
-            self.seconds = min(max(self.seconds, CHUNK_SECONDS), LONGEST_SECONDS)
+            self.seconds = min(max(self.seconds, CHUNK_SECONDS), FULL_SERVER_SECONDS)
 
     def _wait(self, tick: float) -> list[Paced]:
-        """Wait for the beat after the one at ``tick``; return the runs to drive, none: the thread ends."""
+        """Wait for the beat after the one at ``tick``; return the runs to drive, [] to end the thread."""
         with self._wake:
             while True:
                 if not self._runs:
@@ -99,10 +100,10 @@ class Beat:
                     return []
                 watched = any(run.watched for run in self._runs)
                 at = tick + (self.seconds if watched else max(self.seconds, UNWATCHED_SECONDS))
-                # Not for ever: a lease may end meanwhile.
-                at = min(max(at, min(run.next_step() for run in self._runs)), tick + LEAST_OFTEN_SECONDS)
+                # Not longer than this: the lease of a run may end in the meantime.
+                at = min(max(at, min(run.next_step() for run in self._runs)), tick + RARE_STEPS_SECONDS)
                 now = time.monotonic()
-                if self._roused or now >= at:
-                    self._roused = False
+                if self._start_now or now >= at:
+                    self._start_now = False
                     return self._runs.copy()
                 self._wake.wait(at - now)

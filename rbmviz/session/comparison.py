@@ -1,4 +1,4 @@
-"""Several algorithms side by side on one setting: same seed, same start, same number of steps a second."""
+"""Several algorithms side by side with one setup: same seed, same start, same steps per second."""
 
 import math
 import threading
@@ -40,10 +40,10 @@ class Comparison(Generic[S]):
     setup : SamplingSetup, TrainingSetup ...
         What all panels share.
     rate : float
-        Steps a second of every panel; infinity is full speed.
+        Steps per second of every panel; infinity (the default) is full speed.
     session : Session or None
-        The visitor whose turns at the cores the panels share, and whose limits every command keeps that could
-        take more memory: it raises BadInput before anything is changed. None: no limits, turns of its own.
+        The visitor, whose turns at the cores the panels share. A command that would exceed the limits of the
+        visitor raises BadInput and changes nothing. None: no limits, and turns of its own.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, session: Session | None = None) -> None:
@@ -54,11 +54,11 @@ class Comparison(Generic[S]):
         self.running = False
         self.waiting_for_all = False  # running, and waiting until every panel is prepared
         self._next_key = 0
-        # Held while all panels go or stop together: a pause must not fall into the midst of a common start.
+        # Held while all panels start or stop together: a pause must not come in the middle of a common start.
         self._together = threading.RLock()
 
     def add(self, algorithm: Any, plan: Any = None) -> Panel:
-        """Add a panel on the right; it begins at step 0 of the plan (the setting's), the others go on."""
+        """Add a panel on the right; it begins at step 0 of the plan (default: the setup's)."""
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
         worker = Worker(plan, algorithm, rate=self.rate, group=self._beat.group, beat=self._beat)
@@ -71,14 +71,14 @@ class Comparison(Generic[S]):
         return panel
 
     def __getitem__(self, key: int) -> Worker[Any]:
-        """Return the worker of the panel ``key``; KeyError where it has gone."""
+        """Return the worker of the panel ``key``; KeyError if it has gone."""
         for panel in self.panels:
             if panel.key == key:
                 return panel.worker
         raise KeyError(key)
 
     def remove(self, key: int) -> None:
-        """Close a panel and take it away; a key that is not there is none of our business."""
+        """Close a panel and remove it; an unknown key is ignored."""
         for panel in self.panels:
             if panel.key == key:
                 panel.worker.close()
@@ -99,7 +99,7 @@ class Comparison(Generic[S]):
                 panel.worker.set_knobs(**knobs)
 
     def resume(self) -> None:
-        """Let all panels go on, in step; those still starting are waited for."""
+        """Start all panels in step, as soon as none of them is still starting."""
         with self._together:
             self.running = self.waiting_for_all = True
         self.snapshots()
@@ -124,14 +124,14 @@ class Comparison(Generic[S]):
         self._begin([panel.worker.plan for panel in self.panels])
 
     def change(self, setup: S) -> None:
-        """Begin anew with another setting, the same for all panels."""
+        """Begin anew with another setup for all panels; BadInput if it exceeds the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, panel.worker.algorithm) for panel in self.panels])
         self.setup = setup
         self._begin([plan] * len(self.panels))
 
     def replace(self, setup: S, algorithms: Sequence[Any]) -> None:
-        """Begin anew with another setting and other panels."""
+        """Begin anew with another setup and other panels; BadInput if they exceed the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
         for panel in self.panels:
@@ -149,7 +149,7 @@ class Comparison(Generic[S]):
                 self.resume()
 
     def set_rate(self, rate: float) -> None:
-        """Change the steps a second of every panel."""
+        """Set the steps per second of every panel."""
         self.rate, now = rate, time.monotonic()
         for panel in self.panels:
             panel.worker.set_rate(rate, now)
@@ -162,7 +162,7 @@ class Comparison(Generic[S]):
         return shown
 
     def _start_together(self) -> None:
-        """Let all panels go, once none of them is starting."""
+        """Start all panels at the same time, if none of them is starting or rebuilding."""
         with self._together:
             waiting = ("starting", "rebuilding")
             if self.waiting_for_all and all(
@@ -191,17 +191,17 @@ class Comparison(Generic[S]):
         return sum(panel.worker.awake for panel in self.panels)
 
     def _check_tuned(self, panel: Panel, **knobs: Value) -> None:
-        plan, tuned = panel.worker.plan, panel.worker.tuned(**knobs)
-        if plan.bytes(tuned) > plan.bytes(panel.worker.algorithm):
+        plan, with_knobs = panel.worker.plan, panel.worker.with_knobs(**knobs)
+        if plan.bytes(with_knobs) > plan.bytes(panel.worker.algorithm):
             others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
-            self._check([*others, (plan, tuned)])
+            self._check([*others, (plan, with_knobs)])
 
     def _check(self, wanted: list[Wanted]) -> None:
         if self._session is not None:
             self._session.allow(self, wanted)
 
     def open(self) -> None:
-        """Let every panel have a thread (again); runs at rest are made again."""
+        """Allow every panel a thread, and rebuild runs at rest; BadInput if there is no room for them."""
         if any(panel.worker.at_rest for panel in self.panels):
             self._check(self.wanted)
         self.closed_at = None
@@ -214,7 +214,7 @@ class Comparison(Generic[S]):
             panel.worker.sleep()
 
     def rest(self) -> None:
-        """Give the memory of all runs back; ``open`` makes them again, and those that ran go on in step."""
+        """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step."""
         with self._together:
             if self.running and not self.waiting_for_all:
                 now = time.monotonic()
@@ -225,7 +225,7 @@ class Comparison(Generic[S]):
             panel.worker.rest()
 
     def close(self) -> None:
-        """Let every thread end after its chunk, without waiting; ``open`` takes the runs up again."""
+        """Ask every thread to end after its chunk, and return at once; ``open`` continues the runs."""
         self.closed_at = time.monotonic()
         for panel in self.panels:
             panel.worker.close()

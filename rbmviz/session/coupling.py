@@ -1,4 +1,4 @@
-"""Coupled chains to watch: one pair of each algorithm on show, many more counted behind it."""
+"""Runs of coupled chains: one displayed pair per algorithm, and many more counted in the background."""
 
 import time
 from collections.abc import Generator
@@ -10,7 +10,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.coupling import (
     ALGORITHMS,
-    MOST_PAIRS,
+    MAX_PAIRS,
     PAIRS_PER_BLOCK,
     STATISTICS,
     Algorithm,
@@ -26,34 +26,34 @@ from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 
 MAX_UNITS_EXACT_DISTANCE = 32
-"""Models of at most so many units in all have their exact total variation computed: a second a sweep."""
+"""The exact distance is computed for models of at most so many units in all: at 32, a second per sweep."""
 
-MOST_LAW_VISIBLE = 20
-"""And of so many visible units: there is a probability of each of their states."""
+MAX_LAW_VISIBLE = 20
+"""And of at most so many visible units, because the probability of each visible state is stored."""
 
 TIMES = 48
-"""Times, in sweeps, at which the distance of each pair is kept."""
+"""Number of times, in sweeps, at which the Hamming distance of each pair is recorded."""
 
 EXACT_CURVE_END = 1e-4
 """The exact curve ends at this distance."""
 
 FIRST_PAIRS = 200
-"""Pairs that are counted even while the run is paused, so that no chart stays empty."""
+"""Number of pairs that are counted even while the run is paused, so that no chart stays empty."""
 
 EXACT_SHARE = 4
-"""Time given to the exact curve for each second given to a stream: it has nothing to show before."""
+"""Seconds spent on the exact curve per second spent on a stream of pairs."""
 
-MOST_STEPS = 300
-"""Points of the path of a pair; when there are more, every second one goes."""
+MAX_STEPS = 300
+"""Maximum points of the path of a pair; when there are more, every second one is dropped."""
 
 
 @dataclass(frozen=True)
 class Coupling:
     """Two Gibbs chains of one model, the first a sweep ahead, drawn jointly so that they meet.
 
-    Each of them alone is an exact Gibbs chain; once they are equal they stay so. The general way (algorithm
-    1) and the one for RBMs (algorithm 3) meet at the next sweep equally often; where they do not, algorithm 3
-    lets both draw from the same random numbers, so that they come near each other.
+    Each of them alone is an exact Gibbs chain; once equal, they stay equal. The chains meet in the next sweep
+    with the same probability under algorithm 1 (general) and algorithm 3 (for RBMs). If they do not meet,
+    algorithm 3 draws both from the same random numbers, which brings them closer together.
     """
 
     name: ClassVar[str] = "coupling"
@@ -75,7 +75,7 @@ class Coupling:
         scale="log",
         label="Give up after",
         unit="sweeps",
-        help="Pairs that have not met by then are cut off and counted: what they tell is biased.",
+        help="Pairs that have not met by then are cut off and counted, which biases the estimates.",
     )
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Coupling:
 
 
 class FinishedPair(NamedTuple):
-    """A pair that was on show: its number, stopping time, whether it was cut off, last states, path."""
+    """A displayed pair that has ended: number, stopping time, whether it was cut off, last states, path."""
 
     pair: int
     tau: int
@@ -95,7 +95,7 @@ class FinishedPair(NamedTuple):
 
 
 class DisplayedState(NamedTuple):
-    """The pair on show: its number, sweeps so far, states, distances.
+    """The displayed pair: its number, sweeps so far, states, distances.
 
     t : int
         Sweeps of the first chain.
@@ -104,9 +104,9 @@ class DisplayedState(NamedTuple):
     met, truncated : bool
         Whether this is its last sweep; the next step begins another pair.
     ended : FinishedPair or None
-        The last pair that has ended, maybe this one.
+        The last pair that has ended, possibly this one.
     counted : PairStatistics
-        Of the pairs counted behind it, those that have ended.
+        Statistics of the pairs that have ended in the background.
     """
 
     algorithm: Algorithm
@@ -124,15 +124,15 @@ class DisplayedState(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CouplingSnapshot(Snapshot):
-    """Coupled chains at one moment; a step is one sweep of the pair that each algorithm has on show."""
+    """Coupled chains at one moment; a step is one sweep of the displayed pair of each algorithm."""
 
     algorithm: Coupling
     n_visible: int
     drawn: tuple[DisplayedState, ...]
-    began: int = 0  # the step at which the first pair began, with the knobs as they are
+    began: int = 0  # the step at which the first pair with the present knobs began
 
     def at_rest(self) -> Self:
-        """Return the clock alone: what has been counted is in the streams."""
+        """Return the snapshot without pairs: they belong to the streams, which are freed."""
         return replace(self, drawn=())
 
 
@@ -173,7 +173,7 @@ class PairStatistics(NamedTuple):
 
     @property
     def rejected_mean(self) -> tuple[float, float]:
-        """Refused proposals of the first and of the second chain, a pair."""
+        """Mean number of rejected proposals per pair, of the first and of the second chain."""
         first, second = self.rejected.mean(axis=0) if self.n else (float("nan"), float("nan"))
         return float(first), float(second)
 
@@ -210,7 +210,7 @@ class PairStatistics(NamedTuple):
 
     @property
     def last_bound(self) -> float:
-        """The last time at which the bound says something: later, pairs cut off would count as met."""
+        """The last time at which the bound is valid: later, pairs that were cut off would count as met."""
         return self.max_sweeps - self.lag - 1 if self.truncated.any() else float("inf")
 
     def running(self, statistic: str) -> tuple[Running, Running]:
@@ -227,18 +227,18 @@ def _running(values: np.ndarray, statistic: str, at: np.ndarray) -> Running:
 
 
 class Results(NamedTuple):
-    """What the pairs have told so far.
+    """The results of the pairs counted so far.
 
     Parameters
     ----------
-    pairs : tuple of PairStatistics, one an algorithm, lag 1
-    lagged : tuple of PairStatistics, with the lag asked for
+    pairs : tuple of PairStatistics, one per algorithm, lag 1
+    lagged : tuple of PairStatistics, one per algorithm, with the requested lag
     unit : (int, int)
         Visible and hidden unit that STATISTICS speak of: those of the largest weight.
     truth : tuple of float or None
-        Exact values of STATISTICS; None where the model is too large to enumerate.
+        Exact values of STATISTICS; None if the model is too large to enumerate.
     exact : float64 (sweeps + 1,)
-        Exact total variation distance after 0, 1, ... sweeps, as far as known; empty where it cannot be.
+        Exact total variation distance after 0, 1, ... sweeps, as far as computed; empty if too large.
     """
 
     pairs: tuple[PairStatistics, ...]
@@ -249,10 +249,10 @@ class Results(NamedTuple):
 
 
 class CouplingSetup(NamedTuple):
-    """Plan of a run of coupled chains, and what a comparison of one shares.
+    """Plan of a run of coupled chains, and setup of its comparison, which has one panel.
 
-    rbm: at scale 1; dataset that the pairs start at, each at a training example (None: at random bits);
-    seed: same seed, same pairs.
+    rbm: the model at scale 1; dataset: pairs start at its training examples (None: at random bits);
+    seed: the same seed gives the same pairs.
     """
 
     rbm: RBM
@@ -272,12 +272,12 @@ class CouplingSetup(NamedTuple):
         m, n = self.rbm.W.shape
         maps = 2 * 4 * (m + 16) * (n + 16)
         stream = (
-            MOST_PAIRS * 15 * 8
+            MAX_PAIRS * 15 * 8
             + TIMES * (8 * (m + 1) + 4 * PAIRS_PER_BLOCK)
             + PAIRS_PER_BLOCK * (m + 32)
             + maps
         )
-        law = 6 * 8 * 2**m if m + n <= MAX_UNITS_EXACT_DISTANCE and m <= MOST_LAW_VISIBLE else 0
+        law = 6 * 8 * 2**m if m + n <= MAX_UNITS_EXACT_DISTANCE and m <= MAX_LAW_VISIBLE else 0
         return 4 * m * n + 3 * len(ALGORITHMS) * stream + law
 
     def starts(self, block: int) -> np.ndarray:
@@ -302,7 +302,7 @@ def random_rbm(n_visible: int, n_hidden: int, seed: int) -> RBM:
 
 
 class DisplayedPair:
-    """The pair of one algorithm that is drawn, sweep by sweep."""
+    """The pair of one algorithm that is displayed, sweep by sweep."""
 
     def __init__(self, stream: PairStream) -> None:
         self.stream = stream
@@ -314,7 +314,7 @@ class DisplayedPair:
         self._stride, self._t = 1, 0
 
     def sweep(self) -> None:
-        """Move by one sweep; the one after a meeting begins the next pair."""
+        """Do one sweep; the first sweep after a meeting begins the next pair."""
         stream, before = self.stream, self.stream.finished
         if stream.t == 0:
             self._begin()
@@ -323,7 +323,7 @@ class DisplayedPair:
         if (self._t - 1) % self._stride == 0:
             (v, _), (v2, _) = stream.chains()
             self._path.append(int((v != v2).sum()))
-        if len(self._path) > MOST_STEPS:
+        if len(self._path) > MAX_STEPS:
             self._path, self._stride = self._path[::2], 2 * self._stride
         if stream.finished > before:
             v, v2 = (np.packbits(v) for v, _ in stream.chains())
@@ -331,7 +331,7 @@ class DisplayedPair:
             self.ended = FinishedPair(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
 
     def drawn(self, counted: PairStatistics) -> DisplayedState:
-        """Return what there is to see."""
+        """Return the state of the displayed pair, with the statistics of the pairs counted behind it."""
         stream, over = self.stream, self._t > 0 and self.stream.t == 0
         v, v2 = (np.packbits(v) for v, _ in stream.chains())
         return DisplayedState(
@@ -353,7 +353,7 @@ Key = tuple[Algorithm, int, int]
 
 
 class CouplingRun(Run):
-    """A pair of each algorithm on show, in step, and streams of pairs that are counted behind them."""
+    """A displayed pair per algorithm, in step, and streams of pairs that are counted in the background."""
 
     plan: CouplingSetup
     algorithm: Coupling
@@ -366,11 +366,11 @@ class CouplingRun(Run):
         self.set_knobs(coupling)
 
     def set_knobs(self, algorithm: Coupling) -> None:
-        """Forget the pairs, which other knobs have made; ``prepare`` makes new ones, from the first on."""
+        """Drop all pairs, which had other knobs; ``prepare`` makes new ones, beginning with the first."""
         super().set_knobs(algorithm)
         self.began, self.chunk, self.prepared = self.n, 1, False
-        self._owed: dict[Key, int] = {}
-        self._shows: tuple[DisplayedPair, ...] = ()
+        self._pairs_to_restore: dict[Key, int] = {}
+        self._displayed: tuple[DisplayedPair, ...] = ()
         self._streams: dict[Key, PairStream] = {}
         self._spent: dict[Key | str, float] = {}
         self._speed: dict[Key, float] = {}
@@ -384,10 +384,10 @@ class CouplingRun(Run):
         i, j = np.unravel_index(np.abs(base.W).argmax(), base.W.shape)
         self.unit = int(i), int(j)
         self._stream("rbm", 1, 1).advance(1)
-        self._shows = tuple(DisplayedPair(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
+        self._displayed = tuple(DisplayedPair(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
         self._truth = self._enumerated() if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD else None
-        if sum(rbm.W.shape) <= MAX_UNITS_EXACT_DISTANCE and rbm.n_visible <= MOST_LAW_VISIBLE:
-            self._work = self._follow_law()
+        if sum(rbm.W.shape) <= MAX_UNITS_EXACT_DISTANCE and rbm.n_visible <= MAX_LAW_VISIBLE:
+            self._work = self._compute_exact_curve()
         self.prepared = True
 
     def _stream(self, algorithm: Algorithm, lag: int, k: int) -> PairStream:
@@ -402,8 +402,8 @@ class CouplingRun(Run):
         values = model.b.mean(), model.c.mean(), model.b[i], model.c[j], model.W[i, j]
         return tuple(float(x) for x in values)
 
-    def _follow_law(self) -> Generator[None, None, None]:
-        """Find the exact total variation distance, sweep after sweep."""
+    def _compute_exact_curve(self) -> Generator[None, None, None]:
+        """Append the exact distance after each sweep to _exact; yield between pieces of work."""
         model, law = probabilities(self.rbm), self.plan.start_law()
         while True:
             self._exact.append(total_variation(law, model))
@@ -413,13 +413,13 @@ class CouplingRun(Run):
             law = yield from sweep_law_steps(self.rbm, law)
 
     def _keys(self) -> list[Key]:
-        """Return the streams that are wanted now; with lag 1 one stream serves both purposes."""
+        """Return the keys of the streams for the present lag and k; with lag 1 one serves both charts."""
         wanted = [(a, 1, self._k) for a in ALGORITHMS]
         return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
 
-    def _want(self) -> None:
-        """Make the streams that are wanted; forget the others, which would fill the memory."""
-        # A new stream begins level with the others: it neither waits nor takes all the time.
+    def _update_streams(self) -> None:
+        """Make the streams of ``_keys``, and drop the others, which would take memory."""
+        # A new stream begins with the least time of the others, so that it gets no more than its share.
         level = min((self._spent[key] for key in self._streams), default=0.0)
         for key in self._keys():
             if key not in self._streams:
@@ -427,11 +427,11 @@ class CouplingRun(Run):
         self._streams = {key: self._streams.get(key) or self._stream(*key) for key in self._keys()}
 
     def results(self, lag: int = 1, k: int = 1) -> Results | None:
-        """Return what the pairs have told so far, and count those of this lag and this k from now on."""
+        """Return the results so far (None before ``prepare``); from now on count pairs of this lag and k."""
         self._lag, self._k = lag, k
         if not self.prepared:
             return None
-        self._want()
+        self._update_streams()
         return Results(
             tuple(self._counted((a, 1, k)) for a in ALGORITHMS),
             tuple(self._counted((a, lag, k if lag == 1 else 1)) for a in ALGORITHMS),
@@ -450,42 +450,45 @@ class CouplingRun(Run):
         )  # fmt: skip
 
     def advance(self, n: int) -> int:
-        """Do n sweeps of the pairs on show, and count others for as long."""
+        """Do n sweeps of the displayed pairs, and count other pairs for the same time."""
         begin = time.perf_counter()
         for _ in range(n):
-            for show in self._shows:
+            for show in self._displayed:
                 show.sweep()
         spent = time.perf_counter() - begin
         self.seconds += spent
         self.size_chunk(n, spent, CHUNK_SECONDS / 2)
-        self._count(spent, MOST_PAIRS)
+        self._count(spent, MAX_PAIRS)
         return n
 
     def record_steps(self, made: int) -> None:
-        """Count what advance has made."""
+        """Count the sweeps."""
         self.n += made
 
-    def keepsake(self) -> tuple[int, int, dict[Key, int]]:
-        """Return what is counted, and how many pairs of each stream have been."""
+    def kept_state(self) -> tuple[int, int, dict[Key, int]]:
+        """Return lag, k, and the number of finished pairs of each stream."""
         return self._lag, self._k, {key: stream.finished for key, stream in self._streams.items()}
 
-    def recall(self, kept: tuple[int, int, dict[Key, int]]) -> None:
-        """Count as many pairs again, paused or not."""
-        self._lag, self._k, self._owed = kept
+    def restore(self, kept: tuple[int, int, dict[Key, int]]) -> None:
+        """Have as many pairs counted again, even while the run is paused."""
+        self._lag, self._k, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:
-        """Count pairs while the pace allows no sweep; while paused only until there is something to show."""
-        return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MOST_PAIRS)
+        """Count pairs while no sweep is due; while paused, only the first FIRST_PAIRS."""
+        return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MAX_PAIRS)
 
-    def _count(self, seconds: float, most: int) -> bool:
-        """Work so long for what has had the least time; False where everything has enough pairs."""
-        self._want()  # what is wanted may have changed while the run was prepared
+    def _count(self, seconds: float, max_pairs: int) -> bool:
+        """Spend ``seconds`` on the streams and the exact curve that have had the least time so far.
+
+        Returns False if every stream has ``max_pairs`` pairs and the curve is complete.
+        """
+        self._update_streams()  # lag and k may have changed while the run was prepared
         end = time.perf_counter() + seconds
         worked = False
         while (begin := time.perf_counter()) < end:
-            wanted = {key: max(most, self._owed.get(key, 0)) for key in self._keys()}
+            wanted = {key: max(max_pairs, self._pairs_to_restore.get(key, 0)) for key in self._keys()}
             open_ = [key for key in wanted if self._streams[key].finished < wanted[key]]
-            exact = self._work is not None and (most > FIRST_PAIRS or len(self._exact) < 50)
+            exact = self._work is not None and (max_pairs > FIRST_PAIRS or len(self._exact) < 50)
             if exact and (not open_ or self._spent.get("exact", 0.0) < min(self._spent[k] for k in open_)):
                 if next(self._work, self) is self:  # type: ignore[arg-type]
                     self._work = None
@@ -505,16 +508,16 @@ class CouplingRun(Run):
         return worked
 
     def view(self, status: Status) -> CouplingSnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         if self.prepared:
-            self._want()
+            self._update_streams()
         return CouplingSnapshot(
             **self.common(status),
             n_visible=self.plan.rbm.n_visible,
             began=self.began,
             drawn=tuple(
                 show.drawn(self._counted((show.stream.algorithm, 1, self._k)))
-                for show in self._shows
+                for show in self._displayed
                 if self.prepared
             ),
         )

@@ -42,7 +42,7 @@ BATCHES_PER_ESS = 20
 STUDY_BURN_IN = 100
 """Sweeps of persistent chains before their first estimate, from random bits: small models forget soon."""
 
-MOST_ESTIMATES = 2000
+MAX_ESTIMATES = 2000
 
 DONE = "Done"
 """Stage of a run that has measured all."""
@@ -84,7 +84,7 @@ class StudySetup(NamedTuple):
 
     def progress(self, models: int, estimates: int) -> float:
         """Return the share of the work, 0 to 1, that so many models and estimates of each kind are."""
-        return min((models / len(self.sizes) + 3 * estimates / MOST_ESTIMATES) / 4, 1.0)
+        return min((models / len(self.sizes) + 3 * estimates / MAX_ESTIMATES) / 4, 1.0)
 
     def estimators(self) -> dict[str, Trainer]:
         """Return what is compared, by label."""
@@ -183,7 +183,7 @@ class StudyRun(Run):
             yield from self._grow(n_hidden)
             for _ in range(2):  # an error needs two
                 yield from self._measure(n_hidden)
-        while self._estimates < MOST_ESTIMATES:
+        while self._estimates < MAX_ESTIMATES:
             for n_hidden in self.plan.sizes:
                 yield from self._measure(n_hidden)
             self._estimates = min(
@@ -251,7 +251,7 @@ class StudyRun(Run):
         self.n += made
 
     def view(self, status: Status) -> StudySnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         models = []
         for n_hidden, (likelihood, ess, cells) in self._grown.items():
             found = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}

@@ -36,7 +36,7 @@ SUMMARY_SECONDS = 0.5
 RANDOM_STARTS = 1000
 
 MAX_UNITS_EXACT_LOG_Z = 20
-"""Smaller layers of at most so many units are enumerated for log Z (a second), larger ones left to AIS."""
+"""If the smaller layer has at most so many units, log Z is enumerated (one second), otherwise AIS is used."""
 
 REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
 
@@ -60,7 +60,7 @@ class ReferenceLogZ:
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Go on for so long; False where nothing is left to do, or another run is at it."""
+        """Go on for ``seconds``; return False if nothing is left to do, or another run is at it."""
         if self.value is not None or not self._at_work.acquire(blocking=False):
             return False
         try:
@@ -108,7 +108,7 @@ class WeightSetup(NamedTuple):
         Raises
         ------
         BadInput
-            Where the data are not as wide as the model.
+            If the data are not as wide as the model.
         """
         n_visible = self.model.rbm.n_visible
         if self.start == "random" or self.dataset is None:
@@ -209,17 +209,17 @@ class WeightSnapshot(Snapshot):
     ----------
     batch : Batch or None
     summary : Summary or None
-        Made anew twice a second; None before the first batch.
+        Computed twice per second; None before the first batch.
     estimates : tuple of Estimate
-        At log-spaced numbers of weights.
+        Estimates of log Z at log-spaced numbers of weights.
     newest : Estimate or None
-        Now.
+        The estimate from all weights so far.
     ess_share, max_share : float
         Means over the batches, of effective sample size over batch size and of the largest share.
     pooled : int
-        Weights since the start, or since a knob was turned: everything here is about those alone.
+        Number of weights since the start, or since a knob was changed; all other fields are of these weights.
     truth : LogZ or None
-        None while it is still being found.
+        The reference value of log Z, exact or by AIS; None until it is computed.
     n_visible : int
     """
 
@@ -248,7 +248,7 @@ class WeightRun(Run):
 
     def __init__(self, number: int, plan: WeightSetup, trainer: PopCD) -> None:
         super().__init__(number, plan, trainer)
-        self._truth, self._told = reference_log_z(plan.model), False
+        self._truth, self._shown_truth = reference_log_z(plan.model), False
         self._forget()
 
     def _forget(self) -> None:
@@ -269,13 +269,13 @@ class WeightRun(Run):
         self.prepared = True
 
     def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
-        # As in an update, which is not made.
+        # The negative statistics of one update, without the update.
         data = state.batches.next(self.algorithm.batch_size)
         self.algorithm.negative(state, FixedParameters(*state.theta), data)
         return state.source
 
     def advance(self, n: int) -> list[Population]:
-        """Draw n batches, and find a little more of the truth."""
+        """Draw n batches, and spend the same time on the reference value of log Z."""
         if len(self._kept) and time.perf_counter() - self._summed_up > SUMMARY_SECONDS:
             self._sum_up()
         begin = time.perf_counter()
@@ -307,18 +307,18 @@ class WeightRun(Run):
         self._summed_up = time.perf_counter()
 
     def set_knobs(self, algorithm: PopCD) -> None:
-        """Take other values of knobs; weights of another proposal must not be mixed with those before."""
+        """Use these knobs and drop all weights: those of different proposals must not be mixed."""
         super().set_knobs(algorithm)
         self._forget()
 
     def background_work(self, paused: bool) -> bool:
-        """Find a little more of the truth; sum up what a pause shows."""
+        """Compute a slice of the reference log Z; in a pause update the summary."""
         if not self.prepared:
             return False
         if self._truth.work(CHUNK_SECONDS):
             return True
-        if self._truth.value is not None and not self._told:
-            self._told = True  # found by another run
+        if self._truth.value is not None and not self._shown_truth:
+            self._shown_truth = True  # found by another run
             return True
         if paused and len(self._kept) and (self._summary is None or self._summary.n != len(self._kept)):
             self._sum_up()
@@ -330,7 +330,7 @@ class WeightRun(Run):
         return self._kept
 
     def view(self, status: Status) -> WeightSnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         batches = max(self._total.batches, 1)
         return WeightSnapshot(
             **self.common(status),

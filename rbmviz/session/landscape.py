@@ -1,4 +1,4 @@
-"""A sampler's walk over all states of a small model, and the landscape that it walks on at this moment."""
+"""A sampler's run on a model so small that all states are displayed, with the law that it samples now."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from rbmviz.session.sampling import SamplingPlan, SamplingRun
 from rbmviz.session.snapshot import Snapshot, Status
 
 TRAIL = 240
-"""Newest states in a snapshot: more than a page shows."""
+"""Number of newest states in a snapshot, more than a page shows."""
 
 VISIT_COUNTS = np.unique(np.round(10 ** np.arange(0, 9, 0.06)).astype(np.int64))
 """Sample counts at which the walk so far is compared with the model."""
 
 
 class Visited(NamedTuple):
-    """The first n samples against the truth.
+    """The first n samples compared with the model.
 
     visits: total variation between the share of visits and the model's law; moments: distance between the
     mean of v and the rates <v> of the training set (NaN without rates).
@@ -35,7 +35,7 @@ class Visited(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LandscapeSnapshot(Snapshot):
-    """A walk at one moment; states are numbered, the first unit the slowest bit.
+    """A walk at one moment; states are numbered by their bits, the first unit the most significant.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class LandscapeSnapshot(Snapshot):
     bent : float
         Total variation between ``law`` and the model's law.
     crossings : int
-        Samples in another valley than the one before.
+        Number of samples that lie in another valley than the sample before them.
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     curve : tuple of Visited
-        At log-spaced counts, and at this moment.
+        At log-spaced numbers of samples, and now.
     """
 
     algorithm: Sampler
@@ -136,7 +136,7 @@ class LandscapeRun(SamplingRun):
         self._target = self.target()
 
     def view(self, status: Status) -> LandscapeSnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         model_law, now = self._land.law, probabilities(self._target)
         here = self._trail[-1]
         newest = (self._visited(),) if self.n and self._curve[-1].n < self.n else ()

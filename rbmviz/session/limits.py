@@ -1,4 +1,4 @@
-"""What one page, one visitor and all visitors together may take, checked before anything is built."""
+"""Limits of the panels and the memory of a page, a visitor and the server, checked before a run is built."""
 
 import os
 import weakref
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rbmviz.session.comparison import Comparison
 
 BASE_MB = 500
-"""Megabytes of a server that has no visitor, warmed up: what visitors share."""
+"""Megabytes of a warmed-up server without visitors, which all visitors share."""
 
 Wanted = tuple[Any, Any]
 """Plan and algorithm of a panel."""
@@ -45,8 +45,8 @@ class Limits:
     release_seconds: int = 10
 
 
-def setup(name: str) -> str:
-    """Return the environment variable that sets a limit."""
+def variable_of(name: str) -> str:
+    """Return the name of the environment variable that sets a limit."""
     return f"RBMVIZ_{name.upper()}"
 
 
@@ -56,15 +56,15 @@ def limits() -> Limits:
     Raises
     ------
     BadInput
-        Where a variable is not a positive whole number of at most nine digits.
+        If a variable is not a positive whole number of at most nine digits.
     """
     found = {}
     for field in fields(Limits):
-        text = os.environ.get(setup(field.name))
+        text = os.environ.get(variable_of(field.name))
         if not text:
             continue
         if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) < 1:
-            raise BadInput(f"{setup(field.name)} = {text[:40]!r}: give a whole number from 1 up.")
+            raise BadInput(f"{variable_of(field.name)} = {text[:40]!r}: give a whole number from 1 up.")
         found[field.name] = int(text)
     return Limits(**found)
 
@@ -74,8 +74,8 @@ class Session:
 
     Parameters
     ----------
-    server : set of Session
-        All visitors of the process; a weak one, which this visitor joins.
+    server : WeakSet of Session
+        All visitors of the process; this one is added.
     """
 
     def __init__(self, server: "weakref.WeakSet[Session]") -> None:
@@ -83,14 +83,14 @@ class Session:
         self._kept: dict[str, int] = {}
         self._here = ""
         self._server = server
-        self.group = Group()  # whose turns at the cores its runs share
+        self.group = Group()  # its runs share the turns at the cores of this group
         server.add(self)
 
     def visit(self, page: str, name: str, comparison: "Comparison[Any]") -> None:
-        """Note that ``page`` is looked at, which shows the comparison ``name`` (perhaps among others).
+        """Note that ``page`` is open now, which shows the comparison ``name`` (possibly among others).
 
-        One page is looked at at a time. Where more panels run than may, those of the pages left behind sleep
-        at once, which they would do half a minute later anyway; they go on when their page is opened again.
+        One page is open at a time. If more panels run than the limit allows, those of the other pages sleep
+        at once instead of after half a minute; they go on when their page is opened again.
         """
         self._here = page
         self._comparisons[name] = page, comparison
@@ -104,7 +104,7 @@ class Session:
         self._comparisons.pop(name, None)
 
     def bytes(self, but: "Comparison[Any] | None" = None) -> int:
-        """Return the bytes that are taken at most, those of the comparison ``but`` alone left out."""
+        """Return an upper bound of the bytes in use, without those of the comparison ``but``."""
         comparisons = (
             comparison for _, comparison in list(self._comparisons.values()) if comparison is not but
         )
@@ -112,12 +112,12 @@ class Session:
         return sum(self._kept.values()) + runs + (KEEP_BYTES if runs or but is not None else 0)
 
     def keep(self, name: str, needed: int) -> None:
-        """Count something that is kept besides runs, an upload or a model; 0 bytes: no longer.
+        """Count the bytes of something that is kept besides runs, an upload or a model; 0 removes it.
 
         Raises
         ------
         BadInput
-            Where there is no room for it.
+            If there is no room for it.
         """
         before = self._kept.pop(name, 0)
         try:
@@ -131,25 +131,25 @@ class Session:
     def allow(self, comparison: "Comparison[Any]", wanted: Sequence[Wanted]) -> None:
         """Check that a comparison may have these panels instead of those it has.
 
-        Where memory is short, the pages left behind are put to rest first: they are rebuilt when they are
+        If memory is short, the runs of the other pages are freed first; they are rebuilt when their page is
         opened again.
 
         Raises
         ------
         BadInput
-            One sentence for the page; nothing has been changed that cannot be seen.
+            If a limit would be exceeded; nothing but freed runs of other pages has changed.
         """
         most = limits()
         if len(wanted) > max(most.panels, len(comparison.panels)):
             raise BadInput(
                 f"A page has room for {most.panels} panels: close one first, or start the server with a "
-                f"larger {setup('panels')}."
+                f"larger {variable_of('panels')}."
             )
         others = self._panels_here() - len(comparison.panels)
         if len(wanted) > max(most.runs - others, len(comparison.panels)):
             raise BadInput(
                 f"A visitor may run {most.runs} panels at a time: close one first, or start the server with "
-                f"a larger {setup('runs')}."
+                f"a larger {variable_of('runs')}."
             )
         self._check(
             self.bytes(but=comparison), sum(plan.bytes(algorithm) for plan, algorithm in wanted), comparison
@@ -172,18 +172,18 @@ class Session:
             raise BadInput(
                 f"This would take {_mb(others + needed)} MB of memory and a visitor has {most.session_mb:,} "
                 f"MB: close a panel, take fewer chains or a smaller model, or start the server with a larger "
-                f"{setup('session_mb')}."
+                f"{variable_of('session_mb')}."
             )
         room = max(most.server_mb - BASE_MB, 0) * 10**6
         if self._elsewhere() + others + needed > room:
-            # Whoever has lost the connection gives way before its time; runs are rebuilt on a reconnect.
+            # Free the runs of visitors without a connection early; a reconnect rebuilds them.
             _rest(other for session in list(self._server) for other in session._closed())
         total = self._elsewhere() + others + needed
         if total > room:
             raise BadInput(
                 f"The server is full: all visitors together may take {_mb(room)} MB of memory, this would "
                 f"make it {_mb(total)} MB. Close tabs that you no longer need and try again in a minute, or "
-                f"start the server with a larger {setup('server_mb')}."
+                f"start the server with a larger {variable_of('server_mb')}."
             )
 
     def _elsewhere(self) -> int:

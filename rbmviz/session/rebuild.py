@@ -1,12 +1,12 @@
-"""A run that has been put to rest: how far it was and how it came there, and the run made again from that."""
+"""Runs whose memory has been freed: the log of their knobs, and the computation of the same steps again."""
 
 import dataclasses
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rbmviz.session.snapshot import Snapshot, Status
 
-MOST_CHANGES = 2000
-"""Knob changes that are logged of a run, some 300 kB; a run with more of them keeps its memory instead."""
+MAX_CHANGES = 2000
+"""Changes of knobs that are logged, about 300 kB; a run with more is not freed, see ``Worker.rest``."""
 
 
 class Change(NamedTuple):
@@ -25,10 +25,10 @@ class Log:
 
     def note(self, n: int, algorithm: Any) -> None:
         """Log that ``algorithm`` makes the steps from ``n`` on."""
-        # The first entry is what the run was made with, which a change before the first step does not undo.
+        # Keep the first entry, with which the run was made, even if knobs change before the first step.
         if len(self._changes) > 1 and self._changes[-1].n == n:
             self._changes.pop()
-        if len(self._changes) < MOST_CHANGES:
+        if len(self._changes) < MAX_CHANGES:
             self._changes.append(Change(n, algorithm))
         else:
             self.complete = False
@@ -40,25 +40,25 @@ class Log:
 
 
 @runtime_checkable
-class Keeping(Protocol):
-    """A run of which a little outlives its rest: what steps alone do not bring back, or only slowly."""
+class KeepsState(Protocol):
+    """A run that keeps some data while its memory is freed: what its steps do not give again, or slowly."""
 
     prepared: bool
 
-    def keepsake(self) -> Any:
-        """Return what to keep, some hundred kB at most."""
+    def kept_state(self) -> Any:
+        """Return the data to keep, a few hundred kB at most."""
 
-    def recall(self, kept: Any) -> None:
-        """Take it back, before ``prepare``."""
+    def restore(self, kept: Any) -> None:
+        """Restore the data that ``kept_state`` returned; called before ``prepare``."""
 
 
 class Rebuild:
-    """Stands in for a run at rest, at the same step; ``work`` makes the run again.
+    """Stands in for a run whose memory is freed, at the same step; ``work`` computes the run again.
 
     Parameters
     ----------
     run : Run
-        What is put to rest; no reference to it is kept.
+        The run to be freed; no reference to it is kept.
     log : Log
         All changes of its knobs.
     shown : Snapshot
@@ -71,14 +71,14 @@ class Rebuild:
         self.prepared = True
         self.log = log
         self._shown = shown.at_rest()
-        self._kept = run.keepsake() if isinstance(run, Keeping) and run.prepared else None
+        self._kept = run.kept_state() if isinstance(run, KeepsState) and run.prepared else None
         self._again: Any = None
         self._waiting: list[Change] = []
         self._begun = 0
 
     @property
     def failure(self) -> str | None:
-        """Why the run had failed; None where it had not."""
+        """Error sentence of the run; None if it had not failed."""
         return self._shown.error
 
     @property
@@ -93,7 +93,7 @@ class Rebuild:
         self._again = None
 
     def work(self) -> Any:
-        """Make the run, prepare it, or do a chunk of its steps; return the run when it is back, else None."""
+        """Make the run, prepare it, or do one chunk of its steps; return the run once complete, else None."""
         if self._again is None:
             first, *self._waiting = self.log.changes
             self._again = self.plan.run(self.number, first.algorithm)
@@ -101,13 +101,13 @@ class Rebuild:
         again = self._again
         if not again.prepared:
             if self._kept is not None:
-                again.recall(self._kept)
+                again.restore(self._kept)
             again.prepare()
             self._begun = min(self._begun or again.n, again.n)
             return None
         while self._waiting and self._waiting[0].n <= again.n:
             again.set_knobs(self._waiting.pop(0).algorithm)
-        if not again.prepared:  # knobs that its state is made of
+        if not again.prepared:  # the state has to be made again for these knobs
             return None
         if again.n < self.n:
             end = min([self.n, *(change.n for change in self._waiting[:1])])

@@ -1,4 +1,4 @@
-"""What happened in a live run, enough to make it again: seed, start, knob changes by sample number."""
+"""The record of a live run from which it can be replayed: seed, start, knob changes by sample number."""
 
 import dataclasses
 import itertools
@@ -20,25 +20,26 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
 
 KEEP = 100_000
-"""Newest samples of a run that are kept for download at the most, bit-packed: 98 bytes each at 784 units."""
+"""Maximum number of newest samples of a run kept for download, bit-packed: 98 bytes each at 784 units."""
 
 KEEP_BYTES = 8_000_000
 """Bytes of kept samples that the runs of one visitor share."""
 
-KEEP_LEAST = 1000
-"""Newest samples that are kept in any case: what a page shows is among them."""
+MIN_KEPT = 1000
+"""Minimum number of newest samples that are kept, more than a page shows."""
 
 
-MOST_LOGGED = 10_000
-"""Changes of knobs that the record of a run may have, some 3 MB: minutes of dragging without a stop."""
+MAX_LOGGED = 10_000
+"""Maximum changes of knobs in the record of a run, about 3 MB: minutes of dragging without a pause."""
 
 
 class Allowance:
-    """Bytes for kept samples, in equal parts for all runs that live.
+    """Bytes for kept samples, divided equally among all runs that exist.
 
     Parameters
     ----------
     n_bytes : int
+        Bytes of all runs together (default KEEP_BYTES).
     """
 
     def __init__(self, n_bytes: int = KEEP_BYTES) -> None:
@@ -46,13 +47,13 @@ class Allowance:
         self._sharing: weakref.WeakSet[Recorder] = weakref.WeakSet()
 
     def join(self, recorder: "Recorder") -> None:
-        """Count one more run; it is forgotten with its recorder."""
+        """Count one more run, until its recorder is garbage-collected."""
         self._sharing.add(recorder)
 
     def samples(self, n_visible: int, runs: int | None = None) -> int:
-        """Return how many samples each of so many runs may keep; None: of those that live now."""
+        """Return how many samples each of ``runs`` runs may keep; None: of the runs that exist now."""
         share = self.n_bytes // max(len(self._sharing) if runs is None else runs, 1)
-        return min(max(share // -(-n_visible // 8), KEEP_LEAST), KEEP)
+        return min(max(share // -(-n_visible // 8), MIN_KEPT), KEEP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +77,12 @@ class Record:
     changes: tuple[tuple[int, dict[str, Value]], ...]
 
     def check(self) -> Sampler:
-        """Return the sampler as it began, or refuse a record that no run has left.
+        """Return the sampler with its first knobs; BadInput if no run can have written this record.
 
         Raises
         ------
         BadInput
-            Where the sampler or a knob is unknown or out of range, numbers of samples do not rise from 0,
+            If the sampler or a knob is unknown or out of range, numbers of samples do not rise from 0,
             or a knob changes that is not live.
         """
         if not isinstance(self.sampler, str):
@@ -141,7 +142,7 @@ class Recorder:
     def bytes(n_visible: int, shared: bool) -> int:
         """Return the bytes of kept samples at most, beyond an allowance that is shared."""
         packed = -(-n_visible // 8)
-        return KEEP_LEAST * packed if shared else min(KEEP_BYTES, KEEP * packed)
+        return MIN_KEPT * packed if shared else min(KEEP_BYTES, KEEP * packed)
 
     def log_knobs(self, sampler: Sampler) -> None:
         """Log the knobs that hold from the next sample on."""
@@ -150,7 +151,7 @@ class Recorder:
         self._knobs = knobs
         if self._changes and self._changes[-1][0] == self.n:
             self._changes[-1][1].update(changed)
-        elif changed and len(self._changes) < MOST_LOGGED:
+        elif changed and len(self._changes) < MAX_LOGGED:
             self._changes.append((self.n, changed))
         elif changed:
             self._complete = False
@@ -174,11 +175,11 @@ class Recorder:
         Raises
         ------
         BadInput
-            Where knobs have changed too often for a log.
+            If knobs have changed too often for a log.
         """
         if not self._complete:
             raise BadInput(
-                f"Knobs of {self._sampler_name} have changed more than {MOST_LOGGED:,} times in this run: it "
+                f"Knobs of {self._sampler_name} have changed more than {MAX_LOGGED:,} times in this run: it "
                 "has no complete record. Reset it to begin another one."
             )
         changes: list[tuple[int, dict[str, Value]]] = []
@@ -216,7 +217,7 @@ def replay(record: Record, model: Model, n: int, chunk: int = 1000) -> Iterator[
     Raises
     ------
     BadInput
-        Where no run can have left the record, see ``Record.check``, or it is of another model.
+        If no run can have left the record, see ``Record.check``, or it is of another model.
     """
     n, chunk = checks.whole("replay: n", n), checks.whole("replay: chunk", chunk, 1)
     changes = [*record.changes, (n, {})]

@@ -1,4 +1,4 @@
-"""The memory of runs whose visitor has gone, given back after a while by one thread for the whole process."""
+"""One thread per process frees the memory of runs some seconds after their visitor has disconnected."""
 
 import ctypes
 import gc
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Janitor:
-    """Puts comparisons to rest that have been closed for so long."""
+    """Frees the runs of comparisons that stay closed for a given time."""
 
     def __init__(self) -> None:
         self._wake = threading.Condition()
@@ -25,7 +25,7 @@ class Janitor:
         self._thread: threading.Thread | None = None
 
     def close(self, comparison: Comparison[Any], seconds: float) -> None:
-        """Close a comparison, and put it to rest after so many seconds unless it is opened again."""
+        """Close a comparison, and free its runs after ``seconds`` unless it is opened again."""
         comparison.close()
         closed_at = comparison.closed_at
         assert closed_at is not None
@@ -46,7 +46,7 @@ class Janitor:
                     comparison.rest()
                 del found
                 trim()
-            except Exception:  # the next visitor's memory counts, too
+            except Exception:  # an error must not end the thread: later comparisons have to be freed, too
                 log.exception("memory was not given back")
 
     def _next(self) -> list[Comparison[Any]]:
@@ -66,8 +66,8 @@ class Janitor:
 def trim() -> None:
     """Give memory that is no longer used back to the system.
 
-    Runs hold generators that point back at them, which only the collector frees; and glibc keeps what threads
-    have freed in their own pools, and after the first large arrays those, too, for the next ones.
+    Runs hold generators that refer back to them: only the garbage collector frees such cycles. And glibc
+    keeps freed memory in a pool of each thread, later even that of large arrays, until it is trimmed.
     """
     gc.collect()
     malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
@@ -76,4 +76,4 @@ def trim() -> None:
 
 
 janitor = Janitor()
-"""The one of this process."""
+"""The janitor of this process."""

@@ -1,7 +1,8 @@
 """What every kind of run has in common: its number, its clock, the size of its chunks, its snapshots.
 
-A kind of run says how it is prepared, how it advances, and what there is to see of it (``view``), and what it
-works at in the background, if anything. Only the thread that owns a run calls these; see ``worker``.
+A kind of run says how it is prepared (``prepare``), how it advances (``advance``, ``record_steps``), what its
+snapshot holds (``view``) and, if it has any, its background work. Only the thread that owns a run calls
+these; see ``worker``.
 """
 
 import abc
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
-"""A chunk of steps fills about this long: the delay of a command."""
+"""Duration of a chunk of steps, and so the longest delay of a command."""
 
 
 class Run(abc.ABC):
@@ -19,31 +20,31 @@ class Run(abc.ABC):
     Parameters
     ----------
     number : int
-        The how many-th run of its worker.
+        Number of the run in its worker, from 1.
     plan : Plan
-        What the run is made of.
+        What the run is made of: model, data, seed, start.
     algorithm : Sampler, Trainer or Coupling
-        With the knobs that it begins with.
+        The algorithm with its first knobs.
     n : int
-        Steps made before, where it goes on from there (default 0).
+        Steps that were made before this run continues them (default 0).
     seconds : float
-        Time spent on those (default 0).
+        Time spent on those steps (default 0).
 
     Attributes
     ----------
     prepared : bool
-        Whether ``advance`` may be called.
+        Whether ``prepare`` has been called and its result is valid; ``advance`` needs it.
     chunk : int
-        Steps that fill about CHUNK_SECONDS, as far as is known.
+        Estimate of the steps that take CHUNK_SECONDS.
     watched : bool
-        Whether somebody looks at this moment: what is only for their eyes need not be computed else.
+        Whether snapshots are being requested; if not, what is only displayed need not be computed.
     """
 
     has_background_work: ClassVar[bool] = False
-    """Whether ``background_work`` may ever do anything: where not, nobody waits for a turn for it."""
+    """Whether ``background_work`` ever does anything; if not, no turn is requested for it."""
 
     knobs_at_once: ClassVar[bool] = False
-    """Whether other knobs are taken while no step is due, too: there is something to show of them."""
+    """Whether new knobs are applied even while no step is due, because the snapshot depends on them."""
 
     def __init__(self, number: int, plan: Any, algorithm: Any, n: int = 0, seconds: float = 0.0) -> None:
         self.number, self.plan, self.algorithm = number, plan, algorithm
@@ -62,30 +63,30 @@ class Run(abc.ABC):
 
     @abc.abstractmethod
     def advance(self, n: int) -> Any:
-        """Do n steps; nothing that another thread reads is touched."""
+        """Do n steps and return them for ``record_steps``; change nothing that another thread reads."""
 
     def size_chunk(self, steps: int, spent: float, seconds: float = CHUNK_SECONDS) -> None:
-        """Let the next chunk fill so many seconds, as these steps took ``spent``; at most twice the last."""
+        """Fit ``chunk`` to ``seconds``, as ``steps`` took ``spent`` seconds; at most double it."""
         self.chunk = min(max(int(steps * seconds / spent), 1), 2 * self.chunk)
 
     @abc.abstractmethod
     def record_steps(self, made: Any) -> None:
-        """Count and record what ``advance`` has made."""
+        """Count and store the steps that ``advance`` has returned."""
 
     def set_knobs(self, algorithm: Any) -> None:
-        """Take other values of live knobs from the next step on; the run may have to be prepared again."""
+        """Use this algorithm from the next step on; set ``prepared`` to False if that needs another state."""
         self.algorithm = algorithm
 
     def background_work(self, paused: bool) -> bool:
-        """Do one slice (at most CHUNK_SECONDS) of work besides steps; return False where there is none."""
+        """Do one slice (at most CHUNK_SECONDS) of work besides steps; return False if there is none."""
         return False
 
     def complete(self) -> None:  # noqa: B027
-        """Compute what has been put off: the run stops here, and its snapshot stays."""
+        """Compute what has been deferred, because the run stops here and its snapshot stays."""
 
     @abc.abstractmethod
     def view(self, status: Status) -> Snapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
 
     def common(self, status: Status) -> dict[str, Any]:
         """Return the fields that every snapshot has, by name."""
@@ -102,10 +103,10 @@ R_co = TypeVar("R_co", bound=Run, covariant=True)
 
 
 class Plan(Protocol[R_co]):
-    """What a run is made of; the algorithm's knobs may change while it goes on, nothing here may."""
+    """What a run is made of besides its algorithm: nothing here changes while the run goes on."""
 
     def run(self, number: int, algorithm: Any) -> R_co:
         """Return the ``number``-th run of a worker."""
 
     def bytes(self, algorithm: Any) -> int:
-        """Return the bytes that a run takes at most, beyond the model and the data, before any are taken."""
+        """Return an upper bound of the bytes of a run, without the model and the data; allocates nothing."""

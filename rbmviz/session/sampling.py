@@ -1,4 +1,4 @@
-"""A sampler's run on a model: its chains, what it is scored by, what there is to see of it."""
+"""A sampler's run on a model: its chains, its scores, its snapshots."""
 
 import time
 import weakref
@@ -20,15 +20,15 @@ from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
 
 FRAMES = 144
-"""Newest samples in a snapshot, enough for a 12 x 12 grid."""
+"""Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
 
 Start = Literal["data", "random"]
 
 _STARTS: weakref.WeakKeyDictionary[Dataset, OrderedDict[int, np.ndarray]] = weakref.WeakKeyDictionary()
-"""Where chains start, by data set and seed: 0.8 MB at 784 units, which every panel would have of its own."""
+"""Starts of chains by data set and seed, shared by all panels: 0.8 MB at 784 units."""
 
-MOST_STARTS = 16
-"""Seeds of a data set whose starts are kept."""
+MAX_STARTS = 16
+"""Seeds per data set whose starts are kept."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,19 +41,20 @@ class SamplingSnapshot(Snapshot):
         Gibbs (or maximisation) sweeps so far in this run.
     frames : Frames
     curve : tuple of Point
-        ISL at log-spaced exact numbers of samples; empty where nothing is scored.
+        ISL after fixed numbers of samples, log-spaced; empty without a data set.
     newest : Point or None
-        ISL at about this moment; refreshed at most a few times a second.
+        A recent value of the ISL; computed at most twice per second.
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     occupancy : int64 (bins, classes)
-        Samples per class of the nearest training example, in consecutive stretches of the run.
+        Samples per class of the nearest training example, in consecutive bins of the run.
     bin_width : int
-        Samples in one stretch (the last one may be shorter).
+        Samples in one bin; the last bin may have fewer.
     switches : int or None
         Class changes within each chain, all chains together.
     spurious : float or None
-        Share of samples farther from every training example than held-out data are (99th percentile).
+        Share of samples (0 to 1) that are farther from every training example than the 99th percentile of
+        held-out data.
     agreement : Diagnostics or None
         R-hat and ESS of the newest rounds of several chains, by the number of active units.
     """
@@ -127,7 +128,7 @@ class SamplingRun(Run):
         self.fast_norm: float | None = None
 
     def prepare(self) -> None:
-        """Make the chains and what scores them; compile the kernels outside the run's own clock."""
+        """Make the chains and their scores; compile the kernels outside the run's own clock."""
         model, seed, _, dataset, kernel, _ = self._sampling
         self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
         self._state = self.algorithm.init(model, seed, self._start)
@@ -152,7 +153,7 @@ class SamplingRun(Run):
         self._means = self._means[-FRAMES:]
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
-        if self._scores is not None:  # not what a chunk is sized by: it comes now and then
+        if self._scores is not None:  # after size_chunk: it happens rarely, and must not make chunks smaller
             self._scores.evaluate(self.seconds, self.watched)
         return samples
 
@@ -168,11 +169,11 @@ class SamplingRun(Run):
         self.recorder.log_knobs(algorithm)
 
     def target(self) -> RBM:
-        """Return the model that the next sweep samples from, once its chain is there."""
+        """Return the model that the next sweep samples from; before ``prepare`` the model of the plan."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
     def complete(self) -> None:
-        """Score the samples that wait for it."""
+        """Score the samples that have not been scored yet."""
         if self.prepared and self._scores is not None:
             self._scores.complete(self.seconds)
 
@@ -190,7 +191,7 @@ class SamplingRun(Run):
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
     def view(self, status: Status) -> Snapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         v = self.recorder.packed(FRAMES)
         scores = self._scores if self.prepared else None
         return SamplingSnapshot(
@@ -224,7 +225,7 @@ class SamplingSetup(NamedTuple):
     allowance: Allowance | None = None
 
     def starts(self, n_chains: int) -> np.ndarray | None:
-        """Return where chains start, uint8 (n_chains, n_visible); None: at random bits of the seed.
+        """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits of the seed.
 
         Chain 0 of every sampler starts at the same example, and so does chain 1 ...; they are drawn with
         replacement, spread like the data: wider than chains that stick will ever spread.
@@ -244,7 +245,7 @@ class SamplingSetup(NamedTuple):
             found = self.starts(MAX_CHAINS)
             if found is not None:
                 known[self.seed] = found
-        while len(known) > MOST_STARTS:
+        while len(known) > MAX_STARTS:
             known.popitem(last=False)
         return found
 

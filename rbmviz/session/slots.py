@@ -2,8 +2,8 @@
 
 A group's account is the time that its turns have taken. The next turn goes to the group whose account is
 lowest, so that twelve panels at full speed have together what one panel of somebody else has (start-time
-fair queueing). Who comes begins at the lowest account of those who are there; who comes back has saved up no
-more than SAVED, else a night's absence would stop all the others for a night.
+fair queueing). A new group begins at the lowest account of the groups that are present. A group that returns
+is at most SAVED behind that account; otherwise a night's absence would stop all the others for a night.
 """
 
 import contextlib
@@ -16,30 +16,30 @@ from collections.abc import Callable, Iterator
 
 
 class Kind(enum.Enum):
-    """What a turn is wanted for; the value is how many seconds its group may be ahead and still go first."""
+    """Purpose of a turn; the value: by how many seconds its group may be ahead and still go first."""
 
     START = 1.0
-    """Somebody waits for the first picture."""
+    """A run is prepared: a person waits for its first picture."""
     PACED = 0.25
-    """A run with a rate: little work, that shall come in time."""
+    """Steps of a run with a rate: little work, which has to come in time."""
     FULL = 0.0
-    """A run at full speed, which would take all that there is."""
+    """Steps of a run at full speed, which would take every core."""
 
 
 SAVED = 1.0
-"""Seconds that a group may be behind when it comes back: as many as others may be ahead and go first."""
+"""Seconds that a returning group may be behind the others: as many as START may be ahead."""
 
 
 class Group:
     """Runs that share their turns: those of one visitor."""
 
     def __init__(self) -> None:
-        self.account = -math.inf  # seconds that turns which have ended took, from where it began
-        self.began: list[float] = []  # when its turns of this moment began
+        self.account = -math.inf  # seconds: the start level plus the time of the turns that have ended
+        self.began: list[float] = []  # start times of its current turns
         self.waiting = 0
 
     def used(self, now: float) -> float:
-        """Return the account with what the turns of this moment have taken so far, seconds."""
+        """Return the account including the current turns so far, seconds."""
         return self.account + sum(now - began for began in self.began)
 
 
@@ -55,13 +55,15 @@ class Turn:
 class Slots:
     """Grants turns, at most ``n`` at the same moment.
 
-    A START of a group that has no turn goes beyond that number, up to twice of it: turns are not taken away
-    from others, and one that compiles or loads may be long.
+    A START of a group that has no turn may exceed n, up to 2 n turns in all: running turns are never
+    interrupted, and a turn that compiles or loads may be long.
 
     Parameters
     ----------
     n : int
-    clock : function that returns seconds
+        Turns at the same moment, one per core.
+    clock : callable
+        Returns seconds; default time.monotonic.
     """
 
     def __init__(self, n: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -70,7 +72,7 @@ class Slots:
         self._waiting: list[Turn] = []  # in the order of arrival
         self._running = 0
         self._there: set[Group] = set()  # groups that have or want a turn
-        self._level = 0.0  # where a group begins that comes
+        self._level = 0.0  # the account at which a new group begins
 
     @contextlib.contextmanager
     def turn(self, group: Group, kind: Kind) -> Iterator[None]:
@@ -116,13 +118,13 @@ class Slots:
         now = self._clock()
         while self._running < 2 * self.n:
             full = self._running >= self.n
-            may = [t for t in self._waiting if not full or (t.kind is Kind.START and not t.group.began)]
-            if not may:
+            allowed = [t for t in self._waiting if not full or (t.kind is Kind.START and not t.group.began)]
+            if not allowed:
                 return
-            # min takes the first of equals: the group that has waited longest. What its turns are wanted for
-            # counts between groups alone: within one they come in the order of arrival, so that none starves.
-            group = min(may, key=lambda turn: turn.group.used(now) - turn.kind.value).group
-            turn = next(turn for turn in may if turn.group is group)
+            # Of equal groups min takes the first, which has waited longest. The kind of a turn matters
+            # between groups only: within a group turns are granted in the order of arrival, so none starves.
+            group = min(allowed, key=lambda turn: turn.group.used(now) - turn.kind.value).group
+            turn = next(turn for turn in allowed if turn.group is group)
             self._waiting.remove(turn)
             group.waiting -= 1
             group.began.append(now)
@@ -132,4 +134,4 @@ class Slots:
 
 
 SLOTS = Slots(os.cpu_count() or 1)
-"""The turns of this process: one a core."""
+"""The turns of this process: one per core."""

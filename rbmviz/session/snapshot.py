@@ -1,4 +1,4 @@
-"""What a run shows of itself: immutable records, published whole by one reference store."""
+"""Snapshots: what a run shows, as immutable records that are published by storing one reference."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
@@ -28,7 +28,10 @@ class Frames:
 
 
 class Point(NamedTuple):
-    """One point of an ISL curve: samples, seconds spent in the sampler, nats a test point, kernel beta."""
+    """One point of an ISL curve.
+
+    n: samples; seconds: time spent in the sampler; isl, std_error: nats per test point; beta: of the kernel.
+    """
 
     n: int
     seconds: float
@@ -44,7 +47,7 @@ class Snapshot:
     Parameters
     ----------
     status : str
-        "starting" (compiling, loading), "rebuilding" (making the steps again that were there before a rest),
+        "starting" (compiling, loading), "rebuilding" (computing again the steps that a rest has freed),
         "paused", "running", "finished" (n_max reached) or "failed".
     run : int
         Number of the run: every reset, new plan or new start begins the next one.
@@ -55,9 +58,9 @@ class Snapshot:
     algorithm : Sampler or Trainer
         The algorithm, with its knobs, that made the newest steps.
     error : str or None
-        One sentence, where status is "failed".
+        One sentence if status is "failed", else None.
     rebuilt : float
-        How much of the run is there again, from 0 to 1, where status is "rebuilding".
+        Share of the steps that are computed again, from 0 to 1, if status is "rebuilding".
     """
 
     status: Status
@@ -69,5 +72,5 @@ class Snapshot:
     rebuilt: float = 0.0
 
     def at_rest(self) -> Self:
-        """Return the snapshot without what is large, to be shown while the run itself is not there."""
+        """Return the snapshot without its large arrays, to be shown while the run is freed."""
         return self

@@ -1,4 +1,4 @@
-"""A trainer's run on a data set: replicates, their likelihood, their fantasies, what there is to see."""
+"""A trainer's run on a data set: replicates, their likelihood, their fantasy samples, its snapshots."""
 
 import time
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rbmviz.errors import BadInput
 from rbmviz.kernels.batch import times, times_transposed
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knobs_of, values_of
-from rbmviz.metrics.ais import LEAST_ESS, ais_steps
+from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Frames, Snapshot, Status
@@ -23,14 +23,14 @@ from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 FANTASY_CHAINS = 144
 """Fantasy chains, enough for a 12 x 12 grid."""
 
-MOST_POINTS = 160
+MAX_POINTS = 160
 """Points of a curve; when there are more, every second one goes, and new ones come half as often."""
 
 MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
 
 SCORED_EXAMPLES = 2000
-"""Training (and test) examples whose likelihood is followed, evenly spaced among all."""
+"""Number of training (and of test) examples whose likelihood is computed, evenly spaced among all."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """A live estimate of log Z: good to a fraction of a nat on models that mix, and it says where it is not."""
@@ -49,7 +49,7 @@ class Likelihood(NamedTuple):
     """Mean log-likelihood after ``update`` updates and ``seconds`` of training, nats an example.
 
     train, test, std_error, ess: float64 (replicates,). std_error is that of AIS, 0 where log Z is exact; ess
-    is the effective number of its ``LIVE_AIS_CHAINS`` weights, NaN where log Z is exact.
+    is the effective number of its ``LIVE_AIS_CHAINS`` weights, NaN if log Z is exact.
     """
 
     update: int
@@ -63,10 +63,10 @@ class Likelihood(NamedTuple):
     def doubtful_ess(self) -> float | None:
         """The smallest effective number of weights where it is too small to trust an estimate; else None."""
         least = np.nanmin([*self.ess, np.inf])
-        return float(least) if least < LEAST_ESS else None
+        return float(least) if least < MIN_ESS else None
 
     def band(self, part: str) -> tuple[float, float, float]:
-        """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN where a value is not finite.
+        """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN if a value is not finite.
 
         The band is the range of the replicates; of a single one, two standard errors of AIS.
         """
@@ -83,7 +83,7 @@ class Trace(NamedTuple):
     stats: dict[str, np.ndarray]
 
     def band(self, statistic: str) -> tuple[float, float, float]:
-        """Return mean, lowest and highest value of the replicates; NaN where one is missing or not finite."""
+        """Return mean, lowest and highest value of the replicates; NaN if one is missing or not finite."""
         values = self.stats.get(statistic, np.array([np.nan]))
         return float(values.mean()), float(values.min()), float(values.max())
 
@@ -173,7 +173,7 @@ class TrainingPlan(NamedTuple):
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
         judge = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
-        curves = MOST_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
+        curves = MAX_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
         return replicates + judge + curves + 4 * FANTASY_CHAINS * 4 * m + len(self.checkpoint)
 
 
@@ -224,12 +224,12 @@ class LikelihoodEstimator:
             self.newest = update
             self._work = self._score(update, seconds, models)
 
-    def recall(self, found: tuple[Likelihood, ...]) -> None:
+    def restore(self, found: tuple[Likelihood, ...]) -> None:
         """Take back likelihoods that are known: only later updates are judged."""
         self.found, self.newest = list(found), max((point.update for point in found), default=-1)
 
     def work(self, seconds: float) -> float:
-        """Go on until it is done, or so many seconds are used up; return how many it took."""
+        """Go on until it is done or ``seconds`` are used up; return the seconds that it took."""
         begin = time.perf_counter()
         while self._work is not None and time.perf_counter() < begin + seconds:
             if next(self._work, self) is self:
@@ -316,7 +316,7 @@ class TrainingRun(Run):
         self._models: tuple[RBM, ...] = ()
         self._fantasy: Frames | None = None
         self._traces: list[Trace] = []
-        self._judge = LikelihoodEstimator(plan)
+        self._likelihood_estimator = LikelihoodEstimator(plan)
         self._stride = 1
         self._kept: Kept | None = None
         self._dreamed = self._credit = 0.0
@@ -351,12 +351,12 @@ class TrainingRun(Run):
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
         self._chains = Fantasy(plan.dataset.n_visible, plan.seed)
         self._models = models
-        self._judge.judge(self.n, self.seconds, models)
+        self._likelihood_estimator.judge(self.n, self.seconds, models)
         self.prepared = True
 
-    def keepsake(self) -> Kept:
+    def kept_state(self) -> Kept:
         """Return what is to outlive a rest."""
-        kept = Kept(tuple(self._judge.found))
+        kept = Kept(tuple(self._likelihood_estimator.found))
         spent = (self.seconds - self._begun[1]) * self.plan.replicates
         # A checkpoint holds the parameters, perhaps their momentum and mean; the progress has them once more.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
@@ -377,10 +377,10 @@ class TrainingRun(Run):
             stride=self._stride,
         )
 
-    def recall(self, kept: Kept) -> None:
+    def restore(self, kept: Kept) -> None:
         """Take back what outlived a rest: nothing up to there is judged again."""
         self._kept = kept
-        self._judge.recall(kept.likelihoods)
+        self._likelihood_estimator.restore(kept.likelihoods)
 
     def _restore(self, kept: Kept) -> tuple[RBM, ...]:
         data = self.plan.dataset.train
@@ -403,13 +403,15 @@ class TrainingRun(Run):
         begin = time.perf_counter()
         made = tuple(self.algorithm.step(state, n) for state in self._states)
         self._credit += SCORING_SHARE * (time.perf_counter() - begin)
-        self._credit -= self._judge.work(self._credit)
+        self._credit -= self._likelihood_estimator.work(self._credit)
         if time.perf_counter() - self._dreamed > CHUNK_SECONDS:
             self._dreamed = time.perf_counter()
             self._chains.sweep(made[0].rbm)
             self._fantasy = self._chains.frames(self.n + n)
         if (self.n + n) % self._stride == 0:
-            self._judge.judge(self.n + n, self._clock(made), tuple(progress.rbm for progress in made))
+            self._likelihood_estimator.judge(
+                self.n + n, self._clock(made), tuple(progress.rbm for progress in made)
+            )
         self.size_chunk(n, time.perf_counter() - begin)
         return made
 
@@ -424,21 +426,21 @@ class TrainingRun(Run):
         if self.n % self._stride == 0:
             stats = {name: np.array([progress.stats[name] for progress in made]) for name in made[0].stats}
             self._traces.append(Trace(self.n, self.seconds, stats))
-        if len(self._traces) > MOST_POINTS:
+        if len(self._traces) > MAX_POINTS:
             self._stride *= 2
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
-        if len(self._judge.found) > MOST_POINTS:
-            self._judge.found = self._judge.found[::2]
+        if len(self._likelihood_estimator.found) > MAX_POINTS:
+            self._likelihood_estimator.found = self._likelihood_estimator.found[::2]
 
     def background_work(self, paused: bool) -> bool:
         """Go on with an estimate that is under way; score what a pause shows."""
         if not self.prepared:
             return False
-        if paused and not self._judge.busy and self._judge.newest != self.n:
-            self._judge.judge(self.n, self.seconds, self._models)
-        if not self._judge.busy:
+        if paused and not self._likelihood_estimator.busy and self._likelihood_estimator.newest != self.n:
+            self._likelihood_estimator.judge(self.n, self.seconds, self._models)
+        if not self._likelihood_estimator.busy:
             return False
-        self._judge.work(CHUNK_SECONDS)
+        self._likelihood_estimator.work(CHUNK_SECONDS)
         return True
 
     def origin(self) -> Origin:
@@ -472,14 +474,14 @@ class TrainingRun(Run):
         return newest.warning
 
     def view(self, status: Status) -> TrainingSnapshot:
-        """Return what there is to see."""
+        """Return the snapshot of this run."""
         newest = self.progress[0] if self.progress else None
         return TrainingSnapshot(
             **self.common(status),
             models=self._models,
             fantasy=self._fantasy,
-            method=self._judge.method,
-            likelihoods=tuple(self._judge.found),
+            method=self._likelihood_estimator.method,
+            likelihoods=tuple(self._likelihood_estimator.found),
             traces=tuple(self._traces),
             newest=newest.stats if newest else {},
             inner_samples=newest.inner_samples if newest else {},

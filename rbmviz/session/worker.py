@@ -23,31 +23,31 @@ from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.snapshot import Snapshot, Status
 
 LEASE_SECONDS = 30.0
-"""Without anybody asking for a snapshot for this long, the run sleeps; the next question wakes it."""
+"""If no snapshot has been asked for during this time, the run sleeps; the next request wakes it."""
 
 IDLE_SECONDS = 60.0
-"""A run that sleeps, or has had nothing to do for this long, has no thread until somebody wants something."""
+"""A run that sleeps, or has had nothing to do for this long, ends its thread; a command starts another."""
 
 BACKLOG_SECONDS = 0.25
-"""A run that cannot keep its rate drops what it owes beyond this, so that a pause takes effect at once."""
+"""A run that cannot keep its rate skips steps overdue by more than this, so that a pause acts at once."""
 
 BEAT_BACKLOG_SECONDS = 1.0
-"""The same for a run that takes little: on a full server it catches up with what a late beat has missed."""
+"""The same for a run on the beat: it catches up with the steps that a late beat on a full server missed."""
 
 WATCHED_SECONDS = 1.0
-"""A run whose snapshot was asked for so lately is watched: it makes a new one after each chunk."""
+"""A run whose snapshot was requested within this time is watched: it publishes one after each chunk."""
 
 LEAVE_SECONDS = 0.01
-"""How long a beat waits for the thread of a run's own to end that has handed the run over."""
+"""How long a beat waits for the end of the thread that has handed a run over to it."""
 
 CHUNKS_PER_BEAT = 4
-"""Most chunks of a run in one beat: after a chunk that had to wait for a core the next ones are small."""
+"""A run makes at most this many chunks in one beat; chunks are small after one that waited for a core."""
 
-LIGHT = 16
-"""A run that takes less than this part of a core at its rate is driven by the beat of its comparison."""
+LIGHT_RUN_PARTS = 16
+"""A run is driven by the beat if its rate takes less than 1 / LIGHT_RUN_PARTS of a core."""
 
-NICE = 10
-"""How far the threads of runs stand back behind those that draw pages, where each has a priority (Linux)."""
+RUN_NICENESS = 10
+"""Niceness of the threads of runs (Linux only): threads that draw pages have the higher priority."""
 
 log = logging.getLogger(__name__)
 
@@ -60,25 +60,25 @@ class Pace(NamedTuple):
     rate: float
 
     def allowed(self, now: float) -> float:
-        """Return the number allowed by now."""
+        """Return how many steps the run may have made by ``now``, a time.monotonic() reading."""
         return math.inf if math.isinf(self.rate) else self.n + math.floor(self.rate * (now - self.at))
 
     def time_of(self, n: int) -> float:
-        """Return when n steps are allowed."""
+        """Return the time.monotonic() at which n steps are allowed; infinity if never."""
         return self.at + (n - self.n) / self.rate if self.rate > 0 else math.inf
 
 
 @functools.cache
 def _one_blas_thread() -> None:
-    # BLAS threads of several runs fight for the cores; a run is one thread by contract.
+    # A run is one thread by contract: BLAS threads of several runs would compete for the cores.
     threadpool_limits(limits=1, user_api="blas")
 
 
-def _stand_back() -> None:
+def _lower_priority() -> None:
     """Lower the priority of this thread."""
-    if sys.platform == "linux":  # elsewhere the number of a thread is none that the system would take
+    if sys.platform == "linux":  # other systems do not take the id of a thread here
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RUN_NICENESS)
 
 
 R = TypeVar("R", bound=Run)
@@ -86,23 +86,27 @@ T = TypeVar("T")
 
 
 class Worker(Generic[R]):
-    """Runs one algorithm by a plan.
+    """Runs one algorithm by a plan: takes commands, and publishes snapshots.
+
+    Four states take less and less: ``pause`` makes no steps; ``sleep`` makes no steps until the next snapshot
+    is requested; ``close`` ends the thread; ``rest`` also frees the memory of the run, and ``open`` then
+    computes the run again.
 
     Parameters
     ----------
     plan : Plan
-    algorithm : Sampler or Trainer
-        Its live knobs may be turned while it runs.
+    algorithm : Sampler, Trainer or Coupling
+        Its live knobs may change while it runs.
     rate : float
-        Steps a second at most; infinity (the default) is full speed.
+        Steps per second at most; infinity (the default) is full speed.
     n_max : int or None
-        The run is finished at this many steps; None: endless.
+        The run is finished after this many steps; None (the default): it has no end.
     group : Group or None
-        Whose turns at the cores the run takes; None: a group of its own.
+        The group in whose turns at the cores the run computes; None: a group of its own.
     beat : Beat or None
-        What drives the run while it goes at a rate and takes little; None: a beat of its own.
+        The thread that drives the run while it is paced and light; None: a beat of its own.
 
-    Commands return at once and take effect between two chunks, within about 30 ms. Runs that shall go
+    Commands return at once and take effect between two chunks, within about 30 ms. Runs that have to stay
     in step get the same ``at`` (a time.monotonic() reading) with a command.
     """
 
@@ -122,7 +126,7 @@ class Worker(Generic[R]):
         self._beating = False  # driven by the beat, not by a thread of its own
         # Guards what commands write; held for moments only, never while a chunk is made.
         self._wake = threading.Condition()
-        # Held while a chunk is made: who wants the state itself waits for its end.
+        # Held while a chunk is made: to read the state of the run is to wait for the end of the chunk.
         self._chunk = threading.Lock()
         # Held by the one thread that may advance the run; a second one waits until the first has left.
         self._owner = threading.Lock()
@@ -136,7 +140,7 @@ class Worker(Generic[R]):
         self._busy_at = time.monotonic()
         self._algorithm, self._rate = algorithm, rate
         self._end = math.inf if n_max is None else n_max
-        self._running = False  # going on until told otherwise; else only up to _stop_at
+        self._running = False  # True: until the next command; False: only up to _stop_at
         self._stop_at: float = 0
         self._asked = time.monotonic()
         self._runs = 0
@@ -145,7 +149,7 @@ class Worker(Generic[R]):
     # Commands, from any thread.
 
     def resume(self, at: float | None = None) -> None:
-        """Go on, or begin."""
+        """Make steps from now on, or from ``at`` on, a time.monotonic() reading."""
         with self._wake:
             # Steps that are still due before a pause count as made, so that panels stay in step.
             n = self._run.n if self._running else max(self._stop_at, self._run.n)
@@ -153,49 +157,49 @@ class Worker(Generic[R]):
             self._set_pace(at, n)
 
     def pause(self, at: float | None = None) -> None:
-        """Stop; runs of one rate paused at one time stop at the same step."""
+        """Stop; runs with the same rate that are paused with the same ``at`` stop at the same step."""
         with self._wake:
             if self._running:
                 self._drop_backlog()
                 allowed = self._pace.allowed(time.monotonic() if at is None else at)
                 self._stop_at = self._run.n if math.isinf(allowed) else max(allowed, self._run.n)
                 self._running = False
-            self._rouse()
+            self._wake_thread()
 
     def step(self, n: int = 1) -> None:
         """Make n more steps at full speed, then pause."""
         with self._wake:
             begin = self._run.n if self._running else max(self._stop_at, self._run.n)
             self._running, self._stop_at = False, begin + n
-            self._rouse()
+            self._wake_thread()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
-        """Change the steps a second (infinity: full speed)."""
+        """Set the steps per second; infinity is full speed."""
         with self._wake:
             self._rate = rate
             self._set_pace(at)
 
     def tune(self, **knobs: Value) -> None:
-        """Change knobs while the run goes on; one that is not live, or a failed run, begins anew."""
+        """Change knobs; a new run begins if one of them is not live, or if the run has failed."""
         with self._wake:
-            self._algorithm = self.tuned(**knobs)
+            self._algorithm = self.with_knobs(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
             if self._snapshot.status == "failed" or not live:
                 self._begin()
-            self._rouse()
+            self._wake_thread()
 
-    def tuned(self, **knobs: Value) -> Any:
-        """Return the algorithm with other knobs; BadInput where one is unknown or out of its range."""
+    def with_knobs(self, **knobs: Value) -> Any:
+        """Return the algorithm with these knobs changed; BadInput if one is unknown or out of range."""
         check_names(type(self._algorithm), knobs)
         return dataclasses.replace(self._algorithm, **knobs)
 
     def set_knobs(self, **knobs: Value) -> None:
-        """Change live knobs, as they are dragged: no run is begun, not even for a failed one.
+        """Change live knobs while a slider is dragged: no new run begins, not even if this one has failed.
 
         Raises
         ------
         BadInput
-            Where a knob is unknown, not live, or out of range.
+            If a knob is unknown, not live, or out of range.
         """
         known = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)
@@ -203,7 +207,7 @@ class Worker(Generic[R]):
             raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: let it go to begin anew.")
         with self._wake:
             self._algorithm = dataclasses.replace(self._algorithm, **knobs)
-            self._rouse()
+            self._wake_thread()
 
     def begin(self, plan: Plan[R]) -> None:
         """Begin a new run by this plan."""
@@ -212,14 +216,14 @@ class Worker(Generic[R]):
             self._begin()
 
     def open(self) -> None:
-        """Let the run have a thread; one that was put to rest is made again."""
+        """Allow the run a thread, and renew the lease; a run at rest is rebuilt."""
         with self._wake:
             self._opened = True
             self._asked = time.monotonic()
-            self._rouse()
+            self._wake_thread()
 
     def close(self) -> None:
-        """Let the thread end after its chunk, without waiting for it; ``open`` takes the run up again."""
+        """Ask the thread to end after its chunk, and return at once; ``open`` continues the run."""
         with self._wake:
             self._opened = False
             self._leave.set()
@@ -227,15 +231,15 @@ class Worker(Generic[R]):
             self._wake.notify()
 
     def sleep(self) -> None:
-        """End the lease now, as if nobody had looked for LEASE_SECONDS; the next question renews it."""
+        """End the lease now, as after LEASE_SECONDS without a request; the next request renews it."""
         with self._wake:
             self._asked = -math.inf
             self._wake.notify()
 
     def rest(self) -> None:
-        """Close, and give the memory of the run back; ``open`` makes it again, bit for bit.
+        """Close, and free the memory of the run; ``open`` computes the run again, bit for bit.
 
-        What stays is the plan, the changes of knobs by step and a small last snapshot. Waits for the end of
+        The plan, the changes of knobs by step and a small last snapshot are kept. Waits for the end of
         the chunk that is being made. A run whose knobs were changed too often to be logged keeps its memory.
         """
         self.close()
@@ -244,48 +248,48 @@ class Worker(Generic[R]):
                 self._run.forget()
             elif self._log.complete:
                 if self._stale:
-                    self._show(self._run)
+                    self._store_snapshot(self._run)
                 self._run = Rebuild(self._run, self._log, self._snapshot)
-                self._show(self._run, "rebuilding")
+                self._store_snapshot(self._run, "rebuilding")
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until no thread is at the run any more (after ``close``)."""
+        """After ``close``: wait at most ``timeout`` seconds (None: any time) until no thread has the run."""
         thread = self._thread
         if thread is not None:
             thread.join(timeout)
         if self._owner.acquire(timeout=-1 if timeout is None else timeout):
             self._owner.release()
 
-    # Answers, to any thread.
+    # Queries, from any thread.
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest snapshot; asking renews the lease."""
+        """The newest snapshot; to read it renews the lease."""
         shown = self.peek()
         if self._asleep():
             with self._wake:
                 self._asked = time.monotonic()
-                self._set_pace(None)  # which wakes the thread, too
+                self._set_pace(None)  # also wakes the thread
         self._asked = time.monotonic()
         return shown
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
-        # Nobody has looked for a while, so that none has been made. A chunk that is being made is waited for,
-        # unless a snapshot follows it in any case.
+        # An unwatched run publishes no snapshots: make one now, and wait for the end of a chunk if need be.
+        # A watched run publishes one after the chunk in any case.
         patience = 0 if self.watched else 2 * CHUNK_SECONDS
         if self._stale and self._chunk.acquire(timeout=patience):
             try:
                 with self._wake:
                     if self._stale and self._run.prepared:
-                        self._show(self._run)
+                        self._store_snapshot(self._run)
             finally:
                 self._chunk.release()
         return self._snapshot
 
     @property
     def watched(self) -> bool:
-        """Whether somebody looks at this moment."""
+        """Whether a snapshot was requested within WATCHED_SECONDS."""
         return time.monotonic() - self._asked <= WATCHED_SECONDS
 
     @property
@@ -295,25 +299,25 @@ class Worker(Generic[R]):
 
     @property
     def at_rest(self) -> bool:
-        """Whether the run is not there: put to rest, or not yet made again."""
+        """Whether the memory of the run is freed, or its steps are still being computed again."""
         return isinstance(self._run, Rebuild)
 
     @property
     def awake(self) -> bool:
-        """Whether somebody may be looking: the run has a thread where it has something to do."""
+        """Whether the run is open and its lease has not ended, so that it may have a thread."""
         return self._opened and not self._asleep()
 
     def bytes(self) -> int:
         """Return the bytes that the run takes at most; 0 at rest."""
         return 0 if self.at_rest and not self._opened else self.plan.bytes(self._algorithm)
 
-    def read(self, question: Callable[[R], T]) -> T:
-        """Return what ``question`` reads off the run between two chunks.
+    def read(self, query: Callable[[R], T]) -> T:
+        """Return ``query(run)``, called between two chunks.
 
         Raises
         ------
         BadInput
-            While the run is being made again after a rest.
+            While the run is being rebuilt.
         """
         with self._chunk, self._wake:
             if isinstance(self._run, Rebuild):
@@ -321,30 +325,30 @@ class Worker(Generic[R]):
                     f"This run is being rebuilt after it had been put to rest ({self._run.share:.0%} done): "
                     "try again in a moment."
                 )
-            answer = question(self._run)
+            answer = query(self._run)
             if not self._asleep():
-                self._rouse()  # what was asked may give the run something to do
+                self._wake_thread()  # the query may have given the run background work
             return answer
 
-    # Inside; _wake is held where commands call these.
+    # Internal; commands hold _wake when they call these.
 
     def _begin(self) -> None:
         self._runs += 1
         self._run = self.plan.run(self._runs, self._algorithm)
         self._log = Log(self._run.n, self._algorithm)
         self._stop_at = 0
-        self._show(self._run, "starting")
+        self._store_snapshot(self._run, "starting")
         self._set_pace(None)
 
     def _set_pace(self, at: float | None, n: float | None = None) -> None:
         begin = self._run.n if n is None else n
         self._pace = Pace(begin, time.monotonic() if at is None else at, self._rate)
-        self._rouse()
+        self._wake_thread()
 
-    def _rouse(self) -> None:
-        """Wake the thread for a command, or start one where the last has ended."""
+    def _wake_thread(self) -> None:
+        """Wake the thread or the beat that drives the run, or start a thread if the last one has ended."""
         if self._beating:
-            self._beat.rouse()
+            self._beat.start_now()
         elif self._opened and (self._thread is None or self._leave.is_set()):
             self._leave = threading.Event()
             self._thread = threading.Thread(
@@ -355,9 +359,9 @@ class Worker(Generic[R]):
 
     def _drop_backlog(self) -> None:
         now = time.monotonic()
-        most = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
-        if self._pace.allowed(now) - self._run.n > self._rate * most + 1:
-            self._pace = Pace(self._run.n, now - most, self._rate)
+        limit = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
+        if self._pace.allowed(now) - self._run.n > self._rate * limit + 1:
+            self._pace = Pace(self._run.n, now - limit, self._rate)
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked > LEASE_SECONDS
@@ -370,7 +374,7 @@ class Worker(Generic[R]):
         return "running" if self._running or self._run.n < self._stop_at else "paused"
 
     def _due(self) -> int:
-        """Return how many steps to make now; 0: wait."""
+        """Return how many steps to make now; 0: none is due."""
         if self._asleep() or self._snapshot.status == "failed":
             return 0
         self._drop_backlog()
@@ -378,7 +382,7 @@ class Worker(Generic[R]):
         return max(int(min(self._run.max_steps(), min(allowed, self._end) - self._run.n)), 0)
 
     def _work(self, leave: threading.Event) -> None:
-        _stand_back()
+        _lower_priority()
         with self._owner:
             self._busy_at = time.monotonic()
             while not leave.is_set():
@@ -390,7 +394,7 @@ class Worker(Generic[R]):
     def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # the thread must tell, whatever it was
+        except Exception as error:  # whatever it is, the page has to show it
             if not isinstance(error, BadInput):
                 log.exception("a run failed")
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
@@ -409,24 +413,24 @@ class Worker(Generic[R]):
         if n is None:
             return
         if n == 0:
-            self._rest(run)
+            self._idle(run)
             return
-        # Single steps are somebody's click: they do not wait behind full speed either.
+        # Single steps are a person's click: they must not wait behind runs at full speed either.
         kind = Kind.FULL if self._running and math.isinf(self._rate) else Kind.PACED
         with SLOTS.turn(self._group, kind):
             self._make(run, n)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
 
     def _take_commands(self, run: Run) -> int | None:
-        """Return how many steps to make now; None: begin again, with another run or state."""
+        """Apply new knobs; return how many steps to make now, None if the run or its state was replaced."""
         with self._wake:
-            if run is not self._run:  # a command has begun another one meanwhile
+            if run is not self._run:  # a command has begun another run
                 return None
             n = self._due()
             if (n or run.knobs_at_once) and run.algorithm is not self._algorithm:
                 run.set_knobs(self._algorithm)
                 self._log.note(run.n, self._algorithm)
-                if not run.prepared:  # knobs that its state is made of
+                if not run.prepared:  # the state has to be made again for these knobs
                     return None
         if not n and self._snapshot.status not in ("failed", self._status()):
             with self._chunk:
@@ -450,36 +454,36 @@ class Worker(Generic[R]):
         self._busy_at = time.monotonic()
 
     def _complete(self, run: Run) -> None:
-        """Let a run that stops here compute what it has put off; the chunk is held."""
+        """If the run stops here, let it compute what it has deferred; _chunk is held."""
         if run is self._run and run.prepared and self._status() != "running":
             run.complete()
 
-    def _rebuild(self, rest: Rebuild) -> None:
-        """Make a little more of a run that was put to rest; the last piece puts it back into its place."""
+    def _rebuild(self, rebuild: Rebuild) -> None:
+        """Compute one more chunk of a run whose memory was freed; after the last one the run replaces it."""
         if self._asleep() or self._snapshot.status == "failed":
-            self._wait(rest)
+            self._wait(rebuild)
             return
         with SLOTS.turn(self._group, Kind.FULL), self._chunk:
-            if rest is not self._run or self._leave.is_set():
+            if rebuild is not self._run or self._leave.is_set():
                 return
-            again = rest.work()
+            rebuilt = rebuild.work()
             with self._wake:
-                if rest is self._run and again is not None:
-                    self._run = again
+                if rebuild is self._run and rebuilt is not None:
+                    self._run = rebuilt
                     self._set_pace(None)
-            if again is not None and rest.failure is None:
-                self._complete(again)
-        if again is None:
-            self._publish(rest, "rebuilding")
-        elif rest.failure is None:
-            self._publish(again)
+            if rebuilt is not None and rebuild.failure is None:
+                self._complete(rebuilt)
+        if rebuilt is None:
+            self._publish(rebuild, "rebuilding")
+        elif rebuild.failure is None:
+            self._publish(rebuilt)
         else:
-            self._publish(again, "failed", rest.failure)
+            self._publish(rebuilt, "failed", rebuild.failure)
         self._busy_at = time.monotonic()
         time.sleep(0.001)
 
-    def _rest(self, run: Run) -> None:
-        """Do background work, or wait for a command."""
+    def _idle(self, run: Run) -> None:
+        """No step is due: do background work, or wait for a command."""
         awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
         if awake and run.has_background_work:
             with SLOTS.turn(self._group, Kind.FULL), self._chunk:
@@ -494,15 +498,17 @@ class Worker(Generic[R]):
         self._wait(run)
 
     def _wait(self, run: Run | Rebuild) -> None:
-        """Wait for a command; after a while, or where the run sleeps, the thread ends."""
+        """Wait for a command, hand the run to the beat, or end the thread after a long wait or in sleep."""
         with self._wake:
             if run is not self._run or self._due():
                 return
             pacing = self._pacing()
             if self._asleep() or (not pacing and time.monotonic() - self._busy_at > IDLE_SECONDS):
-                if self._thread is threading.current_thread():  # else ``close`` has told this one to leave
+                if (
+                    self._thread is threading.current_thread()
+                ):  # else ``close`` has already asked this one to end
                     self._leave.set()
-            elif self._light() and self._thread is threading.current_thread():
+            elif self._is_light() and self._thread is threading.current_thread():
                 self._leave.set()
                 self._beating = True
                 self._beat.join(self)
@@ -512,10 +518,10 @@ class Worker(Generic[R]):
     def _pacing(self) -> bool:
         return self._running and not self._asleep() and self._snapshot.status != "failed"
 
-    # Driven by the beat.
+    # When the beat drives the run.
 
-    def _light(self) -> bool:
-        """Whether the run has nothing to do but a few steps now and then, and takes little for them."""
+    def _is_light(self) -> bool:
+        """Whether the beat can drive the run: it is paced, needs little of a core, and has no other work."""
         run = self._run
         return (
             self._opened
@@ -524,7 +530,7 @@ class Worker(Generic[R]):
             and run.prepared
             and not run.has_background_work
             and run.n < self._end
-            and self._rate * CHUNK_SECONDS * LIGHT < run.chunk
+            and self._rate * CHUNK_SECONDS * LIGHT_RUN_PARTS < run.chunk
         )
 
     def _leave_beat(self) -> None:
@@ -537,9 +543,9 @@ class Worker(Generic[R]):
         return self._pace.time_of(self._run.n + 1)
 
     def on_beat(self) -> None:
-        """Make the steps that are due; where there is more to do, a thread of its own takes over."""
-        # The thread that has handed the run over may need a moment to leave. Another one that has come since
-        # may itself wait for a turn, and the beat has one: it must not wait for that thread.
+        """Make the steps that are due; if other work appears, a thread of its own takes over."""
+        # The thread that has handed the run over may need a moment to end. A newer thread may itself wait for
+        # a turn, which the beat holds: the beat must not wait for that thread.
         if not self._beating or not self._owner.acquire(timeout=LEAVE_SECONDS):
             return
         try:
@@ -550,20 +556,22 @@ class Worker(Generic[R]):
                         break
                     self._make(run, n)
             with self._wake:
-                if self._beating and not self._light():
+                if self._beating and not self._is_light():
                     self._leave_beat()
-                    self._rouse()
+                    self._wake_thread()
         finally:
             self._owner.release()
 
     # Snapshots.
 
-    def _show(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
-        """Make the newest snapshot; _wake is held, and no chunk is being made by another thread."""
+    def _store_snapshot(
+        self, run: Run | Rebuild, status: Status | None = None, error: str | None = None
+    ) -> None:
+        """Store a new snapshot; _wake is held, and no other thread is making a chunk."""
         self._stale = False
         self._snapshot = dataclasses.replace(run.view(status or self._status()), error=error)
 
     def _publish(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
         with self._wake:
-            if run is self._run:  # else a command has begun another run meanwhile
-                self._show(run, status, error)
+            if run is self._run:  # else a command has begun another run
+                self._store_snapshot(run, status, error)

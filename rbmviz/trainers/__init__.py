@@ -33,7 +33,7 @@ STATS = {
 
 gradient_norm is that of the last update, weight_norm that of W. reconstruction is the mean of
 ``|v - E[v|E[h|v]]|`` over the last mini-batch, free_energy_gap its mean free energy minus that of the last
-update's samples from the model (NaN where a trainer has none): near 0 where the model looks like the data.
+update's samples from the model (NaN if a trainer has none): near 0 if the model looks like the data.
 """
 
 
@@ -46,18 +46,18 @@ class Progress:
     update : int
         Updates so far.
     rbm : RBM
-        The model now; where the knob ``average`` is on, the mean of the iterates (paper UCD, algorithm 2,
+        The present model; if the knob ``average`` is on, the mean of the iterates (paper UCD, algorithm 2,
         line 7), while training goes on from the last of them.
     stats : dict of float
-        ``STATS`` and what the trainer adds, by name; NaN where there is nothing to tell yet.
+        ``STATS`` and what the trainer adds, by name; NaN before there is a value.
     seconds : float
         Time spent in updates so far.
     iterations : int
-        Updates that the schedule was laid out for.
+        Number of updates of the whole schedule.
     inner_samples : dict of arrays (n,)
         Quantities of which the last update has many, by label: stopping times (UCD), log weights (pop-CD).
     warning : str
-        What a person should know about the last update, in one sentence; else empty.
+        One sentence about a problem of the last update, or empty.
     """
 
     update: int
@@ -70,7 +70,7 @@ class Progress:
 
 
 class Trainer(Protocol):
-    """What every trainer offers, and all that the program asks of one.
+    """The interface of trainers: the program uses nothing else.
 
     Knobs that are ``live`` may change between two steps (``dataclasses.replace``) and act from the next
     update on.
@@ -78,10 +78,10 @@ class Trainer(Protocol):
     Attributes
     ----------
     name, label, paper, colour : str
-        Given to the decorator, see ``registry.trainer``.
+        Arguments of the decorator ``registry.trainer``.
     chains : "fresh", "persistent" or "driven"
-        How far an estimate at fixed parameters remembers: its chains begin anew each time, they need time to
-        forget their start, or they move by the updates themselves.
+        Chains of the negative statistics: "fresh" ones begin anew at each update, "persistent" ones go on and
+        need time to forget their start, "driven" ones are moved by the updates themselves.
     inner : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
     batch_size : int
@@ -113,7 +113,7 @@ class Trainer(Protocol):
         Parameters
         ----------
         rbm : RBM
-            Where the parameters begin.
+            The initial parameters.
         data : uint8 (n, n_visible)
             The training rows, values 0 and 1.
         seed : int, SeedSequence or Generator
@@ -122,13 +122,13 @@ class Trainer(Protocol):
         Raises
         ------
         BadInput
-            Where the data are no bits, all alike, of another width, or fewer than ``batch_size``.
+            If the data are no bits, all alike, of another width, or fewer than ``batch_size``.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes that the state which ``init`` makes takes at most, beyond the data.
+        """Return an upper bound of the bytes of the state that ``init`` makes, without the data.
 
-        From numbers alone, so that what would not fit is refused before any of it is taken.
+        Computed without building anything, so that a state that is too large is refused before it is built.
         """
 
     def negative(self, state: Any, theta: Any, data: np.ndarray) -> Any:
@@ -171,7 +171,7 @@ def make_trainer(name: str, **knobs: Any) -> Trainer:
     Raises
     ------
     BadInput
-        Where there is no such trainer or knob, or a value is out of range.
+        If there is no such trainer or knob, or a value is out of range.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def check_data(data: np.ndarray) -> np.ndarray:
     Raises
     ------
     BadInput
-        Where the data hold other values than 0 and 1, are no rows, or have rows that are all alike.
+        If the data hold other values than 0 and 1, are no rows, or have rows that are all alike.
     """
     rows = checks.bits("The training data", data)
     if (rows == rows[0]).all():
@@ -269,7 +269,7 @@ def train(
     Raises
     ------
     BadInput
-        Where sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
+        If sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
         no longer finite: the last progress is the last model that was.
 
     Examples

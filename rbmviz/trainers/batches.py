@@ -54,7 +54,7 @@ class Batches:
         Raises
         ------
         BadInput
-            Where the data have fewer rows.
+            If the data have fewer rows.
         """
         n = len(self.data)
         if size > n:

@@ -81,7 +81,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
     Raises
     ------
     BadInput
-        Where the bytes are no checkpoint or damaged, the data are others, what is in it is not what the
+        If the bytes are no checkpoint or damaged, the data are others, what is in it is not what the
         trainer writes, or the state would not fit into ``budget.memory_budget()``.
     """
     data = check_data(data)

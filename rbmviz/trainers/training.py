@@ -100,7 +100,7 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
     Raises
     ------
     BadInput
-        Where ``check_data`` refuses the data, their width is not the model's, or a batch has more rows.
+        If ``check_data`` refuses the data, their width is not the model's, or a batch has more rows.
     """
     data = check_data(data)
     if data.shape[1] != rbm.n_visible:
@@ -189,7 +189,7 @@ def _gradient(trainer: Any, state: TrainingState, data: np.ndarray) -> Parameter
 @contextmanager
 def _alone() -> Iterator[None]:
     # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
-    # Parameters that run away are refused by ``progress``, in one sentence.
+    # Parameters that diverge are refused by ``progress``, in one sentence.
     with _BLAS.limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
         yield
 
@@ -211,7 +211,7 @@ def gradient(trainer: Any, state: TrainingState, data: np.ndarray | None = None)
 
 
 def check_finite(state: TrainingState) -> None:
-    """Refuse parameters that have run away."""
+    """Raise BadInput if parameters are not finite."""
     if not all(np.isfinite(x).all() for x in state.theta):
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps).")
 
@@ -222,7 +222,7 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
     Raises
     ------
     BadInput
-        Where a trainer asks for finite parameters and they have run away.
+        If a trainer asks for finite parameters and they are not.
     """
     begin = time.perf_counter()
     with _alone():
@@ -279,7 +279,7 @@ def progress(
     Raises
     ------
     BadInput
-        Where the parameters are no longer finite.
+        If the parameters are no longer finite.
     """
     theta, nan = FixedParameters(*state.theta), float("nan")
     check_finite(state)

@@ -7,7 +7,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.coupling import ALGORITHMS, pair_states, run_pairs
-from rbmviz.kernels.random import FEW
+from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
@@ -84,7 +84,7 @@ class UCD(CommonKnobs):
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
-        pair = 4 * 4 * FEW + 4 * 8  # its random state, and what the last update saw of it
+        pair = 4 * 4 * UNIFORM_LANES + 4 * 8  # its random state, and what the last update saw of it
         return training.state_bytes(n_visible, n_hidden, self.n_chains * pair)
 
     def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:

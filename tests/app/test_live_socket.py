@@ -15,7 +15,7 @@ from app.session import comparisons_by_token
 from app.stream import socket as live
 from app.stream.encoder import FrameEncoder, known_views
 from app.stream.frames import read_header
-from app.stream.requests import MAX_FPS, MAX_MESSAGE_BYTES, MOST_PANELS, KnobChange, read_message
+from app.stream.requests import MAX_FPS, MAX_MESSAGE_BYTES, MAX_PANELS, KnobChange, read_message
 from rbmviz import BadInput, make_sampler
 from rbmviz.session import (
     Comparison,
@@ -137,7 +137,7 @@ BROKEN = {
     "half a cell": json.dumps(REQUEST | {"cells": 1.5}),
     "a large width": json.dumps(REQUEST | {"n_visible": 10**30}),
     "a negative width": json.dumps(REQUEST | {"n_visible": -5}),
-    "too many panels": json.dumps(REQUEST | {"panels": list(range(MOST_PANELS + 1))}),
+    "too many panels": json.dumps(REQUEST | {"panels": list(range(MAX_PANELS + 1))}),
     "panels in words": json.dumps(REQUEST | {"panels": ["0"]}),
     "panels as a number": json.dumps(REQUEST | {"panels": 0}),
     "nested panels": json.dumps(REQUEST | {"panels": [[0]]}),
@@ -184,7 +184,7 @@ def test_a_reason_in_other_letters_fits_a_close_frame(client):
 
 def test_what_our_pages_say_is_understood():
     views = known_views()
-    most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MOST_PANELS))})
+    most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MAX_PANELS))})
     assert read_message(most, views).fps == MAX_FPS
     change = read_message('{"tune": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}', views)
     assert change == KnobChange(3, {"eps": 0, "statistics": "mean", "share": True})

@@ -198,7 +198,7 @@ def warm_up(words: tuple[str, ...]) -> Scenario:
     return Scenario("cache warm-up", start, lambda folder: None, start)
 
 
-FEW = ("sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "100", "--out", "few.npz")
+UNIFORM_LANES = ("sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "100", "--out", "few.npz")
 
 
 def kill(rounds: int, seed: int = 0, all_kernels: bool = False) -> list[str]:
@@ -219,7 +219,7 @@ def kill(rounds: int, seed: int = 0, all_kernels: bool = False) -> list[str]:
                     lambda at: run(at, *SAMPLE),
                 ),
                 data_get(mirror, checksums),
-                warm_up(("warmup",) if all_kernels else FEW),
+                warm_up(("warmup",) if all_kernels else UNIFORM_LANES),
             ]
             for scenario in scenarios:
                 (home := top / scenario.name).mkdir()

@@ -63,8 +63,8 @@ TEXTS = [
 
 SCRIPT = """
 import runpy
-from app.links import without_unreadable
-without_unreadable()
+from app.links import drop_unreadable
+drop_unreadable()
 runpy.run_path({!r}, run_name="__main__")
 """
 """A page as the app draws it: after the address has been looked through."""

@@ -13,7 +13,7 @@ from rbmviz.coupling import PAIRS_PER_BLOCK, PairStream, pair_states
 from rbmviz.kernels import coupling as kernels
 from rbmviz.kernels.coupling import state, statistics, sweep
 from rbmviz.kernels.coupling.pairs import REBUILD_SWEEPS
-from rbmviz.kernels.random import FEW, sigmoid, uniforms
+from rbmviz.kernels.random import UNIFORM_LANES, sigmoid, uniforms
 
 compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes in Python")
 
@@ -109,7 +109,7 @@ def test_log_ratios_are_those_of_the_densities():
         for scale in (0.1, 3.0, 40.0):
             chains = empty(m, 3)
             layer, z = chains.v, chains.scratch.z
-            layer.a[:, m:] = state.OFF
+            layer.a[:, m:] = state.PADDING_BIAS
             layer.a[:, :m] = g.normal(0, scale, (2, m))
             for chain in range(2):
                 means_of(layer.p[chain], layer.a[chain])
@@ -126,7 +126,7 @@ def test_a_draw_is_the_comparison_of_uniforms_and_means(n):
     g = np.random.default_rng(n)
     chains = empty(4, n)
     layer, z = chains.h, chains.scratch.z
-    layer.a[:, n:] = state.OFF
+    layer.a[:, n:] = state.PADDING_BIAS
     layer.a[:, :n] = g.normal(0, 3, (2, n))
     z[: len(layer.p[1])] = g.uniform(1e-8, 1, len(layer.p[1]))
     means_of(layer.p[1], layer.a[1])
@@ -210,7 +210,7 @@ def test_rounding_cannot_pile_up():
 
 def test_uniforms_are_those_of_the_generator():
     """xoshiro128++ lane by lane, and a state that goes on where it stopped."""
-    state = rng.generator(1, "uniforms").integers(0, 2**32, (4, FEW), dtype=np.uint32)
+    state = rng.generator(1, "uniforms").integers(0, 2**32, (4, UNIFORM_LANES), dtype=np.uint32)
     lanes, out = state.astype(object), np.empty(48, np.float32)
     want = []
 
@@ -218,15 +218,15 @@ def test_uniforms_are_those_of_the_generator():
         return (x << k | x >> 32 - k) % 2**32
 
     for _ in range(5):
-        for lane in range(FEW):
+        for lane in range(UNIFORM_LANES):
             a, b, c, d = (int(x) for x in lanes[:, lane])
             want.append((((rotate((a + d) % 2**32, 7) + a) % 2**32 >> 8) + 0.5) * 2.0**-24)
             t, c, d = (b << 9) % 2**32, c ^ a, d ^ b
             lanes[:, lane] = a ^ d, b ^ c, c ^ t, rotate(d, 11)
-    uniforms(state, out, 2 * FEW + 1)
-    np.testing.assert_array_equal(out, np.array(want[: 3 * FEW], np.float32))
-    uniforms(state, out, 2 * FEW)
-    np.testing.assert_array_equal(out[: 2 * FEW], np.array(want[3 * FEW :], np.float32))
+    uniforms(state, out, 2 * UNIFORM_LANES + 1)
+    np.testing.assert_array_equal(out, np.array(want[: 3 * UNIFORM_LANES], np.float32))
+    uniforms(state, out, 2 * UNIFORM_LANES)
+    np.testing.assert_array_equal(out[: 2 * UNIFORM_LANES], np.array(want[3 * UNIFORM_LANES :], np.float32))
     np.testing.assert_array_equal(state, lanes.astype(np.uint32))
 
 

@@ -52,7 +52,7 @@ def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
 def test_gibbs_is_the_numpy_form(rbm, start):
     (up, down), v, h = maps((rbm.W, rbm.b, rbm.c)), start.copy(), np.zeros(N, np.uint8)
     v_flips, h_flips = layers.make_flips(M), layers.make_flips(N)
-    layers.place(v_flips, v, up)
+    layers.start_at_input(v_flips, v, up)
     got, means = np.empty((200, M), np.uint8), np.empty((200, M), np.float32)
     stream, clock = rng.kernel_state(4, "chain"), np.zeros(1, np.int64)
     gibbs.gibbs(up, down, v, h, v_flips, h_flips, stream, clock, np.float32(0.8), 2, got, means)

@@ -39,8 +39,8 @@ def test_products_are_those_with_the_matrix(filled):
     history, weight, v, h = filled
     g = np.random.default_rng(5)
     v0, h0 = (g.integers(0, 2, x.shape[1], dtype=np.uint8) for x in (v, h))
-    kernels.overlaps(history.visible, v0, HISTORY_LENGTH)
-    kernels.overlaps(history.hidden, h0, HISTORY_LENGTH)
+    kernels.update_overlaps(history.visible, v0, HISTORY_LENGTH)
+    kernels.update_overlaps(history.hidden, h0, HISTORY_LENGTH)
     W, b, c = (weight[:, None] * v).T @ h, weight @ v, weight @ h
     for input_history, output_history, want in (
         (history.visible, history.hidden, v0 @ W + c),

@@ -56,7 +56,7 @@ def cases():
             yield "draw_block", state, mean, 6
             for n in (1, 37, 63):
                 yield "draw_part", state, mean[:n].copy(), 0, n
-    for state in states(random.FEW):
+    for state in states(random.UNIFORM_LANES):
         for n in (0, 1, 16, 40):
             yield "_uniforms", state, np.ones(48, f32), n
     for n in (0, 16, 64):
@@ -76,10 +76,10 @@ def cases():
         for index in (np.zeros(0), [3, 3, 8, 8], [0, 1, 2, 3, 4, 5, 6, 7]):
             out = np.ones(40, f32)
             yield "write_sum", panel, np.array(index, np.int32), 0, len(index), f32(1 / 3), out, 8
-    block = G.integers(0, 2**64, (3, hamming.TEST_BLOCK), dtype=u64)
+    block = G.integers(0, 2**64, (3, hamming.BLOCK_SAMPLES), dtype=u64)
     for point in (np.zeros(3, u64), np.full(3, 2**64 - 1, u64), block[:, 70].copy()):
         for at in (0, 64):
-            yield "compare_lanes", point, block, at, np.full(hamming.TEST_BLOCK, 9, u32)
+            yield "compare_lanes", point, block, at, np.full(hamming.BLOCK_SAMPLES, 9, u32)
     for factor in floats(8):
         for packed in (np.zeros(32, np.uint8), np.full(32, 255, np.uint8), np.arange(32, dtype=np.uint8) * 8):
             yield "add_packed", factor, packed, floats(32)[1]

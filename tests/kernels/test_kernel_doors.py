@@ -64,7 +64,7 @@ def test_draws():
 def test_gibbs(rates_model):
     chain = make_sampler("gibbs").init(rates_model, 0)
     place = (chain.v_flips, chain.v, chain.up)
-    check(layers.place, place)
+    check(layers.start_at_input, place)
     v, p = np.zeros((4, M), np.uint8), np.zeros((4, M), f32)
     call = (chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips, chain.rng, chain.clock)
     check(gibbs.gibbs, (*call, f32(1.0), 1, v, p))
@@ -125,7 +125,7 @@ def test_sums_over_states():
 
 def test_hamming():
     rows = np.random.default_rng(0).integers(0, 2, (200, M), dtype=np.uint8)
-    points, blocks = hamming.pack(rows[:6]), hamming.blocks(rows)
+    points, blocks = hamming.pack(rows[:6]), hamming.pack_blocks(rows)
     hamming.count_distances(points, blocks, 200, np.zeros((6, M + 1), np.uint32))
     wrong = [
         (points[:5], blocks, 200, (6, M + 1)),

@@ -48,7 +48,7 @@ def naive_isl(samples, test, beta):
 def test_histograms_count_every_distance(width, n):
     points, samples = bits(1, 37, width), bits(2, n, width)
     histograms = np.zeros((37, width + 1), np.uint32)
-    hamming.count_distances(hamming.pack(points), hamming.blocks(samples), n, histograms)
+    hamming.count_distances(hamming.pack(points), hamming.pack_blocks(samples), n, histograms)
     for point, histogram in zip(points, histograms, strict=True):
         want = np.bincount((point != samples).sum(axis=1), minlength=width + 1)
         np.testing.assert_array_equal(histogram, want)
@@ -120,7 +120,7 @@ def test_kept_histograms_are_those_of_all_samples_and_have_the_columns_that_are_
         metric.value(0.9)
         assert max(kept.shape[1] for kept in metric._histograms) == columns
     want = np.zeros((200, 701), np.uint32)
-    hamming.count_distances(hamming.pack(test), hamming.blocks(far), len(far), want)
+    hamming.count_distances(hamming.pack(test), hamming.pack_blocks(far), len(far), want)
     np.testing.assert_array_equal(metric.histograms(), want)
 
 

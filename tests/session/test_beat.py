@@ -180,7 +180,7 @@ def test_what_waits_to_be_scored_is_bounded(model, toy):
     end = time.monotonic() + 0.2
     while time.monotonic() < end:
         scores.update(samples)
-        assert sum(map(len, scores._waiting)) < 64 + len(samples.v)
+        assert sum(map(len, scores._not_covered)) < 64 + len(samples.v)
 
 
 def test_who_wakes_a_run_sees_what_it_did_before_it_slept(model, toy, monkeypatch):

@@ -206,7 +206,7 @@ def finish(run):
 
 def test_growth_measures_what_the_library_measures(monkeypatch):
     monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1, 3))
-    monkeypatch.setattr(estimator_study, "MOST_ESTIMATES", 60)
+    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 60)
     chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-10", "pop-CD-1, joint", "PCD-1")}
     monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
     data = load_dataset("bas@2")
@@ -232,7 +232,7 @@ def test_growth_measures_what_the_library_measures(monkeypatch):
 def test_weighing_pays_less_as_hidden_units_are_added(monkeypatch):
     """The trend of the paper's table 1: pop-CD's bias, none on a small model, grows with the hidden units."""
     monkeypatch.setattr(estimator_study, "FEW_HIDDEN", (4, 16))
-    monkeypatch.setattr(estimator_study, "MOST_ESTIMATES", 200)
+    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 200)
     monkeypatch.setattr(estimator_study, "STUDIED_SWEEPS", (1,))
     chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-1", "pop-CD-1")}
     monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)

@@ -197,7 +197,7 @@ def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(open_worker
     for each in (worker, twin):
         live(each)
         live(each, learning_rate=0.02)
-    before, likelihoods = worker.snapshot, worker.read(lambda run: run._judge.found)
+    before, likelihoods = worker.snapshot, worker.read(lambda run: run._likelihood_estimator.found)
     updates = []
     monkeypatch.setattr(
         TrainingRun, "advance", lambda run, n, do=TrainingRun.advance: updates.append(n) or do(run, n)
@@ -209,7 +209,7 @@ def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(open_worker
     again = worker.snapshot
     reconstructions = [[trace.stats["reconstruction"] for trace in s.traces] for s in (again, before)]
     assert same(*reconstructions)
-    found = worker.read(lambda run: run._judge.found)
+    found = worker.read(lambda run: run._likelihood_estimator.found)
     assert [p.update for p in found[: len(likelihoods)]] == [p.update for p in likelihoods]
     assert len({p.update for p in found}) == len(found)
     assert worker.read(TrainingRun.model).meta == twin.read(TrainingRun.model).meta
@@ -309,7 +309,7 @@ def test_a_failed_run_is_as_failed_after_its_rest(open_worker, toy):
 
 
 def test_a_run_with_too_many_changes_keeps_its_memory(open_worker, model, monkeypatch):
-    monkeypatch.setattr(rebuild_module, "MOST_CHANGES", 3)
+    monkeypatch.setattr(rebuild_module, "MAX_CHANGES", 3)
     worker = open_worker(SamplingPlan(model, 5), make_sampler("rates_fpcd"))
     for eps in (0.1, 0.2, 0.3, 0.4):
         live(worker, eps=eps)

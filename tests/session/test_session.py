@@ -25,7 +25,7 @@ from rbmviz.session import (
     replay,
 )
 from rbmviz.session import worker as worker_module
-from rbmviz.session.recorder import KEEP, KEEP_LEAST
+from rbmviz.session.recorder import KEEP, MIN_KEPT
 from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
 
@@ -98,7 +98,7 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
 
 
 def test_a_log_of_knobs_is_bounded(model, monkeypatch):
-    monkeypatch.setattr("rbmviz.session.recorder.MOST_LOGGED", 4)
+    monkeypatch.setattr("rbmviz.session.recorder.MAX_LOGGED", 4)
     run = SamplingPlan(model, seed=2).run(1, make_sampler("rates_fpcd", eps=0.0))
     run.prepare()
     for eps in (0.25, 0.5, 0.5, 0.125, 0.25):  # twice the same: no change
@@ -143,7 +143,7 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     assert first == 4010
     wanted = sample(model, make_sampler("gibbs"), 8010, seed=2).v
     np.testing.assert_array_equal(v, wanted[first:])
-    assert Allowance(1).samples(784) == KEEP_LEAST
+    assert Allowance(1).samples(784) == MIN_KEPT
     assert Allowance().samples(8, 1) == KEEP
 
 

@@ -25,13 +25,13 @@ def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -
     )
 
 
-def chain_csv(A: np.ndarray, less: np.ndarray, law: np.ndarray, names: Sequence[str]) -> bytes:
-    """Return both matrices and the stationary law as CSV, one row a state and chain."""
+def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: Sequence[str]) -> bytes:
+    """Return both matrices and the stationary law as CSV, one row per chain and state."""
     return csv_bytes(
         ["chain", "from", *(f"to {name}" for name in names), "stationary"],
         (
             [chain, name, *row, p]
-            for chain, matrix in (("A", A), ("A~", less))
+            for chain, matrix in (("A", A), ("A~", reduced))
             for name, row, p in zip(names, matrix, law, strict=True)
         ),
     )

@@ -1,4 +1,4 @@
-"""The landscape: all states of a small model, and chains that walk on them while the ground moves."""
+"""The landscape part of the page: the energies of all states of a small model, and chains among them."""
 
 import math
 from typing import NamedTuple
@@ -68,7 +68,7 @@ PRESETS = [
     ),
     Preset(
         "Penalization ends empty",
-        "Without rates and decay each bit that is on gets dearer: all that is left is the empty state.",
+        "Without rates and decay each bit that is on gets less likely: all that is left is the empty state.",
         "two halves",
         9.0,
         100,
@@ -169,7 +169,7 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
 
 
 def reading_help() -> None:
-    """Say how to read the pictures, and what to try."""
+    """Draw how to read the pictures, and what to try."""
     left, middle, right = st.columns(3)
     left.caption(
         "**The ground** is −log p(v) of every state v, the likeliest lowest and widest. The line is the "
@@ -191,13 +191,13 @@ def reading_help() -> None:
 
 @every_second
 def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
-    """How the walks come near the truth; read once a second, without renewing any lease."""
+    """Draw how the visits converge to the model's law; runs every second, and renews no lease."""
     if not comparison.panels:
         return
     wide, narrow = st.columns([5, 2], gap="medium")
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown("**Does the walk come to the truth?**")
+            st.markdown("**Do the visits converge to the model’s law?**")
             quantity = controls.choose(
                 Settings.land_curve,
                 "Compare",

@@ -1,4 +1,4 @@
-"""The chart of the landscape: how walks come near the model's law and its statistics."""
+"""The chart of the landscape: how fast visits and moments converge to those of the model."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ WALK_COLUMNS = ("sampler", "n", "visits", "moments")
 
 
 def walk_rows(named: Iterable[tuple[str, LandscapeSnapshot]]) -> Rows:
-    """Return all points of all walks against the truth."""
+    """Return one row per panel and point of its curve: errors of visits and moments after n samples."""
     return [{"sampler": name, **point._asdict()} for name, snapshot in named for point in snapshot.curve]
 
 

@@ -1,4 +1,4 @@
-"""The idea of the page on a matrix: any finite chain, and the same chain with less staying."""
+"""The matrix part of the page: any finite chain, and the same chain with smaller P(stay)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -80,8 +80,8 @@ falls back to its floor, and hardly a step joins two valleys, so that the second
 λ has no room here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
 does to a matrix has to be done to an RBM through its parameters: rates-FPCD does it on the landscape.
 """
-LEAST_STATES, MOST_STATES = 3, 8
-LARGEST_MATRIX = 8
+MIN_STATES, MAX_STATES = 3, 8
+MAX_MATRIX_VISIBLE = 8
 """Visible units of a landscape whose matrix can be drawn."""
 
 
@@ -96,14 +96,14 @@ def draw_matrix(present: bool) -> None:
             [*MATRICES, FROM_LANDSCAPE],
             "A table to edit, or the Gibbs chain of the model that the landscape shows.",
             width=240,
-            on_change=take_preset,
+            on_change=reset_to_preset,
         )
         table = None if source == FROM_LANDSCAPE else table_of(source)
         if table is not None:
             st.number_input(
                 "States",
-                min_value=LEAST_STATES,
-                max_value=MOST_STATES,
+                min_value=MIN_STATES,
+                max_value=MAX_STATES,
                 value=len(table),
                 key=states_key(),
                 width=110,
@@ -122,13 +122,13 @@ def draw_matrix(present: bool) -> None:
 
 
 def begin_with_link() -> None:
-    """Take the matrix and lambda of the link, when the matrix is drawn for the first time."""
+    """Read the matrix and lambda of the link, if the matrix is drawn for the first time."""
     if TABLE_TURN.value:
         return
     TABLE_TURN.set(1)
     for text in links.values(MATRIX)[:1]:
         try:
-            EDITED_MATRIX.set(read_matrix(text, LEAST_STATES, MOST_STATES))
+            EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
             messages.left_out(error)
             EDITED_MATRIX.set(preset_table(next(iter(MATRICES))))
@@ -140,21 +140,21 @@ def begin_with_link() -> None:
 
 
 def write_address(source: str, table: np.ndarray | None) -> None:
-    """Let the address hold the table where it is not that of a preset, and lambda where it was moved."""
+    """Write the table into the address if it is no preset, and lambda if it was moved."""
     text = "" if table is None else write_matrix(edited(table))
     own = table is not None and text != write_matrix(preset_table(source))
     lam = LAMBDA.value
     links.write("chain", {MATRIX: [text] if own else [], REMOVED: [] if lam is None else [f"{lam:.4g}"]})
 
 
-def take_preset() -> None:
-    """Put the chosen preset into the place of the edited table, and half of its limit into that of lambda."""
+def reset_to_preset() -> None:
+    """Forget the edited table and lambda: the chosen preset and half of its limit take their places."""
     LAMBDA.set(None)
     keep_table(None)
 
 
 def keep_table(table: np.ndarray | None) -> None:
-    """Put another table into the editor, which begins anew; None: that of the preset."""
+    """Fill the editor with another table and forget its edits; None: the table of the preset."""
     EDITED_MATRIX.set(table)
     TABLE_TURN.set(TABLE_TURN.value + 1)
 
@@ -191,7 +191,10 @@ def preset_table(source: str) -> np.ndarray:
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
-    """Let the table be edited; return its chain, or the last one that it was, and the names of its states."""
+    """Draw the editor; return the chain of its table and the names of its states.
+
+    While the table is no chain, the error is shown and the last chain is returned; None before there was one.
+    """
     names = [str(i + 1) for i in range(len(table))]
     frame = pd.DataFrame(table, index=[f"from {name}" for name in names], columns=[f"to {n}" for n in names])
     cell = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.0001, format="%.4g")
@@ -208,7 +211,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
         LAST_CHAIN.set((A, names))
     except BadInput as error:
         shown = LAST_CHAIN.value
-        messages.error(f"{error}{' Shown is the chain before.' if shown else ''}")
+        messages.error(f"{error}{' The last valid chain is shown.' if shown else ''}")
         normalised = normalise_rows(now)
         if normalised is not None:
             st.button(
@@ -226,10 +229,10 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     st.caption(LANDSCAPE_LOOK)
     rbm = landscape_model().rbm
     try:
-        if rbm.n_visible > LARGEST_MATRIX:
+        if rbm.n_visible > MAX_MATRIX_VISIBLE:
             raise BadInput(
                 f"A matrix of 2^{rbm.n_visible} states is too large to draw: choose a landscape of at most "
-                f"{LARGEST_MATRIX} visible units."
+                f"{MAX_MATRIX_VISIBLE} visible units."
             )
         return ordered_chain(rbm)
     except BadInput as error:
@@ -240,7 +243,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
 def compare(
     A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator, present: bool
 ) -> None:
-    """Draw both chains: matrices, distances, eigenvalues; lambda and the numbers beside the table."""
+    """Draw both chains (matrices, distances, eigenvalues), and in ``beside`` lambda and its numbers."""
     most = largest_removable(A)
     law = stationary_law(A)
     with beside:
@@ -248,7 +251,7 @@ def compare(
         try:
             less = remove_self_transitions(A, lam)
         except BadInput as error:
-            messages.note(f"{error} Shown is the limit.")
+            messages.note(f"{error} The largest possible λ is shown.")
             lam = most if most < 1 else 0.0
             less = remove_self_transitions(A, lam)
         spectra = eigenvalues(A), eigenvalues(less)
@@ -280,7 +283,7 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
         draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
     with middle:
         title = f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
-        draw_chart(matrix_chart(less, names, title), "heat less", "Heat map of A less staying")
+        draw_chart(matrix_chart(less, names, title), "heat less", "Heat map of Ã")
     with right:
         st.caption(
             "**What you see**: the diagonal pales, and what it loses goes to the other cells of its row in "
@@ -302,7 +305,7 @@ def draw_convergence(
             start = st.selectbox(
                 "Start in state",
                 range(len(A)),
-                index=0 if len(A) <= MOST_STATES else likeliest(law, 1)[0],
+                index=0 if len(A) <= MAX_STATES else likeliest(law, 1)[0],
                 format_func=lambda i: names[i],
                 key=f"chain start {len(A)}",
                 width=130,
@@ -329,7 +332,7 @@ def draw_convergence(
 
 
 def choose_lambda(most: float) -> float:
-    """Return lambda: half of what is allowed at first, then the link's or the slider's."""
+    """Draw the slider of lambda; return its value, at first that of the link or half of ``most``."""
 
     def moved() -> None:
         LAMBDA.set(session.sent_by("chain_dial", "value"))
@@ -349,17 +352,17 @@ def choose_lambda(most: float) -> float:
     return lam
 
 
-def speed_up_text(worth: float | None) -> str:
-    """Say how many steps of A one step of A~ is worth."""
-    if worth is None:
+def speed_up_text(steps: float | None) -> str:
+    """Return a sentence: how many steps of A one step of A~ replaces in the long run."""
+    if steps is None:
         return ""
-    if worth == 0:
-        return "Ã never settles: it swings for ever."
-    return f"In the long run a step of Ã is worth **{worth:.2f}** of A."
+    if steps == 0:
+        return "Ã never settles: it is periodic."
+    return f"In the long run one step of Ã replaces **{steps:.2f}** steps of A."
 
 
 def law_text(names: list[str], law: np.ndarray) -> str:
-    """Write the states with their probabilities; of many, the likeliest."""
-    many = len(law) > MOST_STATES
+    """Return the states with their probabilities as text; of more than MAX_STATES, the likeliest four."""
+    many = len(law) > MAX_STATES
     best = likeliest(law, 4) if many else range(len(law))
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")

@@ -1,4 +1,4 @@
-"""Charts of a finite chain A and of A with less staying: matrices, distances, eigenvalues."""
+"""Charts of a finite chain A and of Ã, A with smaller P(stay): matrices, distances, eigenvalues."""
 
 import base64
 import io
@@ -15,7 +15,7 @@ from app.charts.style import GREY, Chart, colour, live_spec, tooltips
 
 CHAIN_NAMES = ("A", "Ã")
 CHAIN_COLOURS = (GREY, colour("sample_penalization"))
-"""The chain as it is; with less staying, the colour of sample penalization, which the paper likens to it."""
+"""Grey for A; for Ã the colour of sample penalization, which the paper compares to it."""
 NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""
 

@@ -12,7 +12,7 @@ TITLE, ICON, PLACE = "Little chain", "landscape", 5
 
 def main() -> None:
     """Draw the page."""
-    session.keep_hidden(Settings)  # those of the part that is not drawn
+    session.keep_hidden(Settings)  # the settings of the part that is not drawn
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if not present:
@@ -21,7 +21,7 @@ def main() -> None:
             Settings.little,
             "Look at",
             PAGE_PARTS,
-            "All states of a small model while chains walk on them; or the idea itself, on a matrix.",
+            "All states of a small model while chains move among them; or the idea itself, on a matrix.",
             label_visibility="collapsed",
         )
     with st.container():

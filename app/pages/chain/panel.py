@@ -15,7 +15,7 @@ from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.landscape import LandscapePlan
 
 TRAIL_SIDE = 10
-"""Squared: new states that a frame can carry."""
+"""A frame carries at most TRAIL_SIDE squared new states."""
 
 READOUTS = (
     Readout(

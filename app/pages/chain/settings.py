@@ -80,7 +80,7 @@ def choose_landscape() -> LandscapeSetup:
 
 
 def landscape_model() -> Model:
-    """Return the model that the landscape shows, or would show first."""
+    """Return the model of the landscape; if it has not been opened, the model that it begins with."""
     comparison = COMPARISONS.value.get("chain")
     if comparison:
         return comparison[0].setup.model

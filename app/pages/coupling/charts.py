@@ -1,4 +1,4 @@
-"""Charts of the Coupling page: rows and specs, nothing of Streamlit."""
+"""Charts of the Coupling page, as rows and Vega-Lite specs; nothing here calls Streamlit."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -46,7 +46,7 @@ def style(series: str) -> tuple[str, list[int]]:
 
 
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return the histogram of stopping times: bins from x to x2, and one behind for pairs cut off."""
+    """Return the histogram of stopping times: bins from x to x2, and a last one for truncated pairs."""
     rows = []
     for counted in pairs:
         edges, shares = counted.tau_shares()
@@ -98,7 +98,7 @@ def _tau_spec(names: tuple[str, ...], log: bool) -> Spec:
 
 
 def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return shares of pairs by refused proposals of either chain."""
+    """Return shares of pairs by rejected proposals of each chain."""
     rows = []
     for counted in pairs:
         edges, shares = counted.rejected_shares()
@@ -118,7 +118,7 @@ def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
 
 
 def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
-    """Return the chart of refused proposals a chain."""
+    """Return the chart of rejected proposals per chain."""
     rows = [row | {"who": f"{row['series']}, {row['chain']}"} for row in rejected_rows(pairs)]
     data = pd.DataFrame(rows, columns=["series", "chain", "x", "order", "value", "who"])
     return data, _rejected_spec(tuple(NAMES[counted.algorithm] for counted in pairs))
@@ -218,9 +218,9 @@ def line_chart(
 ) -> Chart:
     """Return the chart of lines with bands.
 
-    names : all series that may come, in order, so that the spec stays as they do
-    domain : of y; without it the curves say
+    names : all series that may appear, in order: the spec does not change when one appears
     x, y : titles; kind : scale of x, "log" or "symlog" (which has a zero)
+    log : whether y has a log scale; domain : of y, None: that of the curves
     """
     return pd.DataFrame(rows, columns=list(POINT_COLUMNS)), _line_spec(tuple(names), x, y, kind, log, domain)
 

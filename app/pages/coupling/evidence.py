@@ -1,4 +1,4 @@
-"""What the pairs of the Coupling page have told so far: five charts, each with what to see and to try."""
+"""Five charts of the pairs counted so far on the Coupling page, each with what to see and what to try."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 NOTHING = "The first pairs are under way."
 
 
-def ask_results(comparison: Comparison[CouplingSetup], lag: int, k: int) -> Results | None:
-    """Ask for what the pairs have told so far; pairs of this lag and this k are counted from now on.
+def request_results(comparison: Comparison[CouplingSetup], lag: int, k: int) -> Results | None:
+    """Return the results so far, and have pairs of this lag and this k counted from now on.
 
-    None while the run is prepared or rebuilt.
+    None while the run is being rebuilt.
     """
     try:
         return comparison.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
@@ -30,27 +30,27 @@ def ask_results(comparison: Comparison[CouplingSetup], lag: int, k: int) -> Resu
 
 
 @dataclass
-class Asked:
-    """What the charts show: the lag of their pairs, the k of CD and UCD, the statistic."""
+class ChartSettings:
+    """The settings of the charts: the lag of their pairs, the k of CD and UCD, the statistic."""
 
     lag: int
     k: int
     statistic: str
 
     def renew(self) -> None:
-        """Take the settings as they are now."""
+        """Copy the current settings."""
         self.lag, self.k = Settings.lag.value, Settings.estimate_k.value
         self.statistic = Settings.coupling_statistic.value
 
 
 @every_second
-def evidence(comparison: Comparison[CouplingSetup], asked: Asked, present: bool) -> None:
-    """Five charts of the pairs counted so far; read once a second, without renewing any lease.
+def evidence(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+    """Draw five charts of the pairs counted so far; runs every second, and renews no lease.
 
-    asked : renewed here, for files that are made on a thread that knows no settings
+    asked : updated here; downloads read it, because their threads cannot read the settings
     """
     asked.renew()
-    found = ask_results(comparison, asked.lag, asked.k)
+    found = request_results(comparison, asked.lag, asked.k)
     columns = st.columns(2, gap="large")
     for column, parts in zip(columns, ((stopping, distance, rejected), (bound, estimate)), strict=True):
         with column:
@@ -190,7 +190,7 @@ def distance(found: Results | None, present: bool) -> None:
 
 
 def rejected(found: Results | None, present: bool) -> None:
-    """Draw the refused proposals."""
+    """Draw the rejected proposals."""
     head("What does a meeting cost?")
     if found is None:
         return
@@ -201,9 +201,9 @@ def rejected(found: Results | None, present: bool) -> None:
         stopped = sum(c.stopped for c in found.pairs)
         warning = f" {stopped} loops were given up, which biases the estimate." if stopped else ""
         st.caption(
-            "**What you see** proposals refused until a chain found a state of its own, a pair, pale for ξ: "
-            "with algorithm 1 ξ keeps its first draw and refuses none. The loop runs to its end here: a cap "
-            f"on it would bias the estimate.{warning} Paper UCD, figure 2, right."
+            "**What you see** proposals that a pair rejected until each chain had a state of its own, pale "
+            "for ξ: with algorithm 1 ξ keeps its first draw and rejects none. The loop runs to its end here: "
+            f"a cap on it would bias the estimate.{warning} Paper UCD, figure 2, right."
         )
 
 

@@ -14,10 +14,11 @@ from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
 
 
 def pairs_npz(results: Results) -> bytes:
-    """Return every pair that has been counted, in order.
+    """Return all counted pairs, in order, as .npz.
 
-    Arrays a stream, named ``tau_rbm``, ``tau_general``, and ``tau_rbm_lag10`` for pairs of another lag: tau,
-    truncated, rejected (pairs, 2); for lag 1 also unbiased and plain (pairs, 5), estimates of ``statistics``.
+    For each stream the arrays are named ``tau_rbm``, ``tau_general``, and ``tau_rbm_lag10`` for pairs of
+    another lag: tau, truncated, rejected (pairs, 2); for lag 1 also unbiased and plain (pairs, 5), estimates
+    of ``statistics``.
     """
     arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
     for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):
@@ -30,7 +31,7 @@ def pairs_npz(results: Results) -> bytes:
 
 
 def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
-    """Return the points of all charts, one a row."""
+    """Return the points of all charts as CSV, one per row."""
     columns = (*POINT_COLUMNS, "x2", "chain", "label")
     return csv_bytes(
         ("chart", *columns),
@@ -39,7 +40,7 @@ def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
 
 
 def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
-    """Return the pairs on show as PNG: black on white, pixels that differ in colour."""
+    """Return the displayed pairs as PNG: black on white, pixels that differ in colour."""
     zoom = max(1, 220 // max(shape))
     height, width = shape[0] * zoom, shape[1] * zoom
     gap, header = 16, 52

@@ -1,4 +1,4 @@
-"""Two chains that are drawn jointly so that they meet, and what their meeting tells (paper UCD)."""
+"""Two chains that are drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
 
 import math
 from dataclasses import replace
@@ -10,7 +10,7 @@ from app import controls, links, messages
 from app.controls import Download
 from app.page import LivePage, Transport
 from app.pages.coupling.charts import all_rows
-from app.pages.coupling.evidence import Asked, ask_results, evidence
+from app.pages.coupling.evidence import ChartSettings, evidence, request_results
 from app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, setup_of
@@ -18,7 +18,7 @@ from app.panel import shape_of
 from app.session import COUPLED_MODEL
 from app.timer import wake
 from rbmviz import BadInput
-from rbmviz.coupling import MOST_PAIRS
+from rbmviz.coupling import MAX_PAIRS
 from rbmviz.knobs import read_knobs, write_knobs
 from rbmviz.links import VERSION, default_panels, knob_values
 from rbmviz.rbm import RBM
@@ -93,8 +93,8 @@ PAGE: LivePage[CouplingSetup, Preset] = LivePage(
     transport=Transport(
         "Sweeps per second",
         (1, 2, 5, 10, 30, 100, math.inf),
-        speed_help="Of the pairs on show; the pairs of the charts are counted behind them, as fast as can "
-        "be.",
+        speed_help="Of the displayed pairs; the pairs of the charts are counted in the background, at full "
+        "speed.",
         play_help="Stop both pairs at the same sweep, or let them go on; counting stops, too.",
         step_help="One more sweep of both pairs, then pause; after a meeting the next pair begins.",
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
@@ -114,9 +114,9 @@ def main() -> None:
         name, model = choose_model(seed)
     setup, reason = setup_of(model, start, seed)
     comparison = PAGE.open(setup, lambda comparison: begin(comparison, name))
-    if comparison.setup == setup:  # else there was no room for it
+    if comparison.setup == setup:  # otherwise the limits refused the setup
         take_scale_of(comparison, name)
-    # Always there, empty or not: else the panel below would be built again, and blink.
+    # Always there, even if empty: otherwise the panel below would be rebuilt, and blink.
     with st.container():
         if reason:
             messages.note(reason)
@@ -130,7 +130,7 @@ def main() -> None:
             "the next pair begins. **Try** a larger scale, then look how often pairs still meet. "
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3)."
         )
-    asked = Asked(Settings.lag.value, Settings.estimate_k.value, Settings.coupling_statistic.value)
+    asked = ChartSettings(Settings.lag.value, Settings.estimate_k.value, Settings.coupling_statistic.value)
     evidence(comparison, asked, present)
     if not present:
         exports(comparison, asked, shown, shape)
@@ -143,7 +143,7 @@ def own_knobs(name: str, version: int = VERSION) -> Coupling:
 
 
 def begin(comparison: Comparison[CouplingSetup], name: str) -> None:
-    """Give a new comparison the knobs of the link, or those that its model begins with."""
+    """Add the only panel of a new comparison, with the knobs of the link or of its model."""
     coupling = own_knobs(name, links.version())
     for text in links.values(KNOBS)[:1]:
         try:
@@ -155,7 +155,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str) -> None:
 
 
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
-    """Let another model begin with its own scale."""
+    """Set the scale knob to that of the model, if another model was chosen."""
     if name != COUPLED_MODEL.value:
         comparison.tune(comparison.panels[0].key, scale=own_knobs(name).scale)
     COUPLED_MODEL.set(name)
@@ -207,13 +207,15 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
     wake(comparison)
 
 
-def exports(comparison: Comparison[CouplingSetup], asked: Asked, name: str, shape: tuple[int, int]) -> None:
-    """Offer what has been seen as files."""
+def exports(
+    comparison: Comparison[CouplingSetup], asked: ChartSettings, name: str, shape: tuple[int, int]
+) -> None:
+    """Draw the downloads, and code that repeats the pairs."""
 
     def found() -> Results:
-        results = ask_results(comparison, asked.lag, asked.k)
+        results = request_results(comparison, asked.lag, asked.k)
         if results is None:
-            raise BadInput("There is nothing yet: let the first pairs meet.")
+            raise BadInput("There are no results yet: wait until the first pairs have met.")
         return results
 
     def displayed() -> CouplingSnapshot:
@@ -228,7 +230,7 @@ def exports(comparison: Comparison[CouplingSetup], asked: Asked, name: str, shap
                     "Pairs",
                     lambda: pairs_npz(found()),
                     "pairs.npz",
-                    f"Every pair counted: stopping time, estimates. Up to {MOST_PAIRS:,} pairs an algorithm.",
+                    f"Every pair counted: stopping time, estimates. Up to {MAX_PAIRS:,} pairs an algorithm.",
                 ),
                 Download(
                     "Curves",
@@ -240,7 +242,7 @@ def exports(comparison: Comparison[CouplingSetup], asked: Asked, name: str, shap
                     "Picture",
                     lambda: picture(displayed(), shape, HIGHLIGHT),
                     "pairs.png",
-                    "The two pairs on show, pixels that differ in colour.",
+                    "The two displayed pairs, pixels that differ in colour.",
                 ),
             ],
         )

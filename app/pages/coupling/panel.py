@@ -69,7 +69,7 @@ def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
         Readout(
             f"{name}-truncated",
             "Not met",
-            "Share of the pairs that were given up: what they tell is biased.",
+            "Share of the pairs that were given up: estimates that contain them are biased.",
             of_pairs(_not_met),
             "precision2",
             unit="%",
@@ -78,7 +78,7 @@ def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
         Readout(
             f"{name}-rejected",
             "Rejected, ξ | η",
-            "Refused proposals of the first and of the second chain, a pair on average.",
+            "Rejected proposals of the first and of the second chain, on average per pair.",
             of_pairs(lambda pairs: pairs.rejected_mean if pairs.n else None),
             "pair",
             slow=True,
@@ -106,12 +106,12 @@ def _pair(lane: str, pair: Any, n_visible: int) -> dict[str, Block]:
 
 @frame_encoder(CouplingSnapshot, readouts, ("pairs",))
 def encode(shown: CouplingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
-    """Encode the pair that each lane shows and, once, the newest pair that has ended (``... ended v``)."""
+    """Encode the displayed pair of each lane and, once, its newest finished pair (``... ended v``)."""
     if shown.n_visible != request.n_visible:
         return None
     lanes: dict[str, Any] = {}
     blocks: dict[str, Block] = {}
-    # Other knobs begin other pairs, which are counted from 0 again.
+    # After a change of knobs other pairs are run, numbered from 0 again.
     known = sent.seen if sent.seen.get("began") == shown.began else {}
     seen = {"began": shown.began}
     for pair in shown.drawn:
@@ -147,7 +147,7 @@ def coupling_panel(
 ) -> None:
     """Draw the two pairs of chains; see ``Canvas.mount``.
 
-    labels : names of knobs that are called otherwise for this model
+    labels : labels of knobs that differ for this model, by name
     """
     [panel] = comparison.panels
     spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)

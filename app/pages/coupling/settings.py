@@ -40,7 +40,7 @@ def choose_start() -> tuple[str, int]:
             Settings.coupling_start,
             "Pairs start at",
             STARTS,
-            "The same starts for both algorithms; UCD starts at training data.",
+            "Both algorithms have the same starts; the trainer UCD starts at training data.",
             format_func=lambda start: "random bits" if start == "random" else "training data",
         )
         seed = controls.seed(

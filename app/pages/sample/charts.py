@@ -22,7 +22,7 @@ from rbmviz.models import TrainingSetScore
 from rbmviz.session import SamplingSnapshot
 
 CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta")
-FEWEST_SAMPLES = 5
+MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
 
 
@@ -48,7 +48,7 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
 
 
 def reference_label(dataset: str, score: TrainingSetScore) -> str:
-    """Return what the line of the training set's own score is called."""
+    """Return the label of the line at the score of the training set itself."""
     what = "the training set itself" if score.of_model else f"the training part of {dataset}"
     return f"{what} ({score.n:,} examples)"
 
@@ -63,7 +63,7 @@ def isl_chart(
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
-    rows = [row for row in curve_rows(named) if row["n"] >= FEWEST_SAMPLES and row["seconds"] > 0]
+    rows = [row for row in curve_rows(named) if row["n"] >= MIN_CURVE_SAMPLES and row["seconds"] > 0]
     names = tuple(name for name, _ in named)
     algorithms = tuple(snapshot.algorithm.name for _, snapshot in named)
     return pd.DataFrame(rows, columns=list(CURVE_COLUMNS)), _isl_spec(names, algorithms, line, against)

@@ -66,7 +66,8 @@ PRESETS = [
     ),
     Preset(
         "Gibbs sticks",
-        "Twenty sweeps a sample, or heat, leave Gibbs in few classes; a small step size visits all ten.",
+        "Twenty sweeps per sample, or a higher temperature, leave Gibbs in few classes; a small step size "
+        "visits all ten.",
         "mnist_fpcd",
         ["gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"],
     ),
@@ -138,8 +139,8 @@ def main() -> None:
             setup, reason = choose_setup(model)
         PAGE.menu(apply_preset)
     comparison = PAGE.open(setup)
-    # Always there, empty or not: were the panels to move to another place of the page, they would be
-    # built again, and blink.
+    # Always there, even if empty: if the panels moved to another place of the page, they would be rebuilt,
+    # and blink.
     with st.container():
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
@@ -242,7 +243,7 @@ def panels(comparison: Comparison[SamplingSetup], model_name: str, present: bool
 
 @every_second
 def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> None:
-    """ISL curves; read once a second, without renewing the lease of a hidden page."""
+    """Draw the ISL curves; runs every second, and does not renew the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -265,7 +266,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     draw_chart(
         isl_chart(PAGE.named(comparison), line, "n" if axis == "samples" else "seconds"),
         "isl",
-        "ISL against samples, one curve a sampler",
+        "ISL against samples, one curve per sampler",
         "The curves begin with the fifth sample.",
     )
 

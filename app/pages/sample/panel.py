@@ -20,7 +20,7 @@ ALL_EMPTY = (
 )
 
 MAX_RHAT_SHOWN = 100
-"""Above it a number says nothing more; that of chains which never move is infinite."""
+"""Larger values are shown as "over 100"; the R-hat of chains that never move is infinite."""
 
 
 def _rhat(shown: SamplingSnapshot) -> Value:
@@ -34,7 +34,7 @@ READOUTS = (
     Readout(
         "isl",
         "ISL",
-        "Indirect sampling likelihood in nats a test image: how well the samples so far cover unseen data. "
+        "Indirect sampling likelihood in nats per test image: how well the samples so far cover unseen data. "
         "Higher is better.",
         lambda shown: None if shown.newest is None else shown.newest.isl,
         "fixed1",
@@ -59,8 +59,8 @@ READOUTS = (
     Readout(
         "speed",
         "Samples/s",
-        "What the sampler itself makes in a second, scoring and waiting not counted; highest at full speed, "
-        "in long chunks.",
+        "Samples per second of the sampler alone, without scoring and waiting; highest at full speed, in "
+        "long chunks.",
         lambda shown: shown.n / shown.seconds if shown.seconds else None,
         "compact",
     ),
@@ -106,9 +106,9 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:
-    """Return whether a chain has been in the empty image as long as its newest samples are kept."""
+    """Return whether all of the newest samples that are kept, FRAMES of them, are empty images."""
     v = shown.frames.v
-    # The newest sample first: it is rarely empty, and to look at all of them takes half the time of a frame.
+    # The newest sample first, which is rarely empty: a look at all takes half of the time of a frame.
     return len(v) == FRAMES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
@@ -130,7 +130,7 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) ->
         totals = occupancy.sum(axis=1, keepdims=True)
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
-    # At rest there are no pictures: they come later, and are sent then.
+    # A run at rest has no pictures; they are sent once it is rebuilt.
     seen = {"samples": shown.n} if len(frames.v) else {}
     warning = ALL_EMPTY.format(len(frames.v)) if all_empty(shown) else ""
     return PanelContent({}, blocks, sent.after(seen, slow), warning)

@@ -21,7 +21,7 @@ from app.charts.style import (
 from rbmviz.session import TrainingSnapshot
 
 TRAINING_COLUMNS = ("trainer", "update", "seconds", "value", "low", "high")
-MOST_LIKELY = "the data themselves"
+UPPER_BOUND_LABEL = "the data themselves"
 """What the line is called that no curve can pass."""
 
 
@@ -98,5 +98,5 @@ def _training_spec(
             ("seconds", "Seconds in the trainer", ".2f"),
         ),
     )
-    layers = [band, line, *(level("value", best, MOST_LIKELY) if best is not None else [])]
+    layers = [band, line, *(level("value", best, UPPER_BOUND_LABEL) if best is not None else [])]
     return live_spec(layers, 280)

@@ -137,5 +137,5 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     except BadInput as error:
         messages.error(error)
         return
-    session.choose_there(setting, title)
+    session.set_on_other_page(setting, title)
     st.switch_page(f"pages/{page}/page.py", query_params={setting: title})

@@ -16,8 +16,8 @@ from rbmviz.trainers.checkpoint import load_checkpoint
 
 GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
-MOST_HIDDEN = 2000
-MOST_REPLICATES = 20
+MAX_HIDDEN = 2000
+MAX_REPLICATES = 20
 OWN_DATA, BEGIN_AT = "own_data", "begin"
 """Keys of the uploads."""
 
@@ -72,7 +72,7 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
         Settings.hidden,
         "Hidden units",
         1,
-        MOST_HIDDEN,
+        MAX_HIDDEN,
         "Up to 16 the likelihood is exact; more units learn more, and their likelihood is an estimate.",
         width=130,
     )
@@ -86,7 +86,7 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
             Settings.replicates,
             "Replicates",
             1,
-            MOST_REPLICATES,
+            MAX_REPLICATES,
             "Each panel trains so many models with consecutive seeds; bands show their range.",
         )
         choose_view()

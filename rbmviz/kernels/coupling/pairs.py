@@ -1,7 +1,7 @@
 """Pairs of coupled chains, one after another, each until it meets or is cut off: one loop for all callers.
 
-``rbmviz.couple`` and the trainer UCD run all pairs at once and want sums; whoever watches pairs runs a few
-sweeps at a time and wants a few numbers of each pair.
+``rbmviz.couple`` and the trainer UCD run all pairs in one call and need sums; the Coupling page runs a few
+sweeps per call and needs a few numbers of each pair.
 """
 
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ class PairSetup(NamedTuple):
 
 
 class PairOutcomes(NamedTuple):
-    """How pairs ended, one row a pair; the counts of a pair under way grow.
+    """How pairs ended, one row per pair; the counts of the current pair grow.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class PairOutcomes(NamedTuple):
 
 
 PROGRESS = np.dtype((np.record, [("pair", np.int64), ("t", np.int64), ("next_time", np.int64)]))
-"""Pair under way; sweeps of its first chain, 0 before it begins; place of the next of the watched times."""
+"""Current pair; sweeps of its first chain, 0 before it begins; index of the next of the watched times."""
 
 
 def make_progress() -> Any:
@@ -80,23 +80,23 @@ def make_progress() -> Any:
 
 
 def make_outcomes(pairs: int) -> PairOutcomes:
-    """Return room for the outcomes of so many pairs; zeros take no memory before they are written."""
+    """Return zeros for the outcomes of ``pairs`` pairs; they take no memory before they are written."""
     tau, rejected = np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)
     return PairOutcomes(tau, rejected, np.zeros(pairs, np.bool_), np.zeros(pairs, np.int64))
 
 
 @kernel
 def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, watched):
-    """Run pairs from where ``progress`` stands, by about so many sweeps, in order; return how many.
+    """Run pairs one after another, from ``progress`` on, for about ``sweeps`` sweeps; return the number done.
 
     Each pair starts both chains at its row of v0 and has a random state of its own. The first chain runs
-    ``lag`` sweeps ahead; then both run jointly until xi_t = eta_{t - lag}, or t = t_max. Where sums or
-    watched numbers are wanted and the lag is 1, they receive the pair's estimate (UCD, section 3.1)
+    ``lag`` sweeps ahead; then both run jointly until xi_t = eta_{t - lag}, or t = t_max. If sums or watched
+    numbers are wanted and the lag is 1, they receive the pair's estimate (UCD, section 3.1)
 
         f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
 
-    The lag is run at once, and so is the rest up to k of the first chain of a pair that ended before; that
-    rest is not counted.
+    The first ``lag`` sweeps are never interrupted. Neither are the sweeps up to k of the first chain of a
+    pair that met before k; these are not counted.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
         The pair under way. After a meeting both chains are where they met.
     v0 : uint8 (pairs, n_visible)
         Starts, 0 or 1.
-    rng_states : uint32 (pairs or more, 4, FEW)
+    rng_states : uint32 (pairs or more, 4, UNIFORM_LANES)
         Random states, advanced in place.
     setup : PairSetup
     sweeps : int
-        Sweeps of the first chain after which the run pauses.
+        Sweeps of the first chain after which the call returns.
     progress : record of PROGRESS
-        Where the run stands, advanced in place.
+        Advanced in place.
     outcomes : PairOutcomes
         Receives how each pair ended.
     sums : PairSums
@@ -121,7 +121,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
     Raises
     ------
     ValueError
-        Where the arrays do not fit each other.
+        If the arrays do not fit each other.
     """
     lag, pairs = setup.lag, v0.shape[0]
     m, n, slots = chains.h.rows.shape[0], chains.v.rows.shape[0], sums.W.shape[0]
@@ -142,7 +142,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
         pause = max(lag, t + sweeps - swept)
         if t == 0:
             start_chains(chains, v0[i])  # (A2, 3) xi_0 = eta_0
-            t, progress.next_time = i64(-1), 0  # h_0 is yet to be drawn
+            t, progress.next_time = i64(-1), 0  # the first sweep only draws h_0
         while t < (k if ended else pause):
             # (A2, 2) draws h_0; (A1, 1) moves xi alone until it is lag sweeps ahead; (A1, 2) moves both.
             moving = i64(0) if t < 0 else i64(1) if t < lag or ended else i64(2)
@@ -180,7 +180,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
         swept += tau - begun
         outcomes.tau[i], outcomes.truncated[i] = tau, not met
         if met:
-            copy_chain(chains, 1, 0)  # the second is where they met, the first may have gone on to k
+            copy_chain(chains, 1, 0)  # the second stays where they met; the first may have gone on to k
         progress.pair += 1
         progress.t = 0
         if slots > 1 or (slots == 1 and progress.pair == pairs):

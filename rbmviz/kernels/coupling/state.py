@@ -10,11 +10,11 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner
 from rbmviz.kernels.bits import word
-from rbmviz.kernels.random import FEW
+from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 
-OFF = -100.0
-"""Bias of the units that pad a layer: no uniform number is so small that such a unit turns on."""
+PADDING_BIAS = -100.0
+"""Bias of the units that pad a layer: their mean is below every uniform number, so that they stay off."""
 
 
 class CoupledLayer(NamedTuple):
@@ -25,7 +25,7 @@ class CoupledLayer(NamedTuple):
     rows : float32 (units of the other layer, padded units)
         Weights; the pre-activations are ``bias + state of the other layer @ rows``.
     bias : float32 (padded units,)
-        OFF for the units that pad the layer.
+        PADDING_BIAS for the units that pad the layer.
     bits : uint64 (2, words)
         State of this layer in either chain.
     a, p : float32 (2, padded units)
@@ -84,7 +84,7 @@ def _make_layer(rows: np.ndarray, bias: np.ndarray) -> CoupledLayer:
     layer = CoupledLayer(aligned_zeros(others, n), aligned_zeros(n), _words(2, n), a, p, _words(2, others))
     layer.rows[:, :n] = rows
     layer.bias[:n] = bias
-    layer.bias[n:] = OFF
+    layer.bias[n:] = PADDING_BIAS
     return layer
 
 
@@ -139,7 +139,7 @@ def copy_chain(chains, source, target):
 
 @inline
 def layer_fits(layer, units, others):
-    """Say whether the arrays of a layer are those of so many units, and of so many in the other layer."""
+    """Return whether the arrays of a layer have the sizes of its units and of the other layer's."""
     padded = layer.bias.shape[0]
     whole = padded >= units and padded % WIDTH == 0 and layer.rows.shape == (others, padded)
     words = layer.bits.shape == (2, (units + 63) // 64) and layer.given.shape == (2, (others + 63) // 64)
@@ -148,7 +148,7 @@ def layer_fits(layer, units, others):
 
 @inline
 def chains_fit(chains):
-    """Say whether the arrays of both chains fit each other."""
+    """Return whether the arrays of both chains fit each other."""
     m, n, scratch = chains.h.rows.shape[0], chains.v.rows.shape[0], chains.scratch
     padded, longest = chains.v.bias.shape[0], max(m, n)
     terms = scratch.slope.shape[0] == padded and scratch.term.shape[0] == padded
@@ -160,5 +160,5 @@ def chains_fit(chains):
 
 @inline
 def rng_states_fit(rng_states, pairs):
-    """Say whether there is a random state for each pair."""
-    return rng_states.shape[0] >= pairs and rng_states.shape[1] == 4 and rng_states.shape[2] == FEW
+    """Return whether there is a random state for each pair."""
+    return rng_states.shape[0] >= pairs and rng_states.shape[1] == 4 and rng_states.shape[2] == UNIFORM_LANES

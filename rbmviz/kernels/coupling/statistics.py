@@ -1,7 +1,7 @@
-"""What is collected of pairs: sums of f = (v E[h|v]', v, E[h|v]), and five numbers of pairs that are watched.
+"""What is collected of pairs: sums of f = (v E[h|v]', v, E[h|v]), and five numbers of each watched pair.
 
-W of f has a row E[h|v] for each visible unit that is on. Rows are therefore kept until TERMS of them are
-there, and then added unit by unit: W is read and written once for all of them.
+The W of f has a row E[h|v] for each visible unit that is on. Up to TERMS rows are therefore collected, and
+then added unit by unit: W is read and written once for all of them.
 """
 
 from typing import NamedTuple
@@ -18,16 +18,16 @@ TERMS = 96
 """Rows of means that are collected before they are added to W together."""
 
 WATCHED = 5
-"""Numbers that are kept of f where pairs are watched."""
+"""Numbers of f that are kept of a watched pair."""
 
 
 class GradientBuffer(NamedTuple):
-    """Rows of means that are yet to be added to W.
+    """Rows of means that have not been added to W yet.
 
     Parameters
     ----------
     rows : float32 (TERMS, padded n_hidden)
-        The rows, of which the first ``used[0]`` (int64 (1,)) wait.
+        The rows; the first ``used[0]`` (int64 (1,)) have not been added yet.
     rows_of_unit : int32 (n_visible, TERMS)
         Numbers of the rows that each visible unit receives, of which ``n_rows_of_unit`` int64 (n_visible,)
         are in use.
@@ -49,9 +49,9 @@ class PairSums(NamedTuple):
     Parameters
     ----------
     W, b, c : float64 (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
-        One slot a pair, one slot for all pairs, or none: then no sums are wanted.
+        One slot per pair, one slot for all pairs, or none, if no sums are wanted.
     buffer : GradientBuffer
-        What W is yet to receive; empty when every pair has ended.
+        What has not been added to W yet; empty when every pair has ended.
     """
 
     W: np.ndarray
@@ -61,15 +61,15 @@ class PairSums(NamedTuple):
 
 
 class WatchedPairs(NamedTuple):
-    """What is kept of each pair that is watched, one row a pair; no rows where none are watched.
+    """What is kept of each watched pair, one row per pair; no rows if none is watched.
 
     Parameters
     ----------
     unit : int64 (2,)
         The visible unit i and the hidden unit j that are watched.
     plain, unbiased : float64 (pairs, WATCHED)
-        f(xi_k), and UCD's estimate, of the means of v, of E[h|v], of v_i, E[h_j|v] and v_i E[h_j|v]; zeros
-        unless the lag is 1.
+        f(xi_k), which is CD-k's estimate, and UCD's estimate, of the means of v, of E[h|v], of v_i, E[h_j|v]
+        and v_i E[h_j|v]; zeros unless the lag is 1.
     times : int64 (times,)
         Sweeps, ascending, from the lag on.
     distances : int32 (pairs, times)
@@ -102,7 +102,7 @@ def watch_nothing() -> WatchedPairs:
 
 @inner
 def flush(buffer, W):
-    """Add the rows that wait to W, float64 (n_visible, n_hidden), and empty the buffer."""
+    """Add the rows of the buffer to W, float64 (n_visible, n_hidden), and empty the buffer."""
     for i in range(W.shape[0]):
         if buffer.n_rows_of_unit[i]:
             rows = buffer.rows_of_unit[i]
@@ -116,7 +116,7 @@ def flush(buffer, W):
 
 @inner
 def reserve_rows(buffer, n, W):
-    """Return the first of n free rows of the buffer; where there are fewer, the buffer is flushed before."""
+    """Return the index of the first of n free rows of the buffer, which is flushed first if it has fewer."""
     if buffer.used[0] + n > TERMS:
         flush(buffer, W)
     buffer.used[0] += n
@@ -125,7 +125,10 @@ def reserve_rows(buffer, n, W):
 
 @inner
 def assign_row(buffer, bits, start, row, sign, b):
-    """Let each visible unit that is on in a word receive a row, and add sign to its b."""
+    """Assign a row to each visible unit that is on in the word ``bits``, and add sign to its b.
+
+    start: the unit of the lowest bit; row: index into the buffer.
+    """
     while bits:
         i = start + i64(first_one(bits))
         bits &= bits - u64(1)
@@ -136,7 +139,7 @@ def assign_row(buffer, bits, start, row, sign, b):
 
 @inline
 def add_statistics(v, p, buffer, W, b, c):
-    """Add f of one chain to W (once the rows are full), b and c, float64.
+    """Add f of one chain to b and c, float64, and to the buffer of W.
 
     v uint64 (words,): its visible units, packed; p float32 (padded n_hidden,): E[h|v].
     """
@@ -197,7 +200,7 @@ def record_distance(v, t, progress, times, distances):
 
 @inline
 def sums_fit(sums, pairs, m, n, padded):
-    """Say whether sums are those of so many pairs, visible, hidden and padded hidden units."""
+    """Return whether sums fit this number of pairs, m visible, n hidden and padded hidden units."""
     slots, buffer = sums.W.shape[0], sums.buffer
     some = slots <= 1 or slots >= pairs
     totals = sums.W.shape == (slots, m, n) and sums.b.shape == (slots, m) and sums.c.shape == (slots, n)
@@ -209,7 +212,7 @@ def sums_fit(sums, pairs, m, n, padded):
 
 @inline
 def watch_fits(watched, pairs, m, n):
-    """Say whether what is watched is that of so many pairs, visible and hidden units."""
+    """Return whether the watched arrays fit this number of pairs, m visible and n hidden units."""
     rows, unit = watched.plain.shape[0], watched.unit
     some = rows == 0 or rows >= pairs
     numbers = watched.plain.shape == (rows, WATCHED) and watched.unbiased.shape == (rows, WATCHED)

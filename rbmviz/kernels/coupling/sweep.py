@@ -19,7 +19,7 @@ from rbmviz.kernels.vectors import WIDTH, ones_below, product, sum_rows, total
 f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 
 FACTORS = 800
-"""The product of so many factors in [1/2, 2] is a float64 that neither overflows nor underflows."""
+"""A product of 800 factors in [1/2, 2] neither overflows nor underflows in float64."""
 
 
 class SweepOutcome(NamedTuple):
@@ -125,7 +125,7 @@ def draw_residuals(chains, common, constant, max_proposals, rng_state):
     """
     v, scratch, z, m = chains.v, chains.scratch, chains.scratch.z, chains.h.rows.shape[0]
     first, second, rejected, rejected2, proposals = common, True, 0, 0, 0
-    # Where a training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
+    # If a training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
     while (first or second) and proposals < max_proposals and np.isfinite(constant):
         proposals += 1
         uniforms(rng_state, z, m + 2)  # (A3, 6) Z_2, then U_2 and U'_2
@@ -150,14 +150,14 @@ def sweep(chains, moving, common, max_proposals, rng_state):
     ----------
     chains : CoupledChains
     moving : int
-        Chains that move: 2 are both, jointly; 1 is the first alone; 0 is none, so that only h is drawn
+        Chains that move: 2: both, jointly; 1: the first alone; 0: none, so that only h is drawn
         given v, the same h for both.
     common : bool
         Algorithm 3: residual proposals and hidden draws of the two chains share their uniform numbers.
         False is algorithm 1.
     max_proposals : int
         Residual proposals after which the loop is given up.
-    rng_state : uint32 (4, FEW)
+    rng_state : uint32 (4, UNIFORM_LANES)
         Random state of the pair, advanced in place.
 
     Returns

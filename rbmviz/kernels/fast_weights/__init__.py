@@ -19,25 +19,26 @@ Adding a whole matrix for each sample would cost more than the sweep. theta_F is
 
     theta + theta_F = theta_coef theta + rates_coef R + fast_coef M - P,
 
-with three scalars, one matrix M (and its biases), and P, the weighted sum of the newest samples. The
+with three scalars, one matrix M (with biases of its own), and P, the weighted sum of the newest samples. The
 pre-activations under theta, R and M are updated from the units that flipped, see ``layers``. The cost is
-memory traffic, so each of the two regimes keeps as few of these maps up to date as it can:
+memory traffic, so each of the two regimes updates as few of these maps as it can:
 
 - **History** (alpha up to 0.984): the newest samples are stored as bits (see ``history``), and their weighted
   sum is P. Once the weights of all older samples are negligible and ``rates_coef`` has reached its limit
   eps / (1 - alpha), M absorbs theta + limit R and no longer changes: theta_coef = 0, fast_coef = 1, and
   ``rates_coef``, from then on the excess over the limit, is 0. One map is left, besides R from v to h, which
-  the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated until it rests.
-- **Rows** (alpha near 1, or means in s, which are no bits): P = 0, and every sample is one rank-1 update of
-  M; the decay multiplies the scalars. From time to time theta_F is written out into M, because ``rates_coef
-  R`` and ``fast_coef M`` would otherwise grow against each other until float32 loses their difference. The
-  rank-1 updates are *pending* (see ``rows``). Where nothing decays (alpha = 1), M absorbs theta as well: one
-  map less.
+  the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated until its
+  coefficient has reached the new limit.
+- **Rows** (alpha near 1, or s of means, which cannot be packed as bits): P = 0, and every sample is one
+  rank-1 update of M; the decay multiplies the scalars. From time to time theta_F is written out into M,
+  because ``rates_coef R`` and ``fast_coef M`` would otherwise grow against each other until float32 loses
+  their difference. The rank-1 updates are *pending* (see ``rows``). Where nothing decays (alpha = 1), M
+  absorbs theta as well: one map less.
 
 A kernel runs within one regime, because it is compiled with everything that it calls. ``regime`` chooses the
-regime between two calls, and says after how many samples it has to be asked again. |theta_F|^2 and
-<theta_F, R> are advanced from inner products that are at hand, and recomputed whenever theta_F is written
-out (see ``norm``).
+regime between two calls, and says for how many samples that choice holds. |theta_F|^2 and
+<theta_F, R> are advanced from inner products that the sweep computes anyway, and recomputed whenever theta_F
+is written out (see ``norm``).
 
 Rounding: pre-activations have the rounding of float32 sums of the size of rates_coef R v; a row of M is
 rounded once a flip (the pending update is summed in float64, or else its rounding would repeat in every row).

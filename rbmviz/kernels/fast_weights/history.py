@@ -27,11 +27,11 @@ from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
 CAPACITY = 1024
-"""Most samples that the ring buffer can hold."""
+"""Samples that the ring buffer can hold."""
 NEGLIGIBLE = 2.0**-24
-"""A sample is dropped when its weight has fallen to this: half a unit in the last place of float32."""
+"""A sample is dropped when its weight relative to the newest has fallen to this: float32 cannot show it."""
 LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
-"""The decay, 0.984, from which on a history would need more than CAPACITY samples."""
+"""From this decay on, 0.984, a history would need more than CAPACITY samples."""
 
 
 class LayerHistory(NamedTuple):
@@ -91,7 +91,7 @@ def sum_of_history(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def history_length_of(alpha: float) -> int:
-    """Return after how many samples, a multiple of 8, a weight is negligible; 0 where that is too many."""
+    """Return after how many samples (a multiple of 8) a weight is negligible; 0 if more than CAPACITY."""
     if alpha >= LARGEST_DECAY_OF_HISTORY:
         return 0
     if alpha <= 0.0:
@@ -100,8 +100,8 @@ def history_length_of(alpha: float) -> int:
 
 
 @inline
-def fit_layer(layer, n):
-    """Say whether a layer is one of n units."""
+def layer_history_fits(layer, n):
+    """Return whether the arrays of a layer have the sizes of n units."""
     packed_samples, words, count = layer.packed_samples, layer.words, (n + 63) // 64
     whole = (
         packed_samples.shape[0] == CAPACITY // 8
@@ -113,10 +113,10 @@ def fit_layer(layer, n):
 
 
 @inline
-def fit_history(history, m, n):
-    """Say whether the arrays of a history have the sizes of m visible and n hidden units."""
+def history_fits(history, m, n):
+    """Return whether the arrays of a history have the sizes of m visible and n hidden units."""
     weights = history.weight.shape[0] == CAPACITY and history.factor.shape[0] == CAPACITY
-    return weights and fit_layer(history.visible, m) and fit_layer(history.hidden, n)
+    return weights and layer_history_fits(history.visible, m) and layer_history_fits(history.hidden, n)
 
 
 @inner
@@ -127,8 +127,8 @@ def pack(x, words):
 
 
 @inner
-def overlaps(layer, x, history_length):
-    """Count, for every sample, the units that are on both in it and in x, uint8; four words a pass."""
+def update_overlaps(layer, x, history_length):
+    """Count for every sample the units that are on both in it and in x, uint8 (n,); four words per pass."""
     words, now, overlap = layer.words, layer.now, layer.overlap[:history_length]
     pack(x, now)
     for s in range(overlap.shape[0]):
@@ -163,7 +163,7 @@ def add_samples(factor, layer, history_length, out):
 
 @inner
 def subtract_product(history, input_history, output_history, history_length, out):
-    """Subtract sum_s w_s (x.x_s + 1) y_s from out: x, x_s are of the input's layer, y_s of the output's."""
+    """Subtract sum_s w_s (x.x_s + 1) y_s from out; x, x_s: states of the input layer, y_s: of the output."""
     factor, overlap = history.factor[:history_length], input_history.overlap[:history_length]
     weight = history.weight[:history_length]
     for s in range(factor.shape[0]):
@@ -220,12 +220,12 @@ def append(history, v, h, eps, n, history_length):
 
 
 @inner
-def subtract_rows(history, layer, output_history, history_length, rows):
-    """Subtract sum_s w_s x_s[i] y_s from rows[i]: units i are of the input's layer, y_s of the output's."""
+def subtract_rows(history, input_history, output_history, history_length, rows):
+    """Subtract sum_s w_s x_s[i] y_s from rows[i]; x_s are states of the input layer, y_s of the output."""
     factor = history.factor
     for i in range(rows.shape[0]):
         for s in range(history_length):
-            on = layer.packed_samples[s // 8, i] >> u8(s % 8) & u8(1)
+            on = input_history.packed_samples[s // 8, i] >> u8(s % 8) & u8(1)
             factor[s] = f32(-history.weight[s]) if on else f32(0.0)
         add_samples(factor, output_history, history_length, rows[i])
 

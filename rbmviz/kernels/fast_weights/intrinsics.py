@@ -45,8 +45,8 @@ def _add_packed_in_python(factor, packed, out):
 def add_packed(build, factor, packed, out):
     """out[i] += sum_k factor[k] bit_k(packed[i]), k < 8; PATTERNS divides the length of packed and out.
 
-    Gain: 17 times as fast as a sum of eight choices; with AVX-512 a look-up of 16 floats is one VPERMD,
-    without it 16 loads.
+    Gain: 17 times as fast as the sum over k of factor[k] or 0, chosen by its bit; with AVX-512 a look-up of
+    16 floats is one VPERMD, without it 16 loads.
     """
     low, high = _table(build, factor, 0), _table(build, factor, 4)
     whole = vector(INT, PATTERNS)

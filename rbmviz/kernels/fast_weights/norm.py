@@ -1,11 +1,11 @@
-"""|theta_F|, the curve that every driven chain shows, from one sample to the next without a pass over M.
+"""|theta_F|, which is shown for every driven chain, from one sample to the next without a pass over M.
 
 With F = theta_F and s = (v h', v, h), the step F <- F + eps (R - s) changes
 
     |F|^2  by  2 eps (<F, R> - <F, s>) + eps^2 |R - s|^2,
     <F, R> by  eps (|R|^2 - <R, s>),
 
-and <F, s>, <R, s> are inner products of s with pre-activations at v, which are at hand. In numpy, for the
+and <F, s>, <R, s> are inner products of s with pre-activations at v, which are known. In numpy, for the
 pre-activations a = c + v @ W of parameters (W, b, c), <(W, b, c), s> is ``a @ h + b @ v``. Sums are taken in
 any order (``reduction``): no sample depends on them.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from rbmviz.kernels._jit import inner, kernel, reduction
 from rbmviz.kernels.fast_weights.history import product_with_state
 from rbmviz.kernels.fast_weights.rows import add_scaled
-from rbmviz.kernels.fast_weights.state import combine, fit_half_step
+from rbmviz.kernels.fast_weights.state import combine, half_step_fits
 
 f32 = np.float32
 
@@ -32,17 +32,17 @@ def dot(x, y):
 @inner
 def advance_norm(up, down, history, h_h, scalars, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics."""
-    history_length, fast_coef, not_F = (
+    history_length, fast_coef, theta_part = (
         scalars.history_length,
         f32(scalars.fast_coef),
         f32(scalars.theta_coef - 1.0),
     )
     rates_coef = f32(scalars.rates_coef_limit + scalars.rates_coef)
-    if history_length > 0 and scalars.theta_coef == 0.0:  # M is theta and the limit's share of R, no more
-        fast_coef, not_F = f32(0.0), f32(0.0)
+    if history_length > 0 and scalars.theta_coef == 0.0:  # M = theta + limit R: theta_F has no part in it
+        fast_coef, theta_part = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
-    combine(fast_coef, up.fast.value, rates_coef, up.rates.value, not_F, up.theta.value, up_F)
-    combine(fast_coef, down.fast.bias, rates_coef, down.rates.bias, not_F, down.theta.bias, down_F)
+    combine(fast_coef, up.fast.value, rates_coef, up.rates.value, theta_part, up.theta.value, up_F)
+    combine(fast_coef, down.fast.bias, rates_coef, down.rates.bias, theta_part, down.theta.bias, down_F)
     add_scaled(down_F, fast_coef, down.pending)
     F_s = dot(up_F, up.units) + dot(down_F, down.units) - product_with_state(history, history_length)
     R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
@@ -55,7 +55,10 @@ def advance_norm(up, down, history, h_h, scalars, eps):
 
 @inner
 def add_norm(fast, rates, theta, theta_coef, piece, scalars):
-    """Add a piece of <F, F> and <F, R>, F = M - (1 - theta_coef) theta; ``piece`` is as long, work space."""
+    """Add what one row or bias contributes to <F, F> and <F, R>, where F = M - (1 - theta_coef) theta.
+
+    ``piece``: work space of the same length.
+    """
     combine(f32(1.0), fast, f32(0.0), rates, f32(theta_coef - 1.0), theta, piece)
     scalars.F_F += dot(piece, piece)
     scalars.F_R += dot(piece, rates)
@@ -65,7 +68,7 @@ def add_norm(fast, rates, theta, theta_coef, piece, scalars):
 def recompute_norm(up, down, scalars):
     """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and fast_coef = 1."""
     m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]
-    if not (fit_half_step(up, m, n) and fit_half_step(down, n, m)):
+    if not (half_step_fits(up, m, n) and half_step_fits(down, n, m)):
         raise ValueError("recompute_norm: the arrays do not fit each other")
     theta_coef = scalars.theta_coef
     scalars.F_F = 0.0

@@ -1,8 +1,8 @@
 """Which parts hold theta_F: the newest samples as bits (a history), or the rows of M; see the package.
 
-A kernel stops where a knob has changed, or where as many samples have been made as the last preparation
-allows (``samples_allowed``). Its caller then calls ``prepare``, which chooses the regime for the knobs and
-passes from one regime to the other. Nothing here changes theta_F, but for rounding.
+A kernel returns when a knob has changed, or when it has made as many samples as the last ``prepare`` allows
+(``samples_allowed``). Its caller then calls ``prepare``, which chooses the regime for the knobs and changes
+to it. Nothing here changes theta_F, except by rounding.
 """
 
 import math
@@ -12,45 +12,46 @@ import numpy as np
 from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
-    fit_layer,
     history_length_of,
+    layer_history_fits,
     subtract_bias,
     subtract_product,
     subtract_rows,
 )
 from rbmviz.kernels.fast_weights.norm import recompute_norm
 from rbmviz.kernels.fast_weights.rows import apply_pending
-from rbmviz.kernels.fast_weights.state import DrivenChain, combine, fit_half_step
+from rbmviz.kernels.fast_weights.state import DrivenChain, combine, half_step_fits
 from rbmviz.kernels.layers import rebuild
 
 f32 = np.float32
 
 SMALLEST_FAST_COEF = 1e-6
-"""Below this coefficient of M, theta_F is written out, because updates of M are divided by it."""
+"""If the coefficient of M is smaller, theta_F is written out, because updates of M are divided by it."""
 WRITE_OUT_SAMPLES = 256
 """Samples after which theta_F is written out, in the regime of rows."""
 TRANSPOSE_SAMPLES = 16 * WRITE_OUT_SAMPLES
 """Samples after which M from h to v is copied from M from v to h: each has roundings of its own."""
 UNLIMITED_SAMPLES = 2**62
-"""More samples than anybody asks for."""
+"""No limit: more samples than any call makes."""
 
 
 @inline
-def samples_allowed(scalars, eps, alpha, mean_field, n):
+def samples_allowed(scalars, eps, alpha, mean_statistics, n):
     """Return how many of the next n samples may be made with these knobs until the next ``prepare``."""
-    as_prepared = scalars.eps == eps and scalars.alpha == alpha and scalars.mean_field == mean_field
+    as_prepared = scalars.eps == eps and scalars.alpha == alpha and scalars.mean_statistics == mean_statistics
     return min(n, scalars.prepared_until - scalars.samples) if as_prepared else 0
 
 
-def prepare(chain: DrivenChain, eps: float, alpha: float, mean_field: bool) -> None:
-    """Choose the regime and bring it up to date.
+def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool) -> None:
+    """Choose the regime for these knobs, change the chain to it, and set how many samples it may make.
 
-    Samples go into the history where it can hold all that count, else into the rows of M. A history has one
-    decay: when the decay changes, the history so far is written into M, and a new one begins.
+    The regime is a history if CAPACITY samples hold all weights that are not negligible, otherwise rows. A
+    history has one decay: when alpha changes, it is written into M, and a new one begins. eps, alpha: step
+    size and decay of theta_F; mean_statistics: whether the h in s are means.
     """
     scalars = chain.scalars
-    history_length = 0 if mean_field else history_length_of(alpha)
-    theta_coef = 0.0 if alpha == 1.0 else 1.0  # in rows without decay, M absorbs theta
+    history_length = 0 if mean_statistics else history_length_of(alpha)
+    theta_coef = 0.0 if alpha == 1.0 else 1.0  # in the regime of rows without decay, M absorbs theta
     if (
         history_length != scalars.history_length
         or (history_length and alpha != scalars.alpha)
@@ -61,9 +62,9 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_field: bool) -> N
         _update_history(chain, eps)
     elif scalars.samples % WRITE_OUT_SAMPLES == 0 or scalars.fast_coef * alpha < SMALLEST_FAST_COEF:
         _update_rows(chain, theta_coef)
-    scalars.eps, scalars.alpha, scalars.mean_field = eps, alpha, mean_field
+    scalars.eps, scalars.alpha, scalars.mean_statistics = eps, alpha, mean_statistics
     _choose_tracked_maps(chain)
-    allowed = _samples_until_rest(chain) if history_length else _samples_until_write_out(chain)
+    allowed = _samples_until_limit(chain) if history_length else _samples_until_write_out(chain)
     scalars.prepared_until = scalars.samples + allowed
 
 
@@ -84,7 +85,7 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -
 
 
 def _update_history(chain: DrivenChain, eps: float) -> None:
-    """Let rates_coef move where eps has changed; where it has come to rest, M absorbs theta + limit R."""
+    """Track R again if eps has changed; once rates_coef is at its limit, let M absorb theta + limit R."""
     scalars = chain.scalars
     if eps != scalars.eps:
         _rebuild_untracked(chain)
@@ -95,7 +96,7 @@ def _update_history(chain: DrivenChain, eps: float) -> None:
 
 
 def _update_rows(chain: DrivenChain, theta_coef: float) -> None:
-    """Write theta_F out into M, so that its parts do not grow against each other."""
+    """Write theta_F out into M, because its parts R and M grow with opposite signs and lose precision."""
     up, down = chain.up, chain.down
     _write_out(chain, theta_coef)
     recompute_norm(up, down, chain.scalars)
@@ -105,7 +106,7 @@ def _update_rows(chain: DrivenChain, theta_coef: float) -> None:
 
 
 def _write_out(chain: DrivenChain, theta_coef: float) -> None:
-    """Write theta_F out into M, and theta where theta_coef is 0: rates_coef = 0 and fast_coef = 1."""
+    """Write theta_F out into M, with theta if theta_coef is 0; then rates_coef = 0 and fast_coef = 1."""
     scalars = chain.scalars
     write_out(chain.up, scalars, theta_coef)
     write_out(chain.down, scalars, theta_coef)
@@ -124,7 +125,8 @@ def _rebuild_untracked(chain: DrivenChain) -> None:
 def _choose_tracked_maps(chain: DrivenChain) -> None:
     """Select which of theta, R and M are updated each sweep.
 
-    Those with a coefficient are; the upward direction also needs R and, in rows, theta, for |theta_F|.
+    Those whose coefficient is not 0 are; the upward direction also needs R and, in rows, theta, for
+    |theta_F|.
     """
     scalars, up, down = chain.scalars, chain.up.tracked, chain.down.tracked
     in_rows, has_rates = not scalars.history_length, scalars.R_R > 0.0
@@ -134,8 +136,8 @@ def _choose_tracked_maps(chain: DrivenChain) -> None:
     up.fast = down.fast = scalars.fast_coef > 0.0
 
 
-def _samples_until_rest(chain: DrivenChain) -> int:
-    """Return the samples until rates_coef has come to rest: what is older than the history is gone."""
+def _samples_until_limit(chain: DrivenChain) -> int:
+    """Return the samples until rates_coef has reached its limit, one history after the last change of eps."""
     left = int(chain.scalars.history_length - chain.scalars.samples_since_change)
     return left if left > 0 else UNLIMITED_SAMPLES
 
@@ -152,12 +154,12 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
     return allowed
 
 
-# Passing from one regime to the other, in one half-step
+# Writing theta_F into M, in one half-step
 
 
 @inner
 def write_piece(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece):
-    """M <- fast_coef M + rates_coef R + theta_coef theta for a piece of them; ``piece``: work space."""
+    """M <- fast_coef M + rates_coef R + theta_coef theta for one row or bias; ``piece``: work space."""
     combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece)
     for j in range(piece.shape[0]):
         fast[j] = piece[j]
@@ -165,9 +167,9 @@ def write_piece(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece):
 
 @kernel
 def write_out(half_step, scalars, theta_coef):
-    """M <- fast_coef M + rates_coef R + (theta_coef before - now) theta; the caller sets the scalars."""
+    """M <- fast_coef M + rates_coef R + (theta_coef before - after) theta; the caller sets the scalars."""
     n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
-    if not fit_half_step(half_step, n_in, n_out):
+    if not half_step_fits(half_step, n_in, n_out):
         raise ValueError("write_out: the arrays do not fit each other")
     rates_coef, fast_coef, gain = (
         f32(scalars.rates_coef),
@@ -184,10 +186,10 @@ def write_out(half_step, scalars, theta_coef):
 
 @kernel
 def fold_into(half_step, history, input_history, output_history, history_length):
-    """M <- M - P; input_history, output_history: the layers of the history at its input and output."""
+    """M <- M - P; input_history, output_history: the layers of ``history`` at the ends of the half-step."""
     n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
-    layers = fit_layer(input_history, n_in) and fit_layer(output_history, n_out)
-    if not (layers and 0 <= history_length <= CAPACITY and fit_half_step(half_step, n_in, n_out)):
+    layers = layer_history_fits(input_history, n_in) and layer_history_fits(output_history, n_out)
+    if not (layers and 0 <= history_length <= CAPACITY and half_step_fits(half_step, n_in, n_out)):
         raise ValueError("fold_into: the arrays do not fit each other")
     fast = half_step.fast
     subtract_rows(history, input_history, output_history, history_length, fast.rows)

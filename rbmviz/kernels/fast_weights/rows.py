@@ -41,7 +41,9 @@ def update_with_pending(half_step, force_rebuild):
     add_to_rows(fast.rows, flips.off, n.off, f32(1.0), pending)
     if force_rebuild or n.active <= n.on + n.off:
         rebuild(fast, flips)
-        n_pending = f32(n.active - n.on + 1)  # active rows that lack it, and the bias
+        n_pending = f32(
+            n.active - n.on + 1
+        )  # rows that stay active, and the bias, have yet to receive ``pending``
         for j in range(pending.shape[0]):
             fast.value[j] += n_pending * pending[j]
     else:
@@ -80,16 +82,17 @@ def add_outer(half_step, x, y, step):
 
 
 @inner
-def update_rows(up, down, overlap, step, mean_field):
-    """M <- M + step s, s of ``up.units`` and ``down.units``.
+def update_rows(up, down, overlap, step, mean_statistics):
+    """M <- M + step s, for the statistics s of h = ``up.units`` and v = ``down.units``.
 
-    overlap: <h of the statistics, h at the input of ``down``>, by which the value of ``down`` moves.
+    overlap: inner product of that h with the sampled h, the input of ``down``; the value of ``down`` moves by
+    step (overlap + 1) v.
     """
     hidden, visible = up.units, down.units
     add_scaled(up.fast.value, step * f32(up.flips.n.active + 1), hidden)
     add_scaled(down.fast.value, step * (f32(overlap) + f32(1.0)), visible)
     defer_update(up, hidden, step)
-    if mean_field:
+    if mean_statistics:
         add_outer(down, hidden, visible, step)
     else:
         defer_update(down, visible, step)

@@ -1,17 +1,17 @@
-"""The chains themselves: rates-FPCD and sample penalization (``driven_gibbs``), rates-herding (``herding``).
+"""The algorithms: rates-FPCD and sample penalization (``driven_gibbs``), rates-herding (``herding``).
 
-The kernels run within one regime, and stop where the chain has to be prepared for another (see ``regime``);
-``sample_chain`` and ``climb_chain`` have it prepared and go on.
+The kernels run within one regime, and return when the chain has to be prepared again (see ``regime``);
+``sample_chain`` and ``climb_chain`` prepare it and call them until all samples are made.
 """
 
 import numpy as np
 
 from rbmviz.kernels._jit import inner
-from rbmviz.kernels.fast_weights.history import append, decay_weights, overlaps, subtract_product
+from rbmviz.kernels.fast_weights.history import append, decay_weights, subtract_product, update_overlaps
 from rbmviz.kernels.fast_weights.norm import advance_norm, dot
 from rbmviz.kernels.fast_weights.regime import SMALLEST_FAST_COEF, prepare, samples_allowed
 from rbmviz.kernels.fast_weights.rows import update_rows, update_with_pending
-from rbmviz.kernels.fast_weights.state import DrivenChain, combine, fit_chain
+from rbmviz.kernels.fast_weights.state import DrivenChain, chain_fits, combine
 from rbmviz.kernels.layers import REBUILD_SWEEPS, copy_bits, find_flips, update_preactivations
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 
@@ -19,21 +19,21 @@ f32 = np.float32
 
 
 def sample_chain(
-    chain: DrivenChain, n: int, eps: float, alpha: float, mean_field: bool, k: int
+    chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw n samples of k sweeps each, theta_F <- alpha theta_F + eps (R - s) after every one.
 
     Returns v uint8 and p float32 (n, n_visible), the samples and the means that they were drawn from, and
-    |theta_F| after each, float64 (n,). With ``mean_field`` the h in s are means.
+    |theta_F| after each, float64 (n,). With ``mean_statistics`` the h in s are means.
     """
     v = np.empty((n, len(chain.v)), np.uint8)
     p = np.empty((n, len(chain.v)), np.float32)
     fast_norm = np.empty(n)
     made = 0
     while made < n:
-        made += driven_gibbs(chain, eps, alpha, mean_field, k, v[made:], p[made:], fast_norm[made:])
+        made += driven_gibbs(chain, eps, alpha, mean_statistics, k, v[made:], p[made:], fast_norm[made:])
         if made < n:
-            prepare(chain, eps, alpha, mean_field)
+            prepare(chain, eps, alpha, mean_statistics)
     return v, p, fast_norm
 
 
@@ -55,19 +55,19 @@ def climb_chain(
 
 
 @inner
-def driven_gibbs(chain, eps, alpha, mean_field, k, out_v, out_p, out_fast_norm):
-    """Emit samples of rates-FPCD, or of sample penalization where the rates are 0; return how many.
+def driven_gibbs(chain, eps, alpha, mean_statistics, k, out_v, out_p, out_fast_norm):
+    """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
-    They are as many as out_v has rows, or as the regime allows. Per sample: k Gibbs sweeps under
-    theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) where
-    ``mean_field``.
+    The number is that of the rows of out_v, or fewer if the regime allows only those. Per sample: k Gibbs
+    sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) where
+    ``mean_statistics``.
     """
     v, h, up, down, history, scalars, rng = chain
-    fit = fit_chain(chain, out_v, out_fast_norm)
+    fit = chain_fits(chain, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
     hidden, visible = up.units, down.units
-    n = samples_allowed(scalars, eps, alpha, mean_field, out_v.shape[0])
+    n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
         mean_v = out_p[t]
         for _ in range(k):
@@ -85,29 +85,30 @@ def driven_gibbs(chain, eps, alpha, mean_field, k, out_v, out_p, out_fast_norm):
         # (3) emit v
         copy_bits(v, out_v[t])
         as_float(v, visible)
-        if mean_field:
+        if mean_statistics:
             preactivate(up, history, history.visible, history.hidden, scalars)
             sigmoids(up.total, hidden)
         else:
             as_float(h, hidden)
         # (4) theta_F <- alpha theta_F + eps (R - s)
-        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_field)
+        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics)
     return n
 
 
 @inner
 def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
-    """Emit samples of rates-herding; return how many. Nothing is drawn.
+    """Emit samples of rates-herding, without random numbers; return how many.
 
-    They are as many as out_v has rows, or as the regime allows. Per sample: h and v are maximised in turn
-    under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h).
+    The number is that of the rows of out_v, or fewer if the regime allows only those. Per sample: h and v are
+    maximised in turn under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v,
+    h).
     """
     v, h, up, down, history, scalars, _ = chain
-    fit = fit_chain(chain, out_v, out_fast_norm)
+    fit = chain_fits(chain, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
-    mean_field = eps < 0.0  # false, and not a literal: a literal would compile every callee once more
-    n = samples_allowed(scalars, eps, alpha, mean_field, out_v.shape[0])
+    mean_statistics = eps < 0.0  # False, but no literal, for which numba would compile every callee again
+    n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
         sweeps, changed = 0, True
         while changed and sweeps < max_sweeps:
@@ -127,7 +128,7 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
         as_float(v, down.units)
         as_float(h, up.units)
         # (4) theta_F <- alpha theta_F + eps (R - s)
-        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_field)
+        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics)
     return n
 
 
@@ -136,7 +137,7 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
 
 @inner
 def update_half_step(half_step, input_history, x, scalars):
-    """Update the tracked maps of a half-step, and its input's part of the history, for the input x."""
+    """Update the tracked maps of a half-step, and the overlaps of the history, for the input x."""
     force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked
     find_flips(half_step.flips, x)
     if scalars.history_length == 0:
@@ -148,7 +149,7 @@ def update_half_step(half_step, input_history, x, scalars):
     if tracked.theta:
         update_preactivations(half_step.theta, half_step.flips, force_rebuild)
     if scalars.history_length > 0:
-        overlaps(input_history, x, scalars.history_length)
+        update_overlaps(input_history, x, scalars.history_length)
 
 
 @inner
@@ -169,7 +170,7 @@ def preactivate(half_step, history, input_history, output_history, scalars):
 
 @inner
 def sigmoids(total, out):
-    """Write the means of units that have these pre-activations."""
+    """Write the means of units with the pre-activations ``total`` into out."""
     for i in range(out.shape[0]):
         out[i] = sigmoid(total[i])
 
@@ -189,27 +190,27 @@ def maximise(total, out):
 
 
 @inner
-def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_field):
+def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics):
     """Advance theta_F by one emitted sample, and return its norm.
 
-    The v and h of the statistics are the units of ``down`` and ``up``, with ``mean_field`` means of h. ``up``
-    holds its values at v and ``down`` at the sampled h, before and after.
+    The statistics are those of ``down.units`` (v) and ``up.units`` (h, or its means if ``mean_statistics``).
+    The values of ``up`` belong to v, and those of ``down`` to the sampled h, before and after the update.
     """
     decay(history, scalars, alpha)
     overlap = h_h = np.float64(down.flips.n.active)
-    if mean_field:
+    if mean_statistics:
         as_float(h, up.total)
         overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
         advance_norm(up, down, history, h_h, scalars, eps)
         scalars.rates_coef += eps
         if scalars.history_length == 0:
-            update_rows(up, down, overlap, f32(-eps / scalars.fast_coef), mean_field)
+            update_rows(up, down, overlap, f32(-eps / scalars.fast_coef), mean_statistics)
     if scalars.history_length > 0:
         append(history, v, h, eps, scalars.samples, scalars.history_length)
         scalars.samples_since_change += 1
         if scalars.samples_since_change > scalars.history_length:
-            scalars.rates_coef = 0.0  # it is at its limit, but for rounding
+            scalars.rates_coef = 0.0  # the limit is reached; the rest is rounding
     scalars.samples += 1
     return np.sqrt(max(scalars.F_F, 0.0))
 

@@ -1,4 +1,4 @@
-"""What a chain with fast weights keeps: its maps in both directions, its history and its scalars."""
+"""The state of a chain with fast weights: its maps in both directions, its history and its scalars."""
 
 from typing import NamedTuple
 
@@ -8,21 +8,21 @@ from rbmviz.kernels._jit import inline, inner
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
     History,
-    fit_history,
     history_bytes,
+    history_fits,
     make_history,
     sum_of_history,
 )
 from rbmviz.kernels.layers import (
     Flips,
     PreActivation,
-    fit_flips,
-    fit_map,
     flips_bytes,
+    flips_fit,
     make_flips,
-    place,
+    map_fits,
     preactivation_bytes,
     share_map,
+    start_at_input,
     zero_map,
 )
 from rbmviz.kernels.records import new_record, record, record_bytes
@@ -31,7 +31,7 @@ from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros
 
 @record
 class TrackedMaps:
-    """For each map of a half-step, whether its value is updated at every input, or nothing needs it."""
+    """For each map of a half-step: whether its value is updated at every input; if not, it is out of date."""
 
     theta: bool
     rates: bool
@@ -40,14 +40,26 @@ class TrackedMaps:
 
 @record
 class ChainScalars:
-    """The scalars of a chain, and how far it is.
+    """The scalars of a chain.
 
-    sweeps, samples: how many it has made. history_length: samples that the history holds, 0 in the regime of
-    rows. samples_since_change: since the history began, or since eps changed. theta_coef, rates_coef,
-    fast_coef: the coefficients of theta, R and M; in a history rates_coef is the excess over
-    rates_coef_limit, whose share of R is in M. F_F, F_R, R_R: |theta_F|^2, <theta_F, R>, |R|^2. eps, alpha,
-    mean_field: the knobs that the chain is prepared for, and prepared_until the number of samples up to which
-    it is, see ``regime``.
+    Parameters
+    ----------
+    sweeps, samples : int
+        Numbers made so far.
+    history_length : int
+        Samples that the history holds; 0 in the regime of rows.
+    samples_since_change : int
+        Samples since the history began, or since eps changed.
+    theta_coef, rates_coef, fast_coef : float
+        Coefficients of theta, R and M.
+    rates_coef_limit : float
+        In a history, M contains rates_coef_limit R, and rates_coef is the excess over it; else 0.
+    F_F, F_R, R_R : float
+        |theta_F|^2, <theta_F, R>, |R|^2.
+    eps, alpha, mean_statistics : float, float, bool
+        The knobs that the chain is prepared for; see ``regime``.
+    prepared_until : int
+        The value of ``samples`` at which the chain has to be prepared again.
     """
 
     sweeps: int
@@ -63,7 +75,7 @@ class ChainScalars:
     R_R: float
     eps: float
     alpha: float
-    mean_field: bool
+    mean_statistics: bool
     prepared_until: int
 
 
@@ -89,9 +101,9 @@ class HalfStep(NamedTuple):
 class DrivenChain(NamedTuple):
     """A chain with fast weights; everything advances in place.
 
-    v, h: uint8, the newest sample and the hidden state that it was drawn from. up, down: the half-steps from
-    v to h and from h to v. history: the newest samples. rng uint32
-    (4, lanes): the random stream.
+    v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. up,
+    down: the half-steps from v to h and from h to v. history: the newest samples. rng uint32
+    (4, STREAM_LANES): the random stream.
     """
 
     v: np.ndarray
@@ -131,7 +143,7 @@ def make_chain(
     up = make_half_step(theta[0], rates[0], n_hidden)
     down = make_half_step(theta[1], rates[1], n_visible)
     for preactivation in (up.theta, up.rates, up.fast):
-        place(up.flips, v, preactivation)
+        start_at_input(up.flips, v, preactivation)
     h, history = np.zeros(n_hidden, np.uint8), make_history(n_visible, n_hidden)
     scalars = new_record(ChainScalars, theta_coef=1.0, fast_coef=1.0, alpha=1.0, R_R=R_R)
     return DrivenChain(v, h, up, down, history, scalars, rng)
@@ -139,8 +151,10 @@ def make_chain(
 
 def half_step_bytes(n_in: int, n_out: int) -> int:
     """Return the bytes of a half-step beyond the rows and biases of theta and R, which chains share."""
-    own = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)  # M; both values, pending, total
-    return own + 12 * n_out + flips_bytes(n_in) + record_bytes(TrackedMaps)  # pending64, units
+    maps = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(
+        n_out
+    )  # M; values of theta and R, pending, total
+    return maps + 12 * n_out + flips_bytes(n_in) + record_bytes(TrackedMaps)  # pending64, units
 
 
 def chain_bytes(n_visible: int, n_hidden: int) -> int:
@@ -168,25 +182,25 @@ def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 @inline
-def fit_half_step(half_step, n_in, n_out):
-    """Say whether the arrays of a half-step have the sizes of n_in inputs and n_out outputs."""
+def half_step_fits(half_step, n_in, n_out):
+    """Return whether the arrays of a half-step have the sizes of n_in inputs and n_out outputs."""
     width = half_step.total.shape[0]
-    maps = fit_map(half_step.theta, n_in, n_out) and fit_map(half_step.rates, n_in, n_out)
+    maps = map_fits(half_step.theta, n_in, n_out) and map_fits(half_step.rates, n_in, n_out)
     alike = half_step.theta.value.shape[0] == width and half_step.rates.value.shape[0] == width
-    fast = fit_map(half_step.fast, n_in, n_out) and half_step.fast.value.shape[0] == width
+    fast = map_fits(half_step.fast, n_in, n_out) and half_step.fast.value.shape[0] == width
     pending = half_step.pending.shape[0] == width and half_step.pending64.shape[0] == width
     units = half_step.units.shape[0] == n_out
-    return maps and alike and fast and pending and units and fit_flips(half_step.flips, n_in)
+    return maps and alike and fast and pending and units and flips_fit(half_step.flips, n_in)
 
 
 @inline
-def fit_chain(chain, out_v, out_fast_norm):
-    """Say whether the arrays of a chain fit each other, and those that its samples are written to."""
+def chain_fits(chain, out_v, out_fast_norm):
+    """Return whether the arrays of a chain fit each other and the arrays that receive its samples."""
     m, n, history_length = chain.v.shape[0], chain.h.shape[0], chain.scalars.history_length
-    half_steps = fit_half_step(chain.up, m, n) and fit_half_step(chain.down, n, m)
+    half_steps = half_step_fits(chain.up, m, n) and half_step_fits(chain.down, n, m)
     length = 0 <= history_length <= CAPACITY and history_length % 8 == 0
     out = out_v.shape[1] == m and out_fast_norm.shape[0] == out_v.shape[0]
-    return half_steps and fit_history(chain.history, m, n) and length and out
+    return half_steps and history_fits(chain.history, m, n) and length and out
 
 
 @inner
