@@ -62,7 +62,7 @@ def test_lambda_is_dragged_and_the_figures_follow(live):
     before = page.evaluate(pictures)
     slider = page.get_by_label("λ, taken from the diagonal", exact=True)
     slider.evaluate("input => { input.value = 1000; input.dispatchEvent(new Event('input')); }")  # not let go
-    page.get_by_text("swings for ever").wait_for()
+    page.get_by_text("it is periodic").wait_for()
     page.wait_for_function(
         f"before => {pictures}.every((picture, i) => i === 0 || picture !== before[i])", arg=before
     )

@@ -58,7 +58,7 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
     page = live().open("?p=rates_fpcd&speed=1000")
     page.until("Number(panels[0].dataset.n) > 1000")
     page.ask("panels[0].querySelector('details').open = true")
-    run = "[...panels[0].getRootNode().rbmviz.panels.values()][0].run"
+    run = "[...panels[0].getRootNode().rbmviz.panels.values()][0].head.run"
     before = page.ask(run)
     page.set_knob(0, "n_chains", 2 / 3, commit=False)
     page.page.wait_for_timeout(300)
@@ -71,7 +71,7 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
 
 def test_several_chains_say_whether_they_agree(live):
     page = live().open("?p=gibbs&p=gibbs:n_chains=10&speed=1000")
-    shown = "p.querySelector('dd[data-readout=rhat]').parentElement.offsetHeight > 0"
+    shown = "p.querySelector('dd[data-readout=rhat]')?.parentElement.offsetHeight > 0"
     page.until("/[0-9]/.test(panels[1].querySelector('dd[data-readout=rhat]').textContent)")
     assert page.ask(f"panels.map(p => {shown})") == [False, True]
     assert float(page.number(1, "rhat")) > 0.9
@@ -276,7 +276,7 @@ def test_a_connection_lost_for_long_loses_no_work(live):
     )
     page.open("?p=gibbs&p=rates_fpcd&speed=200")
     page.until("panels.every(p => Number(p.dataset.n) > 200)")
-    run = "[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.run)"
+    run = "[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.head.run)"
     before, runs, frames = page.counts(), page.ask(run), []
     page.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
     page.page.context.set_offline(True)

@@ -1,6 +1,7 @@
 """Timers of a page that is paused stop, and every command starts them again."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -31,4 +32,5 @@ def test_a_paused_page_draws_nothing_until_the_next_command(server, page):
                 await visitor.press(command)
                 await until(lambda: visitor._timers, f"timers after {command}")
 
-    asyncio.run(visit())
+    with ThreadPoolExecutor(1) as pool:  # Playwright has an event loop in this thread
+        pool.submit(asyncio.run, visit()).result()

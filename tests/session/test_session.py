@@ -151,7 +151,7 @@ def test_the_readme_says_how_many_samples_are_kept():
     text = (Path(__file__).parents[2] / "README.md").read_text()
     one, four = (Allowance().samples(28 * 28, panels) for panels in (1, 4))
     assert f"take at most {Allowance().n_bytes / 1e6:g} MB" in text
-    assert f"the newest {one:,} of one panel, or {four:,} of each of four" in text
+    assert f"the newest {one:,} samples of one panel, or {four:,} of each of four" in text
 
 
 def test_reset_repeats_the_run_and_another_seed_does_not(open_worker, model):
