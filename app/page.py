@@ -7,7 +7,7 @@ A page creates one ``LivePage`` with its name, link, speed and presets. It then 
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -102,6 +102,14 @@ class LivePage(Generic[S, P]):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
             yield
+
+    def notes(self) -> AbstractContextManager[object]:
+        """Return the place of sentences above the panels.
+
+        It is always there, even if it is empty: if the panels moved to another place of the page, they would
+        be rebuilt, and blink.
+        """
+        return st.container()
 
     def menu(self, apply: Callable[[P], None]) -> None:
         """Draw the menu of presets; ``apply`` is called with the one that was picked."""

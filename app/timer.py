@@ -23,6 +23,15 @@ def shown_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
     return tuple((key, shown.run, shown.n, shown.status, id(shown)) for key, shown in comparison.peek())
 
 
+def ended(comparison: Comparison[Any]) -> bool:
+    """Return whether nothing moves until somebody gives a command.
+
+    Runs that wait for a common start are paused, too, and begin without a command: perhaps only when a page
+    that was opened in the background is looked at.
+    """
+    return not comparison.waiting_for_all and all(shown.status in ENDED for _, shown in comparison.peek())
+
+
 def wake(comparison: Comparison[Any], commanded: bool = False) -> None:
     """Draw the page again with its timers, if they have stopped and there is something new since.
 
@@ -63,8 +72,7 @@ def every_second(
             if not timed and len(before) > 1:  # a widget of this part: what it asks for may take a while
                 wake(comparison, commanded=True)
             del before[:-STILL_SECONDS]
-            ended = all(shown.status in ENDED for _, shown in comparison.peek())
-            if timed and ended and before == [seen] * STILL_SECONDS:
+            if timed and ended(comparison) and before == [seen] * STILL_SECONDS:
                 STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: (id(comparison), seen)})
                 st.rerun()
 

@@ -139,9 +139,7 @@ def main() -> None:
             setup, reason = choose_setup(model)
         PAGE.menu(apply_preset)
     comparison = PAGE.open(setup)
-    # Always there, even if empty: if the panels moved to another place of the page, they would be rebuilt,
-    # and blink.
-    with st.container():
+    with PAGE.notes():
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")

@@ -108,8 +108,7 @@ def main() -> None:
         )
         PAGE.menu(apply_preset)
     comparison = PAGE.open(setup)
-    # Always there, empty or not: else the panels below would be built again, and blink.
-    with st.container():
+    with PAGE.notes():
         refused = refused or go_on(comparison, begin)
         if refused:
             messages.error(refused)

@@ -116,8 +116,7 @@ def main() -> None:
             setup, reason = choose_setup(model)
         PAGE.menu(apply_preset)
     comparison = PAGE.open(setup)
-    # Always there, empty or not: else the panels below would be built again, and blink.
-    with st.container():
+    with PAGE.notes():
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels weigh samples of your file '{own}'; without it those of {without}.")

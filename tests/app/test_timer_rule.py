@@ -1,0 +1,22 @@
+"""When a page has nothing new to draw until the next command."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from app.timer import ended
+
+
+@pytest.mark.parametrize(
+    ("statuses", "waiting", "expected"),
+    [
+        (["paused", "finished", "failed"], False, True),
+        (["paused", "running"], False, False),
+        (["paused", "starting"], False, False),
+        (["paused", "rebuilding"], False, False),
+        (["paused", "paused"], True, False),  # a common start, which comes without a command
+    ],
+)
+def test_only_runs_that_need_a_command_have_ended(statuses, waiting, expected):
+    shown = [(i, SimpleNamespace(status=status)) for i, status in enumerate(statuses)]
+    assert ended(SimpleNamespace(waiting_for_all=waiting, peek=lambda: shown)) is expected
