@@ -28,7 +28,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """Let one process run the browser tests, which come first and share a server; it and others take a file each."""
+    """Let one process run the browser tests, which share a server, first; other tests go file by file."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
     for item in items:
         group = "browser" if item.get_closest_marker("browser") else str(item.path)
