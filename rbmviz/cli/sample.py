@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     target = Path(args.out)
     if target.suffix != ".npz":
         raise BadInput(f"sample: '{target}' must end in .npz.")
-    check_outputs({"--out": target}, models={"--model": args.model})
+    check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     model = load_model(args.model)
     sampler = make_sampler(args.sampler, **read_knobs(samplers[args.sampler], args.rest))
     width = model.rbm.n_visible

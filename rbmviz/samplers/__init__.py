@@ -121,7 +121,7 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
     if needed > memory:
         raise BadInput(
             f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "
-            f"use rbmviz.stream, or write them to a file by 'rbmviz sample'."
+            f"use rbmviz.stream chunk by chunk, or write them to a file by 'rbmviz sample'."
         )
     return n
 
