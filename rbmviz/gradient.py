@@ -118,7 +118,7 @@ def quality(exact: np.ndarray, runs: Iterable[EstimatorRun]) -> GradientQuality:
         bias=float(products.mean()),
         bias_corrected=unbiased(products),
         std_error=float(np.sqrt((k - 1) * np.var(without))),
-        variance=max(float(variance), 0.0),  # rounding, where all estimates are the same
+        variance=max(float(variance), 0.0),  # rounding can make it negative if all estimates are equal
         replications=n,
     )
 
@@ -147,7 +147,7 @@ def gradient_quality(
     200,000 samples of parallel tempering), and the part of the bias that is only noise is measured, too.
 
     An estimate is what one update would take: the next mini-batch of ``batch_size`` rows gives the positive
-    statistics and, where chains start at data, the starts; batches are drawn in whole epochs, as in training,
+    statistics and, if chains start at data, the starts; batches are drawn in whole epochs, as in training,
     so that little of their noise is left in the mean. Persistent chains (pcd, pt, herding) run on at the
     fixed model, through ``burn_in`` updates before the first estimate of a run.
 

@@ -1,4 +1,4 @@
-"""numba's cache on disk where disks are full and processes are killed: what is damaged is compiled again."""
+"""numba's cache on disk, if the disk is full or processes are killed: damaged entries are compiled again."""
 
 import hashlib
 import pickle
@@ -52,7 +52,7 @@ class KernelCache(FunctionCache):
         self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, own._source_stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save compiled code, or go on without where the disk is full."""
+        """Save compiled code, or continue without saving if the disk is full."""
         try:
             super().save_overload(sig, data)
         except OSError:

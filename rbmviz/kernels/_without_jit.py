@@ -66,7 +66,7 @@ class PythonIntrinsic(PythonKernel):
     convert : callable
         Checks and converts the arguments, as the compiler does it.
     result : dtype or None
-        Type of the number that is returned; None where nothing is.
+        Type of the number that is returned; None if nothing is.
     """
 
     def __init__(

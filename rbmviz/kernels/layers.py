@@ -1,7 +1,7 @@
 """The pre-activations of a layer, kept up to date from the units of the other layer that flipped.
 
 Between two sweeps most units keep their value. The pre-activations ``bias + x @ rows`` are therefore kept,
-and only the rows of the flipped units are added or subtracted. Where fewer units are active than flipped, the
+and only the rows of the flipped units are added or subtracted. If fewer units are active than flipped, the
 pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
 ``REBUILD_SWEEPS`` sweeps the callers have them rebuilt anyway.
 
