@@ -73,6 +73,7 @@ def add(commands: Any) -> None:
 
 
 def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray | None:
+    """Return the starts of the chains, or None for random bits."""
     if args.init == "random":
         return None
     if args.dataset is not None:
@@ -195,7 +196,7 @@ def _write_samples(
 ) -> _Outcome:
     """Make the samples chunk by chunk, and write the selected ones to the files of ``parts``.
 
-    ``target`` is the file that errors name. If nothing has been written yet, interrupts and errors are raised.
+    Errors name the file ``target``. Interrupts and errors are raised if nothing has been written yet.
     """
     outcome, made, chunk, total = _Outcome(), 0, 1, selection.total
     largest_chunk = max(CHUNK_BYTES // (5 * width), 1)  # a byte for v, four for p

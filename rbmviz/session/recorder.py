@@ -190,7 +190,7 @@ class Recorder:
         return Record(self._sampler_name, self._seed, self._start, tuple(changes))
 
     def packed(self, m: int) -> np.ndarray:
-        """Return the newest m samples (fewer where fewer are kept), bits packed along the rows."""
+        """Return the newest m samples (fewer if fewer are kept), bits packed along the rows."""
         m = min(m, len(self._ring), self.n)
         return self._ring[np.arange(self.n - m, self.n) % len(self._ring)]
 
