@@ -174,7 +174,7 @@ class SamplingRun(Run):
         self.sweeps += int(made.info["sweeps"].sum())
 
     def set_knobs(self, algorithm: Sampler) -> None:
-        """Use this sampler, with other values of live knobs, from the next sample on."""
+        """Take other values of live knobs from the next sample on."""
         self.algorithm = algorithm
         self.recorder.log_knobs(algorithm)
 

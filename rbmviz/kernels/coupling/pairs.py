@@ -180,7 +180,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
         swept += tau - begun
         outcomes.tau[i], outcomes.truncated[i] = tau, not met
         if met:
-            copy_chain(chains, 1, 0)  # the second is where they met; the first may have gone on to k
+            copy_chain(chains, 1, 0)  # the second stays where they met; the first may have gone on to k
         progress.pair += 1
         progress.t = 0
         if slots > 1 or (slots == 1 and progress.pair == pairs):
