@@ -350,8 +350,8 @@ class DisplayedPair:
             truncated = bool(stream.truncated[before])
             self.ended = FinishedPair(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
 
-    def drawn(self, counted: PairStatistics) -> DisplayedState:
-        """Return the state of the displayed pair, with the statistics of the pairs counted behind it."""
+    def state(self, counted: PairStatistics) -> DisplayedState:
+        """Return the state of the pair, with the statistics of the pairs counted in the background."""
         stream, over = self.stream, self._t > 0 and self.stream.t == 0
         v, v2 = (np.packbits(v) for v, _ in stream.chains())
         return DisplayedState(
@@ -370,10 +370,11 @@ class DisplayedPair:
 
 
 Key = tuple[Algorithm, int, int]
+"""A stream of pairs: algorithm, lag, k."""
 
 
 class CouplingRun(Run):
-    """A displayed pair per algorithm, in step, and streams of pairs that are counted in the background."""
+    """A displayed pair per algorithm, and streams of pairs that are counted in the background."""
 
     plan: CouplingSetup
     algorithm: Coupling
@@ -438,8 +439,8 @@ class CouplingRun(Run):
         return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
 
     def _update_streams(self) -> None:
-        """Make the streams of ``_keys``, and drop the others, which would take memory."""
-        # A new stream begins with the least time of the others, so that it gets no more than its share.
+        """Make the streams of ``_keys``, and drop the others to free their memory."""
+        # A new stream starts with the least time of the others: with 0 it would get all time for a while.
         level = min((self._spent[key] for key in self._streams), default=0.0)
         for key in self._keys():
             if key not in self._streams:
@@ -473,8 +474,8 @@ class CouplingRun(Run):
         """Do n sweeps of the displayed pairs, and count other pairs for the same time."""
         begin = time.perf_counter()
         for _ in range(n):
-            for show in self._displayed:
-                show.sweep()
+            for pair in self._displayed:
+                pair.sweep()
         spent = time.perf_counter() - begin
         self.seconds += spent
         self.size_chunk(n, spent, CHUNK_SECONDS / 2)
@@ -490,7 +491,7 @@ class CouplingRun(Run):
         return self._lag, self._k, {key: stream.finished for key, stream in self._streams.items()}
 
     def restore(self, kept: tuple[int, int, dict[Key, int]]) -> None:
-        """Have as many pairs counted again, even while the run is paused."""
+        """Count as many pairs again as before the rest, even while the run is paused."""
         self._lag, self._k, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:
@@ -536,8 +537,8 @@ class CouplingRun(Run):
             n_visible=self.plan.rbm.n_visible,
             began=self.began,
             drawn=tuple(
-                show.drawn(self._counted((show.stream.algorithm, 1, self._k)))
-                for show in self._displayed
+                pair.state(self._counted((pair.stream.algorithm, 1, self._k)))
+                for pair in self._displayed
                 if self.prepared
             ),
         )
