@@ -41,7 +41,7 @@ class Log:
 
 @runtime_checkable
 class KeepsState(Protocol):
-    """A run that keeps some data while its memory is freed: what its steps do not give again, or slowly."""
+    """A run that keeps data while its memory is freed: what a rebuild cannot compute, or only slowly."""
 
     prepared: bool
 
@@ -53,7 +53,7 @@ class KeepsState(Protocol):
 
 
 class Rebuild:
-    """Stands in for a run whose memory is freed, at the same step; ``work`` computes the run again.
+    """Takes the place of a run whose memory is freed; ``work`` computes the run again, up to the same step.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class Rebuild:
         self.log = log
         self._shown = shown.at_rest()
         self._kept = run.kept_state() if isinstance(run, KeepsState) and run.prepared else None
-        self._again: Any = None
-        self._waiting: list[Change] = []
-        self._begun = 0
+        self._rebuilt: Any = None
+        self._changes_left: list[Change] = []
+        self._first_step = 0
 
     @property
     def failure(self) -> str | None:
@@ -83,47 +83,47 @@ class Rebuild:
 
     @property
     def share(self) -> float:
-        """How much of the run is there again, from 0 to 1."""
-        if self._again is None or self.n == self._begun:
+        """Share of the steps that have been computed again, from 0 to 1."""
+        if self._rebuilt is None or self.n == self._first_step:
             return 0.0
-        return (self._again.n - self._begun) / (self.n - self._begun)
+        return (self._rebuilt.n - self._first_step) / (self.n - self._first_step)
 
     def forget(self) -> None:
-        """Drop what has been made so far; ``work`` begins again."""
-        self._again = None
+        """Drop the steps that have been computed again; ``work`` starts from the beginning."""
+        self._rebuilt = None
 
     def work(self) -> Any:
         """Make the run, prepare it, or do one chunk of its steps; return the run once complete, else None."""
-        if self._again is None:
-            first, *self._waiting = self.log.changes
-            self._again = self.plan.run(self.number, first.algorithm)
+        if self._rebuilt is None:
+            first, *self._changes_left = self.log.changes
+            self._rebuilt = self.plan.run(self.number, first.algorithm)
             return None
-        again = self._again
-        if not again.prepared:
+        rebuilt = self._rebuilt
+        if not rebuilt.prepared:
             if self._kept is not None:
-                again.restore(self._kept)
-            again.prepare()
-            self._begun = min(self._begun or again.n, again.n)
+                rebuilt.restore(self._kept)
+            rebuilt.prepare()
+            self._first_step = min(self._first_step or rebuilt.n, rebuilt.n)
             return None
-        while self._waiting and self._waiting[0].n <= again.n:
-            again.set_knobs(self._waiting.pop(0).algorithm)
-        if not again.prepared:  # the state has to be made again for these knobs
+        while self._changes_left and self._changes_left[0].n <= rebuilt.n:
+            rebuilt.set_knobs(self._changes_left.pop(0).algorithm)
+        if not rebuilt.prepared:  # these knobs need a new state, which the next call prepares
             return None
-        if again.n < self.n:
-            end = min([self.n, *(change.n for change in self._waiting[:1])])
-            again.record_steps(again.advance(min(again.max_steps(), end - again.n)))
-        return again if again.n >= self.n and not self._waiting else None
+        if rebuilt.n < self.n:
+            end = min([self.n, *(change.n for change in self._changes_left[:1])])
+            rebuilt.record_steps(rebuilt.advance(min(rebuilt.max_steps(), end - rebuilt.n)))
+        return rebuilt if rebuilt.n >= self.n and not self._changes_left else None
 
-    # What a worker asks of any run.
+    # The methods of a run that its worker calls.
 
     def max_steps(self) -> int:
         """Return 0: no step can be made before the run is back."""
         return 0
 
     def background_work(self, paused: bool) -> bool:
-        """Nothing is owed."""
+        """Return False: there is no background work."""
         return False
 
     def view(self, status: Status) -> Snapshot:
-        """Return what was there to see when the run was put to rest."""
+        """Return the snapshot of the moment at which the run was put to rest, without its large parts."""
         return dataclasses.replace(self._shown, status=status, rebuilt=self.share, error=None)
