@@ -491,7 +491,7 @@ class CouplingRun(Run):
         return self._lag, self._k, {key: stream.finished for key, stream in self._streams.items()}
 
     def restore(self, kept: tuple[int, int, dict[Key, int]]) -> None:
-        """Count as many pairs again as before the rest, even while the run is paused."""
+        """Have as many pairs counted again, even while the run is paused."""
         self._lag, self._k, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:

@@ -72,9 +72,9 @@ class Rebuild:
         self.log = log
         self._shown = shown.at_rest()
         self._kept = run.kept_state() if isinstance(run, KeepsState) and run.prepared else None
-        self._rebuilt: Any = None
-        self._changes_left: list[Change] = []
-        self._first_step = 0
+        self._again: Any = None
+        self._waiting: list[Change] = []
+        self._begun = 0
 
     @property
     def failure(self) -> str | None:
@@ -84,35 +84,35 @@ class Rebuild:
     @property
     def share(self) -> float:
         """Share of the steps that have been computed again, from 0 to 1."""
-        if self._rebuilt is None or self.n == self._first_step:
+        if self._again is None or self.n == self._begun:
             return 0.0
-        return (self._rebuilt.n - self._first_step) / (self.n - self._first_step)
+        return (self._again.n - self._begun) / (self.n - self._begun)
 
     def forget(self) -> None:
         """Drop the steps that have been computed again; ``work`` starts from the beginning."""
-        self._rebuilt = None
+        self._again = None
 
     def work(self) -> Any:
         """Make the run, prepare it, or do one chunk of its steps; return the run once complete, else None."""
-        if self._rebuilt is None:
-            first, *self._changes_left = self.log.changes
-            self._rebuilt = self.plan.run(self.number, first.algorithm)
+        if self._again is None:
+            first, *self._waiting = self.log.changes
+            self._again = self.plan.run(self.number, first.algorithm)
             return None
-        rebuilt = self._rebuilt
-        if not rebuilt.prepared:
+        again = self._again
+        if not again.prepared:
             if self._kept is not None:
-                rebuilt.restore(self._kept)
-            rebuilt.prepare()
-            self._first_step = min(self._first_step or rebuilt.n, rebuilt.n)
+                again.restore(self._kept)
+            again.prepare()
+            self._begun = min(self._begun or again.n, again.n)
             return None
-        while self._changes_left and self._changes_left[0].n <= rebuilt.n:
-            rebuilt.set_knobs(self._changes_left.pop(0).algorithm)
-        if not rebuilt.prepared:  # these knobs need a new state, which the next call prepares
+        while self._waiting and self._waiting[0].n <= again.n:
+            again.set_knobs(self._waiting.pop(0).algorithm)
+        if not again.prepared:  # these knobs need a new state, which the next call prepares
             return None
-        if rebuilt.n < self.n:
-            end = min([self.n, *(change.n for change in self._changes_left[:1])])
-            rebuilt.record_steps(rebuilt.advance(min(rebuilt.max_steps(), end - rebuilt.n)))
-        return rebuilt if rebuilt.n >= self.n and not self._changes_left else None
+        if again.n < self.n:
+            end = min([self.n, *(change.n for change in self._waiting[:1])])
+            again.record_steps(again.advance(min(again.max_steps(), end - again.n)))
+        return again if again.n >= self.n and not self._waiting else None
 
     # The methods of a run that its worker calls.
 
