@@ -41,7 +41,7 @@ class Pairs:
     Parameters
     ----------
     tau : int64 (pairs,)
-        Meeting times: the smallest t with xi_t = eta_{t - lag}; max_sweeps where truncated.
+        Meeting times: the smallest t with xi_t = eta_{t - lag}; max_sweeps if truncated.
     rejected : int64 (pairs,)
         Residual proposals that both chains together rejected.
     truncated : bool (pairs,)
@@ -160,7 +160,7 @@ def run_pairs(
     algorithm, lag, k, max_sweeps
         See ``couple``.
     totals : tuple of float64 arrays (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
-        Receive the estimates where they are given (lag 1 only): one slot a pair, or one slot for the sum over
+        Receive the estimates if they are given (lag 1 only): one slot per pair, or one slot for the sum over
         all pairs. Every pair is then run for k sweeps at least.
 
     Returns
@@ -309,7 +309,7 @@ class PairStream:
     finished : int
         Number of pairs that have ended. The arrays below have MAX_PAIRS rows, of which so many are filled.
     tau : int64 (MAX_PAIRS,)
-        Meeting times; max_sweeps where a pair was truncated.
+        Meeting times; max_sweeps if a pair was truncated.
     rejected : int64 (MAX_PAIRS, 2)
         Residual proposals that the first and the second chain rejected.
     truncated : bool (MAX_PAIRS,)
@@ -376,7 +376,7 @@ class PairStream:
 
     @property
     def tau(self) -> np.ndarray:
-        """Meeting times; max_sweeps where a pair was truncated."""
+        """Meeting times; max_sweeps if a pair was truncated."""
         return self._outcomes.tau
 
     @property

@@ -30,14 +30,14 @@ FLAGS: dict[str, Any] = {
     "no_cfunc_wrapper": True,  # nobody calls kernels from C: saves a twentieth of compiling
 }
 # Not here, on purpose: parallel=True (two Python threads on numba's workqueue layer abort the whole
-# process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact), but for
-# the order of sums in ``reduction``.
+# process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact), except
+# for the order of sums in ``reduction``.
 
 
 def _cache_folder() -> str | None:
     """Name the cache by what numba cannot see: edits in a *neighbouring* file, and numba's own version.
 
-    Where the cache folder cannot be written it is one of this process alone; None where none can be made.
+    If the cache folder cannot be written, a temporary folder of this process is used; None if there is none.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
@@ -81,18 +81,18 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
 def inner(function: Callable[..., Any]) -> Any:
     """Compile a kernel that other kernels call and that makes no array of its own (numba refuses if it does).
 
-    Elsewhere numba counts the references to every array at every call, by atomic additions: a sweep had 150
-    of them, a tenth of its time, and threads with one model would fight for one counter. Here is nothing to
-    be counted, for all arrays belong to the caller.
+    In other kernels numba counts the references to every array at every call, by atomic additions: a sweep
+    had 150 of them, a tenth of its time, and threads that share a model would compete for the counters. In an
+    inner kernel nothing has to be counted, because all arrays belong to the caller.
     """
     return kernel(function, _nrt=False)
 
 
 def reduction(function: Callable[..., Any]) -> Any:
-    """Compile an inner kernel whose sums may be taken in any order, for else they are taken one by one.
+    """Compile an inner kernel whose sums may be computed in any order; otherwise they run term by term.
 
-    For figures that are shown, never for what a sample depends on: the order is the compiler's, and another
-    on another machine.
+    The order is chosen by the compiler, and differs between processors. It is meant for displayed numbers,
+    such as norms. The one place in which samples depend on it is named in ``fast_weights.norm.dot``.
     """
     return kernel(function, _nrt=False, fastmath={"reassoc"})
 
@@ -127,8 +127,8 @@ event.register("numba:compiler_lock", _Ends())
 def after_compiling(call: Callable[[], None]) -> bool:
     """Call this when the compilation in the main thread ends; False: there is none, and nothing is called.
 
-    For interrupts: an exception between two calls of LLVM leaves objects that both sides free, and Python
-    crashes. Only the main thread may ask, and only the last ``call`` counts.
+    For interrupts: an exception between two calls of LLVM leaves objects that are freed twice, and Python
+    crashes. Only the main thread may call this, and only the last ``call`` is made.
     """
     if not global_compiler_lock.is_locked():
         return False

@@ -1,4 +1,4 @@
-"""Units as bits, 64 in a word: what numba has no name for, as a few instructions of LLVM.
+"""Units as bits, 64 in a word: operations that numba does not offer, as a few instructions of LLVM.
 
 The results are the same on every machine. The gains below are those of one call inside a loop, measured on a
 Xeon of the Sapphire Rapids generation (AVX-512) against the meaning, written as a loop in numba.
@@ -21,15 +21,15 @@ def as_word(bits):
 def popcount(build, word):
     """Count the bits of a uint64 that are 1.
 
-    Gain: nothing over a loop in which LLVM recognises a population count, which is most of them; said as one
-    instruction, POPCNT or VPOPCNTQ, the count does not depend on being recognised.
+    Gain: none over a loop that LLVM recognises as a population count, as it does with most; the intrinsic is
+    one instruction (POPCNT or VPOPCNTQ) in any case.
     """
     return build.ctpop(word)
 
 
 @in_llvm("uint64(uint64)", means=lambda word: (int(word) & -int(word)).bit_length() - 1 if word else 64)
 def first_one(build, word):
-    """Return the place of the lowest 1 of a uint64, or 64 where all bits are 0.
+    """Return the place of the lowest 1 of a uint64, or 64 if all bits are 0.
 
     Gain: 25 times as fast as a loop (one bit in sixteen is 1); one instruction, TZCNT on x86, RBIT and CLZ on
     ARM.

@@ -1,7 +1,7 @@
 """The pre-activations of a layer, kept up to date from the units of the other layer that flipped.
 
 Between two sweeps most units keep their value. The pre-activations ``bias + x @ rows`` are therefore kept,
-and only the rows of the flipped units are added or subtracted. Where fewer units are active than flipped, the
+and only the rows of the flipped units are added or subtracted. If fewer units are active than flipped, the
 pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
 ``REBUILD_SWEEPS`` sweeps the callers have them rebuilt anyway.
 
@@ -29,9 +29,16 @@ REBUILD_SWEEPS = 256
 
 
 class PreActivation(NamedTuple):
-    """Pre-activations of a layer: an affine map and its value at the current input, ``bias + x @ rows``.
+    """Pre-activations of a layer: an affine map, and its value at the current input x, ``bias + x @ rows``.
 
-    rows float32 (n_in, padded n_out), bias and value float32 (padded n_out,).
+    The functions below call it a map.
+
+    Attributes
+    ----------
+    rows : float32 (n_in, padded n_out)
+        Weights.
+    bias, value : float32 (padded n_out,)
+        The value at the input 0, and at the current input.
     """
 
     rows: np.ndarray
@@ -90,9 +97,8 @@ def zero_map(n_in: int, n_out: int) -> PreActivation:
 
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units whose previous state is 0."""
-    on, off, active = np.zeros(
-        (3, n + 4), np.int32
-    )  # list_few_ones may write up to 4 entries beyond the last one
+    # list_few_ones may write up to 4 entries beyond the last one.
+    on, off, active = np.zeros((3, n + 4), np.int32)
     return Flips(on, off, active, new_record(FlipCounts, active_listed=True), np.zeros(n, np.uint8))
 
 

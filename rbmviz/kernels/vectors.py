@@ -2,7 +2,7 @@
 
 The length of every array is a multiple of WIDTH, see ``aligned_zeros``, which a loop over numbers could not
 know: the compiler would add a slow loop for a remainder that never exists. Sums run in an order that does not
-depend on the machine. The gains of intrinsics were measured as those of ``bits``.
+depend on the machine. How the gains of the intrinsics were measured is said in ``bits``.
 """
 
 import math
@@ -46,7 +46,7 @@ def aligned_bytes(*shape: int) -> int:
 
 
 def aligned_zeros(*shape: int) -> np.ndarray:
-    """Return zeros as ``aligned_empty``; their memory is taken only as they are written."""
+    """Return zeros, aligned as by ``aligned_empty``; the system provides their memory as they are written."""
     return aligned_empty(*shape, make=np.zeros)
 
 

@@ -101,7 +101,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
     Parameters
     ----------
     chains : CoupledChains
-        The pair under way. After a meeting both chains are where they met.
+        The current pair. After a meeting both chains have the state in which they met.
     v0 : uint8 (pairs, n_visible)
         Starts, 0 or 1.
     rng_states : uint32 (pairs or more, 4, UNIFORM_LANES)

@@ -90,7 +90,7 @@ def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
 
 
 def no_sums(m: int, n: int) -> PairSums:
-    """Return sums without a slot, where only meeting times are wanted."""
+    """Return sums without a slot, for callers that need meeting times only."""
     return PairSums(np.zeros((0, m, n)), np.zeros((0, m)), np.zeros((0, n)), make_gradient_buffer(1, 1))
 
 
@@ -190,7 +190,7 @@ def add_watched_statistics(v, p, m, n, unit, sign, out):
 
 @inner
 def record_distance(v, t, progress, times, distances):
-    """Write the Hamming distance of both chains to ``distances`` where t is the next of the times."""
+    """Write the Hamming distance of both chains to ``distances`` if t is the next of the times."""
     while progress.next_time < times.shape[0] and times[progress.next_time] <= t:
         if times[progress.next_time] == t:
             for w in range(v.bits.shape[1]):

@@ -35,12 +35,18 @@ LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
 
 
 class LayerHistory(NamedTuple):
-    """The samples of one layer, visible or hidden.
+    """The samples of one layer of n units, visible or hidden.
 
-    packed_samples uint8 (CAPACITY / 8, padded n): bit s % 8 of packed_samples[s // 8, i] is unit i in sample
-    s. words uint64 (ceil(n / 64), CAPACITY): the same bits by samples, sample s in words[:, s]. now uint64
-    (ceil(n / 64),): the state of the chain. overlap uint64 (CAPACITY,): how many units are on both in the
-    state of the chain and in sample s.
+    Attributes
+    ----------
+    packed_samples : uint8 (CAPACITY / 8, padded n)
+        The samples by units: bit s % 8 of packed_samples[s // 8, i] is unit i in sample s.
+    words : uint64 (ceil(n / 64), CAPACITY)
+        The same bits by samples: sample s is in words[:, s].
+    now : uint64 (ceil(n / 64),)
+        The present state of the chain.
+    overlap : uint64 (CAPACITY,)
+        Number of units that are on both in the present state and in sample s.
     """
 
     packed_samples: np.ndarray
@@ -50,7 +56,17 @@ class LayerHistory(NamedTuple):
 
 
 class History(NamedTuple):
-    """The samples of both layers, their weights float64 (CAPACITY,), and work space float32 (CAPACITY,)."""
+    """The newest samples of a chain.
+
+    Attributes
+    ----------
+    visible, hidden : LayerHistory
+        The samples of both layers.
+    weight : float64 (CAPACITY,)
+        The weights w_s of the samples.
+    factor : float32 (CAPACITY,)
+        Work space.
+    """
 
     visible: LayerHistory
     hidden: LayerHistory

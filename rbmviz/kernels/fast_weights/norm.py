@@ -5,9 +5,8 @@ With F = theta_F and s = (v h', v, h), the step F <- F + eps (R - s) changes
     |F|^2  by  2 eps (<F, R> - <F, s>) + eps^2 |R - s|^2,
     <F, R> by  eps (|R|^2 - <R, s>),
 
-and <F, s>, <R, s> are inner products of s with pre-activations at v, which are known. In numpy, for the
-pre-activations a = c + v @ W of parameters (W, b, c), <(W, b, c), s> is ``a @ h + b @ v``. Sums are taken in
-any order (``reduction``): no sample depends on them.
+and <F, s>, <R, s> follow from pre-activations at v, which are known: for parameters (W, b, c) with the
+pre-activations a = c + v @ W, <(W, b, c), s> is ``a @ h + b @ v``.
 """
 
 import numpy as np
@@ -22,7 +21,11 @@ f32 = np.float32
 
 @reduction
 def dot(x, y):
-    """Return <x, y> over the length of y, summed in float32."""
+    """Return <x, y> over the length of y, summed in float32, in an order that depends on the processor.
+
+    Norms are only displayed. If the statistics have means, however, <h, E[h|v]> enters the pre-activations of
+    v (``rows.update_rows``), so that the last bits of these samples depend on the processor, too.
+    """
     total = f32(0.0)
     for i in range(y.shape[0]):
         total += x[i] * y[i]
@@ -38,7 +41,7 @@ def advance_norm(up, down, history, h_h, scalars, eps):
         f32(scalars.theta_coef - 1.0),
     )
     rates_coef = f32(scalars.rates_coef_limit + scalars.rates_coef)
-    if history_length > 0 and scalars.theta_coef == 0.0:  # M = theta + limit R: theta_F has no part in it
+    if history_length > 0 and scalars.theta_coef == 0.0:  # M = theta + limit R, so theta_F = rates_coef R - P
         fast_coef, theta_part = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
     combine(fast_coef, up.fast.value, rates_coef, up.rates.value, theta_part, up.theta.value, up_F)

@@ -59,7 +59,7 @@ def driven_gibbs(chain, eps, alpha, mean_statistics, k, out_v, out_p, out_fast_n
     """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
     The number is that of the rows of out_v, or fewer if the regime allows only those. Per sample: k Gibbs
-    sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) where
+    sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) if
     ``mean_statistics``.
     """
     v, h, up, down, history, scalars, rng = chain

@@ -151,9 +151,8 @@ def make_chain(
 
 def half_step_bytes(n_in: int, n_out: int) -> int:
     """Return the bytes of a half-step beyond the rows and biases of theta and R, which chains share."""
-    maps = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(
-        n_out
-    )  # M; values of theta and R, pending, total
+    # M; values of theta and R, pending, total
+    maps = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)
     return maps + 12 * n_out + flips_bytes(n_in) + record_bytes(TrackedMaps)  # pending64, units
 
 
