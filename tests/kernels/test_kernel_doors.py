@@ -88,7 +88,7 @@ def test_fast_weights(rates_model):
         (chain.up, history, history.visible, history.hidden, 16),
         (previous, units, *within(1)),
     )
-    chain.scalars.history_length = 2000  # longer than a history can be
+    chain.scalars[0].history_length = 2000  # longer than a history can be
     with pytest.raises(ValueError, match="do not fit"):
         driven.driven_gibbs(chain, 0.03, 0.9, False, 1, v, p, fast_norm)
 

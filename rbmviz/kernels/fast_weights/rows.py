@@ -37,7 +37,7 @@ def add_to_rows(rows, index, n, sign, y):
 def update_with_pending(half_step, force_rebuild):
     """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
     fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
-    n = flips.n
+    n = flips.n[0]
     add_to_rows(fast.rows, flips.off, n.off, f32(1.0), pending)
     if force_rebuild or n.active <= n.on + n.off:
         rebuild(fast, flips)
@@ -65,7 +65,7 @@ def apply_pending(half_step):
     """Add the pending sum to the bias and to the rows of the active units, and empty it."""
     fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
     list_active(flips)
-    add_to_rows(fast.rows, flips.active, flips.n.active, f32(1.0), pending)
+    add_to_rows(fast.rows, flips.active, flips.n[0].active, f32(1.0), pending)
     for j in range(pending.shape[0]):
         fast.bias[j] += pending[j]
         pending[j] = f32(0.0)
@@ -89,7 +89,7 @@ def update_rows(up, down, overlap, step, mean_statistics):
     step (overlap + 1) v.
     """
     hidden, visible = up.units, down.units
-    add_scaled(up.fast.value, step * f32(up.flips.n.active + 1), hidden)
+    add_scaled(up.fast.value, step * f32(up.flips.n[0].active + 1), hidden)
     add_scaled(down.fast.value, step * (f32(overlap) + f32(1.0)), visible)
     defer_update(up, hidden, step)
     if mean_statistics:

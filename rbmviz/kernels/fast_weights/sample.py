@@ -62,10 +62,11 @@ def driven_gibbs(chain, eps, alpha, mean_statistics, k, out_v, out_p, out_fast_n
     sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) where
     ``mean_statistics``.
     """
-    v, h, up, down, history, scalars, rng = chain
+    v, h, up, down, history, _, rng = chain
     fit = chain_fits(chain, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
+    scalars = chain.scalars[0]
     hidden, visible = up.units, down.units
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
@@ -103,10 +104,11 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
     maximised in turn under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v,
     h).
     """
-    v, h, up, down, history, scalars, _ = chain
+    v, h, up, down, history, _, _ = chain
     fit = chain_fits(chain, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
+    scalars = chain.scalars[0]
     mean_statistics = eps < 0.0  # False, but no literal, for which numba would compile every callee again
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
@@ -138,7 +140,7 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
 @inner
 def update_half_step(half_step, input_history, x, scalars):
     """Update the tracked maps of a half-step, and the overlaps of the history, for the input x."""
-    force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked
+    force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked[0]
     find_flips(half_step.flips, x)
     if scalars.history_length == 0:
         update_with_pending(half_step, force_rebuild)
@@ -197,7 +199,7 @@ def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_stati
     The values of ``up`` belong to v, and those of ``down`` to the sampled h, before and after the update.
     """
     decay(history, scalars, alpha)
-    overlap = h_h = np.float64(down.flips.n.active)
+    overlap = h_h = np.float64(down.flips.n[0].active)
     if mean_statistics:
         as_float(h, up.total)
         overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
