@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels._jit import inner
 from rbmviz.kernels.coupling.state import chains_fit, copy_chain, reset_to_bias, rng_states_fit, start_chains
 from rbmviz.kernels.coupling.statistics import (
     add_difference,
@@ -91,7 +91,7 @@ def make_outcomes(pairs: int) -> PairOutcomes:
     return PairOutcomes(tau, rejected, np.zeros(pairs, np.bool_), np.zeros(pairs, np.int64))
 
 
-@kernel
+@inner
 def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, watched):
     """Run pairs one after another, from ``progress`` on, for about ``sweeps`` sweeps; return the number done.
 
