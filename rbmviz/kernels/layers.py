@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, kernel
+from rbmviz.kernels._jit import inline, inner, kernel, private
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.records import new_record, record, record_bytes
 from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
@@ -122,7 +122,7 @@ def flips_fit(flips, n):
     return lists and flips.n.shape[0] == 1 and flips.previous.shape[0] == n
 
 
-@inner
+@private
 def copy_bits(x, out):
     """Write x into out, both uint8; numba would need seconds to compile ``out[:] = x``."""
     for i in range(x.shape[0]):

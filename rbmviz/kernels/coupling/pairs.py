@@ -187,7 +187,8 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
         swept += tau - begun
         outcomes.tau[i], outcomes.truncated[i] = tau, not met
         if met:
-            copy_chain(chains, 1, 0)  # the second stays where they met; the first may have gone on to k
+            # The second chain stays where they met; the first may have gone on to k.
+            copy_chain(chains, i64(1), i64(0))
         current.pair += 1
         current.t = 0
         if slots > 1 or (slots == 1 and current.pair == pairs):

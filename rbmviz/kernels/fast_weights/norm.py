@@ -12,7 +12,7 @@ any order (``reduction``): no sample depends on them.
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, kernel, reduction
+from rbmviz.kernels._jit import kernel, private, reduction
 from rbmviz.kernels.fast_weights.history import product_with_state
 from rbmviz.kernels.fast_weights.rows import add_scaled
 from rbmviz.kernels.fast_weights.state import combine, half_step_fits
@@ -29,7 +29,7 @@ def dot(x, y):
     return np.float64(total)
 
 
-@inner
+@private
 def advance_norm(up, down, history, h_h, scalars, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics."""
     history_length, fast_coef, theta_part = (
@@ -53,7 +53,7 @@ def advance_norm(up, down, history, h_h, scalars, eps):
     scalars.F_R += eps * (R_R - R_s)
 
 
-@inner
+@private
 def add_norm(fast, rates, theta, theta_coef, piece, scalars):
     """Add what one row or bias contributes to <F, F> and <F, R>, where F = M - (1 - theta_coef) theta.
 

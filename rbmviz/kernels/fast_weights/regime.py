@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, kernel
+from rbmviz.kernels._jit import inline, kernel, private
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
     history_length_of,
@@ -158,7 +158,7 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
 # Writing theta_F into M, in one half-step
 
 
-@inner
+@private
 def write_piece(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece):
     """M <- fast_coef M + rates_coef R + theta_coef theta for one row or bias; ``piece``: work space."""
     combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece)

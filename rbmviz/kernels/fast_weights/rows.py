@@ -10,21 +10,21 @@ that are being read anyway. In numpy, M is at any moment ::
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner
+from rbmviz.kernels._jit import private
 from rbmviz.kernels.layers import list_active, rebuild
 from rbmviz.kernels.vectors import sum_rows
 
 f32 = np.float32
 
 
-@inner
+@private
 def add_scaled(out, factor, y):
     """Add factor times y to out, over the length of y, float32."""
     for j in range(y.shape[0]):
         out[j] += factor * y[j]
 
 
-@inner
+@private
 def add_to_rows(rows, index, n, sign, y):
     """Add sign times y to each of the rows[index[:n]]."""
     for q in range(n):
@@ -33,7 +33,7 @@ def add_to_rows(rows, index, n, sign, y):
             row[j] += sign * y[j]
 
 
-@inner
+@private
 def update_with_pending(half_step, force_rebuild):
     """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
     fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
@@ -51,7 +51,7 @@ def update_with_pending(half_step, force_rebuild):
     add_to_rows(fast.rows, flips.on, n.on, f32(-1.0), pending)
 
 
-@inner
+@private
 def defer_update(half_step, y, step):
     """Defer the rank-1 update: add ``step * y`` to the pending sum of the bias and of every active row."""
     pending, pending64 = half_step.pending, half_step.pending64
@@ -60,7 +60,7 @@ def defer_update(half_step, y, step):
         pending[j] = f32(pending64[j])
 
 
-@inner
+@private
 def apply_pending(half_step):
     """Add the pending sum to the bias and to the rows of the active units, and empty it."""
     fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
@@ -72,7 +72,7 @@ def apply_pending(half_step):
         half_step.pending64[j] = 0.0
 
 
-@inner
+@private
 def add_outer(half_step, x, y, step):
     """Add ``step * y`` to the bias and ``step * x[r] * y`` to row r: for means x, each row has a factor."""
     apply_pending(half_step)
@@ -81,7 +81,7 @@ def add_outer(half_step, x, y, step):
         add_scaled(half_step.fast.rows[r], step * x[r], y)
 
 
-@inner
+@private
 def update_rows(up, down, overlap, step, mean_statistics):
     """M <- M + step s, for the statistics s of h = ``up.units`` and v = ``down.units``.
 

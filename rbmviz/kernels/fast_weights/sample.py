@@ -6,7 +6,7 @@ The kernels run within one regime, and return when the chain has to be prepared 
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner
+from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels.fast_weights.history import append, decay_weights, subtract_product, update_overlaps
 from rbmviz.kernels.fast_weights.norm import advance_norm, dot
 from rbmviz.kernels.fast_weights.regime import SMALLEST_FAST_COEF, prepare, samples_allowed
@@ -137,7 +137,7 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
 # Lines (1) and (2): the pre-activations under theta + theta_F
 
 
-@inner
+@private
 def update_half_step(half_step, input_history, x, scalars):
     """Update the tracked maps of a half-step, and the overlaps of the history, for the input x."""
     force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked[0]
@@ -154,7 +154,7 @@ def update_half_step(half_step, input_history, x, scalars):
         update_overlaps(input_history, x, scalars.history_length)
 
 
-@inner
+@private
 def preactivate(half_step, history, input_history, output_history, scalars):
     """Write the pre-activations under theta + theta_F into ``total``.
 
@@ -170,14 +170,14 @@ def preactivate(half_step, history, input_history, output_history, scalars):
     subtract_product(history, input_history, output_history, scalars.history_length, half_step.total)
 
 
-@inner
+@private
 def sigmoids(total, out):
     """Write the means of units with the pre-activations ``total`` into out."""
     for i in range(out.shape[0]):
         out[i] = sigmoid(total[i])
 
 
-@inner
+@private
 def maximise(total, out):
     """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed."""
     changed = False
@@ -191,7 +191,7 @@ def maximise(total, out):
 # Line (4): theta_F <- alpha theta_F + eps (R - s)
 
 
-@inner
+@private
 def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics):
     """Advance theta_F by one emitted sample, and return its norm.
 
@@ -217,7 +217,7 @@ def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_stati
     return np.sqrt(max(scalars.F_F, 0.0))
 
 
-@inner
+@private
 def decay(history, scalars, alpha):
     """theta_F <- alpha theta_F; in the regime of rows fast_coef stays positive: updates divide by it."""
     limit = scalars.rates_coef_limit
@@ -231,7 +231,7 @@ def decay(history, scalars, alpha):
     scalars.F_R *= alpha
 
 
-@inner
+@private
 def as_float(bits, out):
     """Write the bits as 0.0 and 1.0."""
     for i in range(bits.shape[0]):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner
+from rbmviz.kernels._jit import inline, private
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
     History,
@@ -205,7 +205,7 @@ def chain_fits(chain, out_v, out_fast_norm):
     return half_steps and history_fits(chain.history, m, n) and length and out
 
 
-@inner
+@private
 def combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, out):
     """Write fast_coef M + rates_coef R + theta_coef theta of float32 pieces; out must not overlap them."""
     for j in range(out.shape[0]):
