@@ -53,6 +53,14 @@ def check(kernel, call: tuple, free=()) -> None:
                 kernel(*replaced(call, path, shorter))
 
 
+@pytest.mark.compiled
+def test_kernels_without_a_wrapper_refuse_calls_from_python():
+    x = np.zeros(3, np.uint8)
+    for kernel in (layers.copy_bits, layers.flips_fit):
+        with pytest.raises(TypeError, match="only kernels can call it"):
+            kernel(x, x)
+
+
 def test_draws():
     state, bias = kernel_state(0, "x"), np.zeros(5, f32)
     x, mean, out = (np.zeros((3, 5), f32) for _ in range(3))
