@@ -1,8 +1,8 @@
 """Records of scalars: state that kernels and plain Python read and write by name, ``state[0].field += 1``.
 
-What a kernel writes to a record stays. A record lives in an array of length 1, because numba takes a
-microsecond to hand a record alone from Python to a kernel, and a fifth of that for an array. Within a kernel
-``state[0]`` is one pointer, where an array is seven words.
+What a kernel writes to a record stays. A record lives in an array of length 1, because numba takes 0.7
+microseconds longer to hand a record alone from Python to a kernel. Within a kernel ``state[0]`` is one
+pointer, where an array is seven words.
 """
 
 import operator
