@@ -392,7 +392,7 @@ class PairStream:
     @property
     def t(self) -> int:
         """Sweeps of the first chain in the pair under way; 0: the next one has not begun."""
-        return int(self._progress["t"])
+        return int(self._progress[0].t)
 
     def advance(self, sweeps: int) -> int:
         """Run for about so many sweeps and stop at the end of a block; return how many were done.
@@ -401,14 +401,14 @@ class PairStream:
         """
         if self.finished >= MAX_PAIRS:
             return 0
-        if self._progress["pair"] == len(self._v0):
+        if self._progress[0].pair == len(self._v0):
             self._begin(self._first // PAIRS_PER_BLOCK + 1)
-        before = int(self._progress["pair"])
+        before = int(self._progress[0].pair)
         done = kernels.run_pairs(
             self._chains, self._v0, self._rng_states, self._setup, sweeps,
             self._progress, self._here, self._sums, self._watched,
         )  # fmt: skip
-        ended = slice(before, int(self._progress["pair"]))
+        ended = slice(before, int(self._progress[0].pair))
         if ended.stop > before:
             self.finished = self._first + ended.stop
             self.stopped += int(self._here.stopped[ended].sum())

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, kernel
+from rbmviz.kernels._jit import inline, inner, kernel, private
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.records import new_record, record, record_bytes
 from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
@@ -63,13 +63,14 @@ class FlipCounts:
 class Flips(NamedTuple):
     """Units that turned on, turned off, and are active, and the previous input.
 
-    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``n`` says; previous uint8 (n_in,).
+    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``n``, FlipCounts (1,), says; previous
+    uint8 (n_in,).
     """
 
     on: np.ndarray
     off: np.ndarray
     active: np.ndarray
-    n: FlipCounts
+    n: np.ndarray
     previous: np.ndarray
 
 
@@ -124,10 +125,10 @@ def map_fits(preactivation, n_in, n_out):
 def flips_fit(flips, n):
     """Return whether the lists have the sizes of an input of n units."""
     lists = flips.on.shape[0] == n + 4 and flips.off.shape[0] == n + 4 and flips.active.shape[0] == n + 4
-    return lists and flips.previous.shape[0] == n
+    return lists and flips.n.shape[0] == 1 and flips.previous.shape[0] == n
 
 
-@inner
+@private
 def copy_bits(x, out):
     """Write x into out, both uint8; numba would need seconds to compile ``out[:] = x``."""
     for i in range(x.shape[0]):
@@ -148,20 +149,20 @@ def find_flips(flips, x):
         n_off = list_few_ones(before & ~now, start, off, n_off)
         n_active += popcount(now)
     copy_bits(x, previous)
-    flips.n.on = i64(n_on)
-    flips.n.off = i64(n_off)
-    flips.n.active = i64(n_active)
-    flips.n.active_listed = False
+    flips.n[0].on = i64(n_on)
+    flips.n[0].off = i64(n_off)
+    flips.n[0].active = i64(n_active)
+    flips.n[0].active_listed = False
 
 
 @inner
 def list_active(flips):
     """List the active units of the current input, unless they are listed already."""
-    if not flips.n.active_listed:
+    if not flips.n[0].active_listed:
         previous, n = flips.previous, u64(0)
         for start in range(0, previous.shape[0], 64):
             n = list_ones(word(previous, start), start, flips.active, n)
-        flips.n.active_listed = True
+        flips.n[0].active_listed = True
 
 
 @inner
@@ -169,13 +170,13 @@ def rebuild(preactivation, flips):
     """Compute ``preactivation.value`` from the active rows alone."""
     list_active(flips)
     active, rows = flips.active, preactivation.rows
-    sum_rows(preactivation.bias, preactivation.value, rows, active, flips.n.active, active, i64(0))
+    sum_rows(preactivation.bias, preactivation.value, rows, active, flips.n[0].active, active, i64(0))
 
 
 @inner
 def update_preactivations(preactivation, flips, force_rebuild):
     """Update ``preactivation.value`` for the input of the last ``find_flips``, from as few rows as it can."""
-    value, n = preactivation.value, flips.n
+    value, n = preactivation.value, flips.n[0]
     if force_rebuild or n.active <= n.on + n.off:
         rebuild(preactivation, flips)
     else:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite.ir import IRBuilder
 
-from rbmviz.kernels._jit import inner
+from rbmviz.kernels._jit import private
 from rbmviz.kernels._llvm import (
     DOUBLE,
     FLOAT,
@@ -136,7 +136,7 @@ def _sum_tile(name, vectors):
 _sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
 
 
-@inner
+@private
 def sum_rows(base, out, rows, on, n_on, off, n_off):
     """Write base + (the sum of rows[on[:n_on]] - the sum of rows[off[:n_off]]) to out, float32.
 

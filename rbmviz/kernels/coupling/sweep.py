@@ -185,5 +185,5 @@ def sweep(chains, moving, common, max_proposals, rng_state):
             uniforms(rng_state, z, n)  # (A3, 15)
         draw(h, chain, z)  # (A1, 3 and 7; A3, 16)
     if met or not moving:
-        copy_chain(chains, 0, 1)  # (A1, 5; A3, 3)
+        copy_chain(chains, i64(0), i64(1))  # (A1, 5; A3, 3)
     return SweepOutcome(met, rejected, rejected2, stopped)

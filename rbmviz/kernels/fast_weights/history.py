@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, reduction
+from rbmviz.kernels._jit import inline, inner, private, reduction
 from rbmviz.kernels.bits import popcount, word
 from rbmviz.kernels.fast_weights.intrinsics import PATTERNS, add_packed
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
@@ -135,7 +135,7 @@ def history_fits(history, m, n):
     return weights and layer_history_fits(history.visible, m) and layer_history_fits(history.hidden, n)
 
 
-@inner
+@private
 def pack(x, words):
     """Write the bits of x, uint8 0 and 1, into words."""
     for w in range(words.shape[0]):
@@ -170,7 +170,7 @@ def update_overlaps(layer, x, history_length):
         w += 1
 
 
-@inner
+@private
 def add_samples(factor, layer, history_length, out):
     """Add sum_s factor[s] x_s to out, float32 (padded n,): x_s are the samples of a layer."""
     for g in range(history_length // 8):
@@ -202,7 +202,7 @@ def product_with_state(history, history_length):
     return total
 
 
-@inner
+@private
 def write_sample(layer, x, s):
     """Store x, uint8, as sample s, and its overlap with itself."""
     packed, at = layer.packed_samples[s // 8], u8(s % 8)

@@ -11,7 +11,7 @@ pre-activations a = c + v @ W, <(W, b, c), s> is ``a @ h + b @ v``.
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, kernel, reduction
+from rbmviz.kernels._jit import kernel, private, reduction
 from rbmviz.kernels.fast_weights.history import product_with_state
 from rbmviz.kernels.fast_weights.rows import add_scaled
 from rbmviz.kernels.fast_weights.state import combine, half_step_fits
@@ -32,7 +32,7 @@ def dot(x, y):
     return np.float64(total)
 
 
-@inner
+@private
 def advance_norm(up, down, history, h_h, scalars, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics."""
     history_length, fast_coef, theta_part = (
@@ -49,14 +49,14 @@ def advance_norm(up, down, history, h_h, scalars, eps):
     add_scaled(down_F, fast_coef, down.pending)
     F_s = dot(up_F, up.units) + dot(down_F, down.units) - product_with_state(history, history_length)
     R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
-    n_active = up.flips.n.active
+    n_active = up.flips.n[0].active
     s_s = n_active * h_h + n_active + h_h
     R_R = scalars.R_R
     scalars.F_F += 2.0 * eps * (scalars.F_R - F_s) + eps * eps * (R_R - 2.0 * R_s + s_s)
     scalars.F_R += eps * (R_R - R_s)
 
 
-@inner
+@private
 def add_norm(fast, rates, theta, theta_coef, piece, scalars):
     """Add what one row or bias contributes to <F, F> and <F, R>, where F = M - (1 - theta_coef) theta.
 
@@ -68,11 +68,12 @@ def add_norm(fast, rates, theta, theta_coef, piece, scalars):
 
 
 @kernel
-def recompute_norm(up, down, scalars):
+def recompute_norm(up, down, chain_scalars):
     """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and fast_coef = 1."""
     m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]
-    if not (half_step_fits(up, m, n) and half_step_fits(down, n, m)):
+    if not (half_step_fits(up, m, n) and half_step_fits(down, n, m) and chain_scalars.shape[0] == 1):
         raise ValueError("recompute_norm: the arrays do not fit each other")
+    scalars = chain_scalars[0]
     theta_coef = scalars.theta_coef
     scalars.F_F = 0.0
     scalars.F_R = 0.0
