@@ -79,7 +79,7 @@ class Run(abc.ABC):
         """Fit ``chunk`` to ``seconds``, as ``steps`` took ``spent`` seconds; at most double it."""
         self.chunk = min(max(int(steps * seconds / spent), 1), 2 * self.chunk)
         # Also at most doubled; what is added is for clocks by which a chunk takes no time.
-        each = (time.thread_time() - self._chunk_begin) / steps
+        each = (time.thread_time() - self._chunk_begin) / max(steps, 1)
         self.step_seconds = min(each, 2 * self.step_seconds + 1e-6)
 
     @abc.abstractmethod
