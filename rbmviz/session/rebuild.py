@@ -111,7 +111,7 @@ class Rebuild:
             return None
         if again.n < self.n:
             end = min([self.n, *(change.n for change in self._waiting[:1])])
-            again.record_steps(again.advance(min(again.max_steps(), end - again.n)))
+            again.record_steps(again.make(min(again.max_steps(), end - again.n)))
         return again if again.n >= self.n and not self._waiting else None
 
     # The methods of a run that its worker calls.
