@@ -27,6 +27,13 @@ def pytest_addoption(parser):
     parser.addoption("--attack-minutes", type=float, default=1.0, metavar="M", help=text)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Keep groups of tests together, in order, if they run in several processes (``-n 2``)."""
+    if getattr(config.option, "numprocesses", None):
+        config.option.dist, config.option.loadscopereorder = "loadgroup", False
+
+
 def pytest_collection_modifyitems(items):
     """Let one process run the browser tests, which share a server, first; other tests go file by file."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
