@@ -11,7 +11,7 @@ How the gains of the intrinsics were measured is said in ``bits``.
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, kernel, private
+from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels._llvm import FLOAT, Register, constant, in_llvm, loop, vector, word_of
 from rbmviz.kernels.bits import as_word, write_word
 
@@ -182,7 +182,7 @@ def sigmoid(x):
     return f32(1.0) / (f32(1.0) + p * power)
 
 
-@private
+@inner
 def bernoulli(state, mean, out):
     """Draw out[i] = 1 with probability mean[i].
 
