@@ -28,10 +28,13 @@ const oneEntryPerPage = () => {
   };
 };
 
-/** @param {{ data: { parts: Record<string, string[]>, others: string[] }, parentElement: any }} mounted */
+/** @typedef {{ parts: Record<string, string[]>, others: string[], cookie?: string }} Address */
+
+/** @param {{ data: Address, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
   oneEntryPerPage();
   const path = location.pathname;
+  if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict`;
   /** @type {any} */ (window).rbmvizOthers = data.others;
   const write = () => {
     if (location.pathname !== path) return; // another page is about to take this one's place

@@ -138,7 +138,7 @@ class LivePage(Generic[S, P]):
         try:
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
-                (fill or self._fill)(comparison)
+                (fill or self.fill)(comparison)
                 comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
@@ -162,7 +162,7 @@ class LivePage(Generic[S, P]):
         read, refused = read_panels(self.table, texts, *([] if version is None else [version]))
         return [one for one in read if not self.only_name or one.name == self.only_name], refused
 
-    def _fill(self, comparison: Comparison[S]) -> None:
+    def fill(self, comparison: Comparison[S]) -> None:
         """Add the panels of the link, or the default ones of its version, as many as the limits allow.
 
         Raises
