@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app import messages
+from app import kept, messages
 from app.session import TRAINED, Setting, drop_upload, uploaded
 from app.shared import pretrained
 from rbmviz import BadInput, Model
@@ -74,11 +74,12 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
         "It takes the place of the chosen model until you remove it here.",
     )
-    if upload is None:
+    own = kept.upload(key, upload)
+    if own is None:
         drop_upload(key)
         return name, chosen
     try:
-        return upload.name, uploaded(upload.name, upload.getvalue(), key)
+        return own.name, uploaded(own.name, own.content, key)
     except BadInput as error:
         messages.error(error)
         return name, chosen

@@ -19,7 +19,7 @@ from app.session import COMPARISONS, Setting
 from app.stream.socket import live_path
 from app.timer import wake
 from rbmviz import BadInput
-from rbmviz.links import default_panels, read_panels, write_panel
+from rbmviz.links import NO_PANEL, default_panels, read_panels, write_panels
 from rbmviz.registry import Table, samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
@@ -138,7 +138,7 @@ class LivePage(Generic[S, P]):
         try:
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
-                (fill or self._fill)(comparison)
+                (fill or self.fill)(comparison)
                 comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
@@ -162,7 +162,7 @@ class LivePage(Generic[S, P]):
         read, refused = read_panels(self.table, texts, *([] if version is None else [version]))
         return [one for one in read if not self.only_name or one.name == self.only_name], refused
 
-    def _fill(self, comparison: Comparison[S]) -> None:
+    def fill(self, comparison: Comparison[S]) -> None:
         """Add the panels of the link, or the default ones of its version, as many as the limits allow.
 
         Raises
@@ -171,6 +171,8 @@ class LivePage(Generic[S, P]):
             If the limits allow none.
         """
         room, version, asked = limits().panels, links.version(), links.values(self.link)
+        if asked == [NO_PANEL]:
+            return
         if len(asked) > room:
             messages.left_out(
                 f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
@@ -203,8 +205,8 @@ class LivePage(Generic[S, P]):
 
     def write_address(self, algorithms: Sequence[Any]) -> None:
         """Write the panels of these algorithms into the address."""
-        parts = {self.link: [write_panel(algorithm, self.only_knobs) for algorithm in algorithms]}
-        links.write(self.name, parts)
+        panels = write_panels(self.table, self.name, algorithms, self.only_knobs)
+        links.write(self.name, {self.link: panels})
 
     def preset_caption(self, fits: Callable[[P], bool]) -> None:
         """Draw the caption of the first preset for which ``fits`` is true, if there is one."""

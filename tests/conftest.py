@@ -77,8 +77,12 @@ def data_dir(monkeypatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_running():
-    """Release the memory of all runs: the pages of one test process share the memory limit of one server."""
+def _nothing_left_running(monkeypatch, tmp_path_factory):
+    """Release the memory of all runs: the pages of one test process share the memory limit of one server.
+
+    What the server keeps for its visitors goes to a folder of the tests.
+    """
+    monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
     yield
     if "app.session" in sys.modules:
         for comparison in list(sys.modules["app.session"].comparisons_by_token().values()):

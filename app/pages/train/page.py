@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import controls, links, messages
+from app import controls, kept, links, messages
 from app.page import LivePage, Transport, below_panels
 from app.pages.train.likelihood import charts
 from app.pages.train.naming import fresh_starts, open_ended
@@ -107,7 +107,7 @@ def main() -> None:
             Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
         )
         PAGE.menu(apply_preset)
-    comparison = PAGE.open(setup)
+    comparison = PAGE.open(setup, fill)
     with PAGE.notes():
         refused = refused or go_on(comparison, begin)
         if refused:
@@ -118,6 +118,12 @@ def main() -> None:
     charts(comparison, attainable_log_likelihood(comparison.setup.dataset.train))
     if not present:
         results(comparison)
+
+
+def fill(comparison: Comparison[TrainingSetup]) -> None:
+    """Open the trainings that the link has kept, or else begin those that it names."""
+    if not kept.open_trainings(comparison):
+        PAGE.fill(comparison)
 
 
 def apply_preset(preset: Preset) -> None:
