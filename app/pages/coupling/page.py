@@ -9,6 +9,7 @@ import streamlit as st
 
 from app import controls, links, messages
 from app.controls import Download
+from app.data_download import offer_download
 from app.page import LivePage, Transport
 from app.pages.coupling.charts import all_rows
 from app.pages.coupling.evidence import ChartSettings, draw_evidence, request_results
@@ -24,6 +25,7 @@ from rbmviz import BadInput
 from rbmviz.coupling import MAX_PAIRS
 from rbmviz.knobs import read_knobs, write_knobs
 from rbmviz.links import VERSION, default_panels, knob_values
+from rbmviz.metadata import data_name
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
 
@@ -164,6 +166,7 @@ def main() -> None:
     with st.container():
         if reason:
             messages.note(reason)
+            offer_download(data_name(model.meta), "coupling")
     shown = COUPLED_MODEL.value
     shape = shape_of(comparison.setup.rbm.n_visible, model.meta.get("image_shape"))
     panel(comparison, shown, shape, present)

@@ -9,6 +9,7 @@ import streamlit as st
 from app import controls, messages
 from app.charts.samples import mosaics_png, samples_help, samples_npz
 from app.controls import Download, data_or_reason
+from app.data_download import offer_download
 from app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
 from app.pages.sample.charts import isl_chart, reference_label
 from app.pages.sample.exports import curves_csv, snippet
@@ -20,6 +21,7 @@ from app.shared import data, training_part_isl
 from app.timer import every_second
 from rbmviz import Model
 from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, training_set_score
 from rbmviz.registry import samplers
@@ -200,6 +202,8 @@ def main() -> None:
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         if reason:
             messages.note(reason)
+            asked = Settings.data.value
+            offer_download(data_name(model.meta) if asked == AUTOMATIC else asked, "sample")
     panels(comparison, present)
     if not present:
         reading_help()
@@ -291,7 +295,7 @@ def reading_help() -> None:
     st.caption(
         "**What you see** the newest samples of each chain, row by row, the last one framed; below them a "
         "strip of the classes that it has visited, by the nearest training example, and at the right the "
-        "share of each class so far, with a tick where the data have it. A chain that mixes changes its class "
+        "share of each class so far, with a tick where the data have it. A chain that mixes changes class "
         "often, and ends with the shares of the data. **Try** a step size of 0, which makes rates-FPCD Gibbs "
         "sampling; then a large one, and watch the spurious samples come. rates-FPCD paper, section 5."
     )

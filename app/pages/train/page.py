@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from app import controls, links, messages
+from app.data_download import offer_download
 from app.page import LivePage, Transport, below_panels
 from app.pages.train.likelihood import draw_charts
 from app.pages.train.naming import fresh_starts, open_ended
@@ -139,6 +140,7 @@ def main() -> None:
         refused = refused or go_on(comparison, begin)
         if refused:
             messages.error(refused)
+            offer_download(Settings.train_data.value, "train")
         if caption:
             st.caption(messages.plain(caption))
     panels(comparison, begin, present)

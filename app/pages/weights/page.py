@@ -8,6 +8,7 @@ import streamlit as st
 
 from app import controls, messages
 from app.controls import Download, data_or_reason
+from app.data_download import offer_download
 from app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
 from app.pages.weights import charts as figures
 from app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
@@ -20,6 +21,7 @@ from app.session import settings_of
 from app.shared import data
 from app.timer import every_second
 from rbmviz import Model
+from rbmviz.metadata import data_name
 from rbmviz.models import data_of
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Start, WeightSetup
@@ -156,6 +158,7 @@ def main() -> None:
             st.caption(f"All panels weigh samples of your file '{own}'; without it those of {without}.")
         if reason:
             messages.note(reason)
+            offer_download(data_name(model.meta), "weights")
     panels(comparison, present)
     charts(comparison, present)
     if not present:
