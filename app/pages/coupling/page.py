@@ -164,6 +164,8 @@ def main() -> None:
         take_scale_of(comparison, name)
     # Always there, even if empty: otherwise the panel below would be rebuilt, and blink.
     with st.container():
+        if not present and name != RANDOM_MODEL:
+            controls.model_line(name, model)
         if reason:
             messages.note(reason)
             offer_download(data_name(model.meta), "coupling")

@@ -197,6 +197,8 @@ def main() -> None:
         PAGE.menu()
     comparison = PAGE.open(setup)
     with PAGE.notes():
+        if not present:
+            controls.model_line(name, model)
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")

@@ -153,6 +153,8 @@ def main() -> None:
         PAGE.menu()
     comparison = PAGE.open(setup)
     with PAGE.notes():
+        if not present:
+            controls.model_line(name, model)
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels weigh samples of your file '{own}'; without it those of {without}.")
