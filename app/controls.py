@@ -7,10 +7,10 @@ import streamlit as st
 
 from app import kept, messages
 from app.session import TRAINED, Setting, drop_upload, uploaded
-from app.shared import pretrained
+from app.shared import pretrained, pretrained_line
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
-from rbmviz.models import list_models
+from rbmviz.models import describe_model, list_models
 
 T = TypeVar("T")
 
@@ -56,7 +56,14 @@ def seed(setting: Setting[int], help: str) -> int:
 def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), width: int = 180) -> str:
     """Draw the list of models: pretrained ones, the default first, and those from the Train page."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
+    lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
+    help = "\n".join([help, "", *lines])
     return select(setting, "Model", [*before, *shipped, *TRAINED.value], help, width=width)
+
+
+def model_line(name: str, model: Model) -> None:
+    """Draw the line that says what the chosen model is."""
+    st.caption(messages.plain(f"{name}: {describe_model(model)}."))
 
 
 def model_called(name: str) -> Model:

@@ -156,6 +156,9 @@ LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
 """Sentences about ignored parts of the link, until they have been shown."""
 
+SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
+"""Name (in the address) of the preset whose caption each page has drawn; "": of none."""
+
 POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 

@@ -9,13 +9,12 @@ panels or of a setting adds a version here, so that old links open what they ope
 import contextlib
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import Value, read_knobs, values_of, write_knobs
-from rbmviz.registry import Table
 
 VERSION = 1
 """Version of the links that are written now."""
@@ -188,7 +187,13 @@ def knob_values(cls: Any, text: str, version: int = VERSION) -> dict[str, Any]:
     return kept | read_knobs(cls, text)
 
 
-def read_panel(table: Table, text: str, version: int = VERSION) -> Any:
+class Algorithms(Protocol):
+    """Algorithms by name: a table of the registry, or a dictionary."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def read_panel(table: Algorithms, text: str, version: int = VERSION) -> Any:
     """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
 
     Raises
@@ -200,7 +205,9 @@ def read_panel(table: Table, text: str, version: int = VERSION) -> Any:
     return table[name](**knob_values(table[name], knobs, version))
 
 
-def read_panels(table: Table, texts: Sequence[str], version: int = VERSION) -> tuple[list[Any], list[str]]:
+def read_panels(
+    table: Algorithms, texts: Sequence[str], version: int = VERSION
+) -> tuple[list[Any], list[str]]:
     """Return the algorithms that can be read, and one sentence for each that cannot."""
     read, refused = [], []
     for text in texts:
@@ -236,7 +243,7 @@ def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def write_panels(
-    table: Table, page: str, algorithms: Sequence[Any], only: Collection[str] | None = None
+    table: Algorithms, page: str, algorithms: Sequence[Any], only: Collection[str] | None = None
 ) -> list[str]:
     """Write the panels of a page: nothing where they are those of a link that names none.
 

@@ -8,7 +8,6 @@ from app import controls
 from app.page import draw_chart
 from app.pages.coupling import charts
 from app.pages.coupling.settings import LAGS, SWEEP_CHOICES, Settings
-from app.timer import every_second
 from rbmviz import BadInput
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
@@ -43,9 +42,8 @@ class ChartSettings:
         self.statistic = Settings.coupling_statistic.value
 
 
-@every_second
-def evidence(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
-    """Draw five charts of the pairs counted so far; runs every second, and renews no lease.
+def draw_evidence(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+    """Draw five charts of the pairs counted so far.
 
     asked : updated here; downloads read it, because their threads cannot read the settings
     """
