@@ -110,7 +110,7 @@ class LivePage(Generic[S]):
         preset = self._preset_of_link()
         if preset is not None:
             for name, value in self.values_of(preset).items():
-                session.start_with(name, value)
+                self.settings[name].set(value)  # over the defaults of the link's version
         with st.container(horizontal=True, vertical_alignment="bottom"):
             self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
             yield

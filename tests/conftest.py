@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -148,7 +149,8 @@ def address_of():
 
     def address(test):
         [address] = [element.proto for element in test.get("bidi_component") if "address" in element.proto.id]
-        return json.loads(address.json)["parts"]
+        parts = json.loads(address.json)["parts"]
+        return defaultdict(list, {name: values for name, values in parts.items() if values})
 
     return address
 
