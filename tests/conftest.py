@@ -128,6 +128,6 @@ def address_of():
 
     def address(test):
         [address] = [element.proto for element in test.get("bidi_component") if "address" in element.proto.id]
-        return json.loads(address.json)["parts"]
+        return {name: values for name, values in json.loads(address.json)["parts"].items() if values}
 
     return address
