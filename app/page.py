@@ -151,11 +151,15 @@ class LivePage(Generic[S]):
                 comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
+                session.note_changes(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
+                if not session.UNDO_SETTINGS.value[self.name]:
+                    comparison.forget_undo()  # a file was uploaded or removed: no setting brings it back
         except BadInput as error:
             session.leave_empty(self.name)
             messages.note(error)
             st.stop()
         self._shown(comparison)
+        session.SHOWN_SETTINGS.begin()[self.name] = session.settings_now(self.name)
         with self._left:
             draw_transport(self, comparison)
         return comparison
@@ -210,6 +214,7 @@ class LivePage(Generic[S]):
         """Bring the page to a preset, in a callback; if it cannot be had, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
+        before = session.settings_now(self.name)
         try:
             comparison.replace(self.setup_of(values), self.read(preset.panels)[0])
         except BadInput as error:
@@ -219,6 +224,7 @@ class LivePage(Generic[S]):
             self.settings[name].set(value)
         comparison.set_rate(self.speed.value)
         self.on_preset(preset)
+        session.note_changes(self.name, before)
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
@@ -304,6 +310,7 @@ class LivePage(Generic[S]):
 
         def removed() -> None:
             comparison.remove(session.sent_by(grid, "remove")["key"])
+            session.note_changes(self.name, {})
 
         return {"on_edit": edited, "on_remove": removed}
 
@@ -330,6 +337,8 @@ def below_panels(
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(add, width="content")
             draw_adders()
+    if session.shown_undo(comparison) != comparison.undoable_commands:
+        st.rerun()  # its button stands in the transport, which is drawn with the whole page
     wake(comparison)
 
 
@@ -373,11 +382,13 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
         clicked |= st.button(
             "Reset",
             icon=":material/replay:",
-            on_click=comparison.reset,
+            on_click=reset,
+            args=(page, comparison),
             shortcut="0",
             key=f"{page}_reset",
             help=transport.reset_help,
         )
+        draw_undo(page, comparison)
         rate = controls.slide(
             speed,
             transport.label,
@@ -391,6 +402,48 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
         if clicked:
             wake(comparison, commanded=True)
     live.withdraw_preset(comparison)
+
+
+def reset(page: str, comparison: Comparison[Any]) -> None:
+    """Begin anew; Undo has no setting to change."""
+    comparison.reset()
+    session.note_changes(page, {})
+
+
+def draw_undo(page: str, comparison: Comparison[Any]) -> None:
+    """Draw the button that takes the newest command back; its place is there when there is nothing to undo.
+
+    The style sheet of the shell hides it after ten seconds, and where nothing can be undone. Disabled it
+    would not answer the click that has used it up.
+    """
+    number = comparison.undoable_commands
+    session.SHOWN_UNDO.begin()[page] = number
+    # Every other offer has another animation: the same one would not begin anew.
+    state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
+    with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
+        if st.button(
+            "Undo",
+            icon=":material/undo:",
+            on_click=undo,
+            args=(page, comparison),
+            key=f"{page}_undo",
+            help="Take the last reset, closed panel, preset or other setting back: the runs go on where they "
+            "were. For ten seconds.",
+        ):
+            st.rerun()
+
+
+def undo(page: str, comparison: Comparison[Any]) -> None:
+    """Take the newest command back, and the settings that it has changed."""
+    try:
+        if not comparison.undo():
+            st.toast("It was too late to undo: what was there has been given up after ten seconds.")
+            return
+    except BadInput as error:
+        st.toast(messages.plain(error))  # a message on the page would go with the run that follows
+        return
+    for name, value in session.UNDO_SETTINGS.value.get(page, {}).items():
+        session.set_on_other_page(name, value)
 
 
 def draw_chart(

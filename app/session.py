@@ -18,6 +18,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.knobs import Value
+from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, Session, janitor, limits
 from rbmviz.session.comparison import Setup
@@ -162,6 +163,15 @@ SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
 POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 
+SHOWN_SETTINGS: Entry[dict[str, dict[str, Any]]] = Entry("shown settings", dict)
+"""The settings of each page when it was last drawn, by name: those that Undo goes back to."""
+
+UNDO_SETTINGS: Entry[dict[str, dict[str, Any]]] = Entry("undo settings", dict)
+"""What Undo sets on each page besides its runs: the settings that the newest command has changed."""
+
+SHOWN_UNDO: Entry[dict[str, int]] = Entry("shown undo", dict)
+"""The command of each page that its Undo button takes back, see ``Comparison.undoable_commands``."""
+
 
 class StoppedTimer(NamedTuple):
     """When the timer of a part stopped: the comparison (its id), what it showed, whether nobody looked."""
@@ -204,6 +214,24 @@ def table_edits(turn: int) -> dict[int, dict[str, float | None]]:
 def widget_value(key: str) -> Any:
     """Return the value of a widget that stands in no address, in its own callback."""
     return st.session_state[key]
+
+
+def settings_now(page: str) -> dict[str, Any]:
+    """Return the settings of a page that have been drawn, by name."""
+    names = DEFAULTS[VERSION].settings.get(page, {})
+    return {name: st.session_state[name] for name in names if name in st.session_state}
+
+
+def note_changes(page: str, before: dict[str, Any]) -> None:
+    """Let Undo set the settings that have changed since ``before``."""
+    now = settings_now(page)
+    UNDO_SETTINGS.begin()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
+
+
+def shown_undo(comparison: Comparison[Any]) -> int:
+    """Return the number of the command that the Undo button of a comparison's page takes back."""
+    [page] = [page for page, (known, _) in COMPARISONS.value.items() if known is comparison]
+    return SHOWN_UNDO.value.get(page, comparison.undoable_commands)
 
 
 def setting_value(key: str) -> Any:

@@ -18,7 +18,12 @@ st.set_page_config(
 # writes the address takes no place.
 st.html(
     "<style>.stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 3rem; }"
-    "[data-testid=stLayoutWrapper]:has(> .st-key-address) { position: absolute; }</style>"
+    "[data-testid=stLayoutWrapper]:has(> .st-key-address) { position: absolute; }"
+    "[class*=_undo_none_] { visibility: hidden; }"
+    "[class*=_undo_even_] { animation: undo-even 0s 10s forwards; }"
+    "[class*=_undo_odd_] { animation: undo-odd 0s 10s forwards; }"
+    "@keyframes undo-even { to { visibility: hidden; } }"
+    "@keyframes undo-odd { to { visibility: hidden; } }</style>"
 )
 # Every folder with a page: it says its title, its icon and its place; the folder's name is its address.
 found = {

@@ -12,7 +12,7 @@ from rbmviz.session.limits import Session, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.worker import Worker
+from rbmviz.session.worker import PastRun, Worker
 
 
 class Setup(Protocol):
@@ -30,6 +30,24 @@ class Panel(NamedTuple):
 
     key: int
     worker: Worker[Any]
+
+
+UNDO_SECONDS = 10.0
+"""How long a command that begins runs anew or closes panels can be taken back."""
+
+
+class Undo(NamedTuple):
+    """What a command has replaced.
+
+    until : time.monotonic() up to which it can be put back; setup : as it was; panels : as they were, in
+    order; runs : those that have begun anew, by key; instead : keys of the panels that have taken their place
+    """
+
+    until: float
+    setup: Any
+    panels: tuple[Panel, ...]
+    runs: dict[int, PastRun]
+    instead: frozenset[int] = frozenset()
 
 
 class Comparison(Generic[S]):
@@ -56,6 +74,8 @@ class Comparison(Generic[S]):
         self.before_rest: Callable[[], None] = lambda: None
         """Called before the memory of the runs is freed: the last moment to keep them elsewhere."""
         self._next_key = 0
+        self._undo: Undo | None = None
+        self.undoable_commands = 0  # so far: two offers to undo differ in it
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
         self._together = threading.RLock()
 
@@ -70,6 +90,7 @@ class Comparison(Generic[S]):
         worker.open()
         if self.running and not self.waiting_for_all:
             worker.resume()
+        self._fit_undo()
         return panel
 
     def __getitem__(self, key: int) -> Worker[Any]:
@@ -81,10 +102,13 @@ class Comparison(Generic[S]):
 
     def remove(self, key: int) -> None:
         """Close a panel and remove it; an unknown key is ignored."""
+        before = self.panels
         for panel in self.panels:
             if panel.key == key:
                 panel.worker.close()
         self.panels = tuple(panel for panel in self.panels if panel.key != key)
+        if self.panels != before:
+            self._offer_undo(self.setup, before, {})
 
     def tune(self, key: int, **knobs: Value) -> None:
         """Change knobs of one panel."""
@@ -123,24 +147,114 @@ class Comparison(Generic[S]):
 
     def reset(self) -> None:
         """Begin anew, every panel by its own plan."""
+        runs = self._set_aside()
         self._begin([panel.worker.plan for panel in self.panels])
+        self._offer_undo(self.setup, self.panels, runs)
 
     def change(self, setup: S) -> None:
         """Begin anew with another setup for all panels; BadInput if it exceeds the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, panel.worker.algorithm) for panel in self.panels])
-        self.setup = setup
+        before, self.setup, runs = self.setup, setup, self._set_aside()
         self._begin([plan] * len(self.panels))
+        self._offer_undo(before, self.panels, runs)
 
     def replace(self, setup: S, algorithms: Sequence[Any]) -> None:
         """Begin anew with another setup and other panels; BadInput if they exceed the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
+        before, setup_before = self.panels, self.setup
         for panel in self.panels:
             self.remove(panel.key)
         self.setup = setup
         for algorithm in algorithms:
             self.add(algorithm)
+        self._offer_undo(setup_before, before, {}, frozenset(panel.key for panel in self.panels))
+
+    # Undo
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether the newest reset, removal or other setup can still be taken back."""
+        if self._undo is not None and time.monotonic() > self._undo.until:
+            self._undo = None
+        return self._undo is not None
+
+    def undo(self) -> bool:
+        """Take back the newest reset, removal or other setup; return False if it is too late.
+
+        Runs go on where they were. Panels that have been added since stay.
+
+        Raises
+        ------
+        BadInput
+            If what would come back exceeds the visitor's limits.
+        """
+        undo = self._undo if self.can_undo else None
+        if undo is None:
+            return False
+        known = {panel.key for panel in undo.panels} | undo.instead
+        panels = (*undo.panels, *(panel for panel in self.panels if panel.key not in known))
+        plans = {key: (past.plan, past.algorithm) for key, past in undo.runs.items()}
+        self._undo = None
+        self._check([plans.get(key, (worker.plan, worker.algorithm)) for key, worker in panels])
+        with self._together:
+            for panel in self.panels:
+                if panel not in panels:
+                    panel.worker.close()
+            back = [panel for panel in panels if panel.key in undo.runs or panel not in self.panels]
+            self.setup, self.panels = undo.setup, panels
+            for key, worker in back:
+                worker.pause()
+                if key in undo.runs:
+                    worker.put_back(undo.runs[key])
+                worker.set_rate(self.rate)
+                worker.open()
+            if self.running:
+                self.resume()
+        return True
+
+    def forget_undo(self) -> None:
+        """Offer no longer to take the newest command back."""
+        self._undo = None
+
+    def free_undo(self) -> None:
+        """Free the memory of what could be taken back; it would be computed again."""
+        undo = self._undo
+        if undo is None:
+            return
+        for panel in undo.panels:
+            if panel not in self.panels:
+                panel.worker.rest()
+            if panel.key in undo.runs:
+                panel.worker.free(undo.runs[panel.key])
+        if self._undo_bytes():  # the log of a run is not complete
+            self._undo = None
+
+    def _set_aside(self) -> dict[int, PastRun]:
+        return {panel.key: panel.worker.set_aside() for panel in self.panels}
+
+    def _offer_undo(
+        self,
+        setup: S,
+        panels: tuple[Panel, ...],
+        runs: dict[int, PastRun],
+        instead: frozenset[int] = frozenset(),
+    ) -> None:
+        self._undo = Undo(time.monotonic() + UNDO_SECONDS, setup, panels, runs, instead)
+        self.undoable_commands += 1
+        self._fit_undo()
+
+    def _fit_undo(self) -> None:
+        if self._undo is not None and self._session is not None and not self._session.has_room():
+            self.free_undo()
+
+    def _undo_bytes(self) -> int:
+        if self._undo is None:
+            return 0
+        closed = [panel for panel in self._undo.panels if panel not in self.panels]
+        runs = self._undo.runs.values()
+        return sum(panel.worker.bytes() for panel in closed) + sum(past.bytes() for past in runs)
 
     def _begin(self, plans: list[Plan[Any]]) -> None:
         with self._together:
@@ -159,6 +273,8 @@ class Comparison(Generic[S]):
     def snapshots(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order."""
         shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
+        if self._undo is not None and not self.can_undo:
+            self.forget_undo()
         if self.waiting_for_all:
             self._start_together()
         return shown
@@ -184,8 +300,8 @@ class Comparison(Generic[S]):
         return [(panel.worker.plan, panel.worker.algorithm) for panel in self.panels]
 
     def bytes(self) -> int:
-        """Return the bytes that all runs take at most; those at rest take none."""
-        return sum(panel.worker.bytes() for panel in self.panels)
+        """Return the bytes that all runs take at most, and what can be undone; those at rest take none."""
+        return sum(panel.worker.bytes() for panel in self.panels) + self._undo_bytes()
 
     @property
     def awake(self) -> int:
@@ -218,6 +334,7 @@ class Comparison(Generic[S]):
     def rest(self) -> None:
         """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step."""
         self.before_rest()
+        self.forget_undo()
         with self._together:
             if self.running and not self.waiting_for_all:
                 now = time.monotonic()

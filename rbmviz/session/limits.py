@@ -128,6 +128,12 @@ class Session:
         if needed:
             self._kept[name] = needed
 
+    def has_room(self) -> bool:
+        """Return whether all that is in use now is within the limits."""
+        most, here = limits(), self.bytes()
+        room = max(most.server_mb - BASE_MB, 0) * 10**6
+        return here <= most.session_mb * 10**6 and self._elsewhere() + here <= room
+
     def allow(self, comparison: "Comparison[Any]", wanted: Sequence[Wanted]) -> None:
         """Check that a comparison may have these panels instead of those it has.
 
@@ -165,6 +171,12 @@ class Session:
 
     def _check(self, others: int, needed: int, comparison: "Comparison[Any] | None" = None) -> None:
         most = limits()
+        room = max(most.server_mb - BASE_MB, 0) * 10**6
+        if others + needed > most.session_mb * 10**6 or self._elsewhere() + others + needed > room:
+            for session in list(self._server):
+                for _, other in list(session._comparisons.values()):
+                    other.free_undo()
+            others = self.bytes(but=comparison) if comparison is not None else self.bytes()
         if others + needed > most.session_mb * 10**6:
             _rest(other for other in self._left_behind() if other is not comparison)
             others = self.bytes(but=comparison)
@@ -174,7 +186,6 @@ class Session:
                 f"MB: close a panel, take fewer chains or a smaller model, or start the server with a larger "
                 f"{variable_of('session_mb')}."
             )
-        room = max(most.server_mb - BASE_MB, 0) * 10**6
         if self._elsewhere() + others + needed > room:
             # Free the runs of visitors without a connection early; a reconnect rebuilds them.
             _rest(other for session in list(self._server) for other in session._closed())

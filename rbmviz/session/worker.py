@@ -85,6 +85,17 @@ def _lower_priority() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RUN_NICENESS)
 
 
+class PastRun:
+    """A run that a new one has replaced: its worker can go on with it, see ``Worker.set_aside``."""
+
+    def __init__(self, plan: Any, algorithm: Any, run: "Run | Rebuild", log: Log, shown: Snapshot) -> None:
+        self.plan, self.algorithm, self.run, self.log, self.shown = plan, algorithm, run, log, shown
+
+    def bytes(self) -> int:
+        """Return the bytes that it takes at most."""
+        return 0 if isinstance(self.run, Rebuild) else self.plan.bytes(self.algorithm)
+
+
 R = TypeVar("R", bound=Run)
 T = TypeVar("T")
 
@@ -218,6 +229,25 @@ class Worker(Generic[R]):
         with self._wake:
             self.plan: Any = plan
             self._begin()
+
+    def set_aside(self) -> PastRun:
+        """Return the run, to put it back after another one has begun."""
+        with self._wake:
+            return PastRun(self.plan, self._algorithm, self._run, self._log, self._snapshot)
+
+    def free(self, past: PastRun) -> None:
+        """Free the memory of a run that was set aside; put back, it is computed again."""
+        with self._chunk:
+            if not isinstance(past.run, Rebuild) and past.run is not self._run and past.log.complete:
+                past.run = Rebuild(past.run, past.log, past.shown)
+
+    def put_back(self, past: PastRun) -> None:
+        """Go on with a run that was set aside, paused, instead of the one that has replaced it."""
+        with self._chunk, self._wake:
+            self.plan, self._algorithm, self._run, self._log = past.plan, past.algorithm, past.run, past.log
+            self._running, self._stop_at = False, self._run.n
+            self._store_snapshot(self._run, None if self._run.prepared else "starting")
+            self._set_pace(None)
 
     def open(self) -> None:
         """Allow the run a thread, and renew the lease; a run at rest is rebuilt."""

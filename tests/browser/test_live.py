@@ -173,6 +173,11 @@ def test_panels_come_and_go(live):
     page = live().open("?p=gibbs&p=rates_fpcd")
     page.ask("panels[0].querySelector('.remove').click()")
     page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
+    page.page.get_by_role("button", name="Undo").click()
+    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
+    page.page.get_by_role("button", name="Undo").wait_for(state="hidden")
+    page.ask("panels[0].querySelector('.remove').click()")
+    page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
     page.page.get_by_role("button", name="rates-herding", exact=True).click()
     page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
     assert "p=rates_herding" in page.page.url

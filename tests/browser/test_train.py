@@ -79,7 +79,7 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     assert "PCD" in page.page.get_by_role("combobox", name="Model").input_value()
 
 
-def test_own_data_are_learned_and_bad_files_refused(live, tmp_path):
+def test_own_data_are_learned_and_survive_a_reload_and_bad_files_are_refused(live, tmp_path):
     page = live().open("train?t=cd&pace=200")
     rows = np.random.default_rng(0).integers(0, 2, (60, 9))
     np.savetxt(tmp_path / "rows.csv", rows, fmt="%d", delimiter=",")
@@ -94,6 +94,13 @@ def test_own_data_are_learned_and_bad_files_refused(live, tmp_path):
     upload.set_input_files(tmp_path / "rows.csv")
     page.page.get_by_text("All panels learn your file").wait_for()
     page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
+    # Kept, the file is there after a reload, and so is what has been learned.
+    page.page.get_by_role("button", name="Keep on this server").click()
+    page.page.get_by_text("this page's address opens it again").wait_for()
+    n = page.counts()[0]
+    page.page.reload()
+    page.until(f"panels.length === 1 && Number(panels[0].dataset.n) > {n}")
+    page.page.get_by_text("All panels learn your file").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

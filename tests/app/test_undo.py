@@ -1,0 +1,44 @@
+"""The Undo button: runs, panels and settings come back."""
+
+from waiting import wait
+
+
+def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):
+    test = page("train", t=["cd", "pcd"], pace="50")
+    comparison = test.session_state["comparisons"]["train"][0]
+    wait(lambda: all(s.n > 10 for _, s in comparison.snapshots()), "updates")
+    panels, setup = comparison.panels, comparison.setup
+
+    def undo():
+        """Press Undo; the runs go on beyond where they were."""
+        assert comparison.can_undo
+        test.button(key="train_undo").click().run()
+        assert not test.exception
+        assert (comparison.setup, comparison.panels) == (setup, panels)
+        assert not comparison.can_undo
+        wait(lambda: all(s.n > m for (_, s), m in zip(comparison.snapshots(), n, strict=True)), "updates")
+
+    n = [s.n for _, s in comparison.snapshots()]
+    test.number_input(key="hidden").set_value(7).run()
+    assert comparison.setup.n_hidden == 7
+    undo()
+    assert test.number_input(key="hidden").value == 16
+    test.selectbox(key="train_data").set_value("modes").run()
+    assert comparison.setup.dataset.name == "modes"
+    undo()
+    assert test.selectbox(key="train_data").value == "bas"
+    n = [s.n for _, s in comparison.snapshots()]
+    test.button(key="train_reset").click().run()
+    undo()
+    comparison.remove(panels[0].key)
+    test.run()
+    undo()
+    next(button for button in test.button if button.label == "The yardstick").click().run()
+    assert comparison.setup.dataset.name == "bas@3"
+    undo()
+    assert (test.selectbox(key="train_data").value, test.number_input(key="hidden").value) == ("bas", 16)
+    # It is too late.
+    runs = [s.run for _, s in comparison.snapshots()]
+    test.button(key="train_undo").click().run()
+    assert not test.exception
+    assert [s.run for _, s in comparison.snapshots()] == runs
