@@ -42,6 +42,15 @@ class Transport(NamedTuple):
     width: int = 200
 
 
+def address_text(value: Any) -> str:
+    """Return the value of a setting as it stands in the address; full speed is infinite."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "full" if math.isinf(value) else f"{value:g}"
+    return str(value)
+
+
 def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
     return [panel.worker.algorithm for panel in comparison.panels]
@@ -110,7 +119,8 @@ class LivePage(Generic[S]):
         preset = self._preset_of_link()
         if preset is not None:
             for name, value in self.values_of(preset).items():
-                self.settings[name].set(value)  # over the defaults of the link's version
+                if not links.values(name):
+                    self.settings[name].set(value)  # over the defaults of the link's version
         with st.container(horizontal=True, vertical_alignment="bottom"):
             self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
             yield
@@ -136,7 +146,7 @@ class LivePage(Generic[S]):
         """Open this session's comparison with this setup, and draw the transport.
 
         fill : adds the panels of a new comparison, given the algorithms of the preset that the link asks for
-            (an empty list: of none); default: these, else those of the link, else the default ones
+            (an empty list: of none); default: those of the link, else these, else the default ones
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -145,8 +155,6 @@ class LivePage(Generic[S]):
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
                 self._name_unknown(links.values(presets.KEY))
-                if preset is not None:
-                    self.on_preset(preset)
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 comparison.resume()
             elif comparison.setup != setup:
@@ -177,7 +185,7 @@ class LivePage(Generic[S]):
         return [one for one in read if not self.only_name or one.name == self.only_name], refused
 
     def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
-        """Add these panels, those of the link, or the default ones of its version, as the limits allow.
+        """Add the panels of the link, else these, else the default ones of its version, as the limits allow.
 
         Raises
         ------
@@ -195,7 +203,7 @@ class LivePage(Generic[S]):
         read, refused = self.read(asked[:room], version)
         for sentence in refused:
             messages.left_out(sentence)
-        for algorithm in wanted or read or self.read(default_panels(self.name, version), version)[0]:
+        for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
@@ -228,11 +236,8 @@ class LivePage(Generic[S]):
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
-        """Return the preset of a link that names one and nothing else of this page, before it is open.
-
-        A link that says more is followed to the letter: it opens the same screen even if a preset is changed.
-        """
-        if self.name in COMPARISONS.value or any(map(links.values, (self.link, *self.settings))):
+        """Return the preset that a link asks for, before the page is open: what else it says comes first."""
+        if self.name in COMPARISONS.value:
             return None
         asked = links.values(presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
@@ -292,8 +297,16 @@ class LivePage(Generic[S]):
         """
         if panels is None:
             panels = write_panels(self.table, self.name, self.linked(comparison), self.only_knobs)
-        shown = SHOWN_PRESET.value.get(self.name)
-        links.write(self.name, {self.link: panels, presets.KEY: [shown] if shown else []})
+        shown = next((one for one in self.presets if one.slug == SHOWN_PRESET.value.get(self.name)), None)
+        parts = {self.link: panels, presets.KEY: [shown.slug] if shown else []}
+        if shown is not None:  # Streamlit writes a value that a widget begins with only later
+            values = self.values_of(shown)
+            parts |= {
+                name: [address_text(values[name])]
+                for name, one in self.settings.items()
+                if values[name] != one.default
+            }
+        links.write(self.name, parts)
 
     def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
         """Return the callbacks for "knob released" and "panel closed".
@@ -394,7 +407,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             transport.label,
             transport.speeds,
             transport.speed_help,
-            format_func=lambda rate: "full" if math.isinf(rate) else f"{rate:g}",
+            format_func=address_text,
             width=transport.width,
         )
         if rate != comparison.rate:

@@ -1,7 +1,5 @@
 """Presets: what they claim is so, they set every control, and their caption goes when the screen differs."""
 
-from urllib.parse import parse_qs
-
 import preset_runs
 import pytest
 from preset_runs import PAGES, holds, live_page, measured
@@ -109,12 +107,22 @@ def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
         assert shown(test.run(), grow) == stays
 
 
-def test_a_link_that_says_more_is_followed_to_the_letter(page):
-    test = page("chain", **parse_qs("preset=decay-hurts&land_depth=5.0"))
+def test_what_else_a_link_says_comes_before_its_preset(page):
+    test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
     comparison = test.session_state["comparisons"]["chain"][0]
-    assert comparison.panels[0].worker.algorithm.name == "gibbs"  # the default panels
+    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["gibbs"]
     assert test.session_state["land_depth"] == 5.0
+    assert (test.session_state["land"], comparison.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning
     assert warning.value.startswith(
         r"The link's preset 'no\<b\>such' is none of this page: the-valley-fills-up"
     )
+
+
+def test_the_address_of_a_preset_opens_it_again(page, address_of):
+    """Without the preset's name, too: this is what the address has been once a knob was turned."""
+    parts = address_of(page("chain", preset="moments-fall-as-1-t"))
+    assert parts["land_curve"] == ["moments"]
+    assert parts["land_depth"] == ["8"]
+    again = page("chain", **{name: values for name, values in parts.items() if name != "preset"})
+    assert address_of(again) == parts

@@ -11,7 +11,10 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_valley_fills_up_and_knobs_act(live):
-    page = live().open("chain?land_pace=20")
+    page = live().open("chain?preset=the-valley-fills-up")
+    page.page.wait_for_url("**land_depth=12**")
+    caption = page.page.get_by_text("waits for luck")
+    caption.wait_for()
     assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == [
         "Gibbs",
         "rates-FPCD",
@@ -27,6 +30,8 @@ def test_the_valley_fills_up_and_knobs_act(live):
     page.set_knob(1, "alpha", 0.0)
     page.until("panels[1].querySelector('dd[data-readout=bent]').textContent === '0.000'")
     page.page.wait_for_url("**rates_fpcd%3Aeps%3D0.0**")
+    caption.wait_for(state="hidden")
+    page.page.wait_for_url(lambda url: "preset=" not in url and "land_depth=12" in url)
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
 
 

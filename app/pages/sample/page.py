@@ -70,14 +70,14 @@ PRESETS = (
     ),
     Preset(
         "Gibbs sticks",
-        "Twenty sweeps per sample, or a higher temperature, help Gibbs along, and still it misses some "
-        "digits; rates-FPCD, with one sweep per sample, visits all ten, and its ISL is by far the best.",
+        "Twenty sweeps per sample, or a higher temperature, help Gibbs along, and still its samples cover "
+        "the unseen digits far worse than those of rates-FPCD, which with one sweep per sample visits all "
+        "ten digits: look at the ISL.",
         ("gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"),
         claims=(
             Claim(0, "classes", "<", 6, not_of=3),
-            Claim(1, "classes", "<", 10, not_of=3),
             Claim(2, "classes", "<", 10, not_of=3),
-            Claim(3, "classes", ">", 9, not_of=1),
+            Claim(3, "classes", ">", 9, not_of=2),
             Claim(1, "switches", ">", 20, of=0),
             Claim(2, "switches", ">", 20, of=0),
             Claim(3, "isl", ">", 20, of=1),
