@@ -246,6 +246,7 @@ def test_every_page_is_tested():
         "coupling",
         "weights",
         "chain",
+        "glossary",
     }
 
 

@@ -16,7 +16,9 @@ def main() -> None:
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if not present:
-            st.markdown(f"##### {PAGE.question}", width="content")
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+                st.markdown(f"##### {PAGE.question}", width="content")
+                PAGE.draw_about()
         part = controls.choose(
             Settings.little,
             "Look at",
