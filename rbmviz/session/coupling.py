@@ -59,6 +59,12 @@ class Coupling:
     name: ClassVar[str] = "coupling"
     label: ClassVar[str] = "Coupled chains"
     paper: ClassVar[str] = "Qiu, Zhang, Wang 2020 (unbiased CD), algorithms 1 and 3"
+    about: ClassVar[str] = (
+        r"Two Gibbs chains of one model: $\xi$ runs one sweep ahead of $\eta$. Both are drawn from common "
+        r"random numbers, so that they meet, $\xi_t = \eta_{t-1}$, and then stay together. Looked at alone, "
+        "each is an ordinary Gibbs chain, so that the time until they meet tells how soon a chain forgets its "
+        "start."
+    )
 
     scale: float = knob(
         1.0,

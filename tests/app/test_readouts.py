@@ -1,9 +1,11 @@
 """The numbers of the panels: two large ones each, help for every one, and all of them in the glossary."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from app.charts.style import about
 from app.formulas import mathml, prose
 from app.messages import plain
 from app.pages.chain.panel import READOUTS as WALKS
@@ -13,7 +15,8 @@ from app.pages.train import panel as train
 from app.pages.weights.panel import READOUTS as WEIGHTS
 from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
-from rbmviz.session import SamplingSetup, TrainingSetup
+from rbmviz.samplers import list_samplers
+from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
 from rbmviz.trainers import list_trainers
 
 
@@ -40,6 +43,18 @@ def test_every_panel_has_two_large_numbers_and_every_number_its_help(model, toy)
             assert spec["source"]
             assert "".join(part for part in spec["help"] if isinstance(part, str)).endswith(".")
             assert spec["formula"].startswith("<math") or not readout.formula
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [*map(make_sampler, list_samplers()), *map(make_trainer, list_trainers()), Coupling()],
+    ids=lambda algorithm: algorithm.name,
+)
+def test_the_help_of_a_panel_is_prose_with_set_formulas(algorithm):
+    parts = prose(about(algorithm))
+    text = "".join(part for part in parts if isinstance(part, str))
+    assert text.endswith(f" Source: {algorithm.paper}.")
+    assert not re.search(r"[<>=\\_^|$]", text)
 
 
 def test_prose_is_text_with_formulas():
