@@ -129,7 +129,7 @@ def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iter
     """
     if links.names(setting.key for setting in within):
         start_with(opened.key, True)
-    fold = st.expander("More evidence", icon=":material/query_stats:", on_change="rerun", **opened.bound)
+    fold = st.expander("More evidence", on_change="rerun", **opened.bound)
     if not fold.open:
         keep_hidden(within)
     with fold:
