@@ -1,5 +1,6 @@
 """The numbers of the panels: two large ones each, help for every one, and all of them in the glossary."""
 
+import importlib
 import re
 from dataclasses import replace
 
@@ -79,3 +80,14 @@ def test_the_glossary_has_all_words_and_all_numbers(page):
         for readout in declared:
             assert readout.help in written
             assert readout.source in written
+
+
+@pytest.mark.parametrize(
+    "module", ["sample.page", "train.page", "coupling.page", "weights.page", "chain.landscape"]
+)
+def test_each_page_says_in_three_sentences_what_it_is(module):
+    about = importlib.import_module(f"app.pages.{module}").PAGE.about
+    picture, words, first = re.findall(r"[A-Z].*?\.(?= [A-Z]|$)", about)
+    assert picture.startswith("Each ")
+    assert [word in words for word in ("**model**", "**sweep**", "**class**")] == [True] * 3
+    assert first.startswith("First ")
