@@ -10,7 +10,7 @@ import hashlib
 import secrets
 import weakref
 from collections.abc import Callable, Iterable, MutableMapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -141,8 +141,17 @@ LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
 POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 
-STOPPED_TIMERS: Entry[dict[str, tuple[int, tuple[Any, ...]]]] = Entry("settled", dict)
-"""Timed parts whose timer has stopped, by name: the comparison (its id), and what it showed then."""
+
+class StoppedTimer(NamedTuple):
+    """When the timer of a part stopped: the comparison (its id), what it showed, whether nobody looked."""
+
+    owner: int
+    seen: tuple[Any, ...]
+    hidden: bool
+
+
+STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("settled", dict)
+"""Timed parts whose timer has stopped, by name."""
 
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""

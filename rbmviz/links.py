@@ -115,7 +115,7 @@ DEFAULTS: dict[int, Defaults] = {
 
 
 def version_of(text: str | None) -> tuple[int, str]:
-    """Return the version whose defaults a link has, and a sentence where its own version is not known.
+    """Return the version whose defaults a link has, and a sentence if its own version is not known.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
 
 
 def left_out(page: str, named: Collection[str], version: int) -> dict[str, Value]:
-    """Return the settings that a link of an older version leaves out, where their default is another one now.
+    """Return the settings that a link of an older version leaves out and whose default is different now.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from rbmviz.samplers.interleave import (
 
 @dataclass
 class GibbsChain:
-    """State of one Gibbs chain, named as the arguments of ``kernels.gibbs.gibbs``: see there."""
+    """State of one Gibbs chain; see the arguments of the same names of ``kernels.gibbs.gibbs``."""
 
     v: np.ndarray
     h: np.ndarray
@@ -42,7 +42,7 @@ class GibbsChain:
 
 @sampler("gibbs", label="Gibbs", colour="#0088cc", paper="rates-FPCD, section 5.1: the standard procedure")
 class Gibbs:
-    """Alternate h ~ p(h|v) and v ~ p(v|h); with a temperature T every activation is divided by T."""
+    """Alternate h ~ p(h|v) and v ~ p(v|h); every pre-activation is divided by the temperature."""
 
     exact_chain: ClassVar[bool] = True  # at temperature 1
     deterministic: ClassVar[bool] = False

@@ -51,7 +51,7 @@ MAX_STEPS = 300
 class Coupling:
     """Two Gibbs chains of one model, the first a sweep ahead, drawn jointly so that they meet.
 
-    Each of them alone is an exact Gibbs chain; once equal, they stay equal. The chains meet in the next sweep
+    Each chain alone is an exact Gibbs chain; once equal, both stay equal. The chains meet in the next sweep
     with the same probability under algorithm 1 (general) and algorithm 3 (for RBMs). If they do not meet,
     algorithm 3 draws both from the same random numbers, which brings them closer together.
     """
@@ -89,7 +89,11 @@ class Coupling:
 
 
 class FinishedPair(NamedTuple):
-    """A displayed pair that has ended: number, stopping time, whether it was cut off, last states, path."""
+    """A displayed pair that has ended; the fields are those of ``DisplayedState`` at its last sweep.
+
+    tau : int
+        Its stopping time.
+    """
 
     pair: int
     tau: int
@@ -101,18 +105,28 @@ class FinishedPair(NamedTuple):
 
 
 class DisplayedState(NamedTuple):
-    """The displayed pair: its number, sweeps so far, states, distances.
+    """The displayed pair of one algorithm.
 
+    Attributes
+    ----------
+    algorithm : str
+        "rbm" or "general".
+    pair : int
+        Number of the pair, from 0.
     t : int
         Sweeps of the first chain.
-    v, v2 : uint8 (ceil(n_visible / 8),), bits packed: xi_t and eta_{t-1}.
-    path : Hamming distances at t = 1, 1 + stride, ...
+    v, v2 : uint8 (ceil(n_visible / 8),)
+        States xi_t and eta_{t-1}, bits packed.
+    path : tuple of int
+        Hamming distances at t = 1, 1 + stride, ...
+    stride : int
+        Sweeps between two points of the path.
     met, truncated : bool
-        Whether this is its last sweep; the next step begins another pair.
+        Whether the chains have met or were cut off in this sweep; the next step then begins another pair.
     ended : FinishedPair or None
         The last pair that has ended, possibly this one.
     counted : PairStatistics
-        Statistics of the pairs that have ended in the background.
+        Statistics of the pairs that have been run in the background.
     """
 
     algorithm: Algorithm
@@ -174,7 +188,7 @@ class PairStatistics(NamedTuple):
 
     @property
     def tau_mean(self) -> float:
-        """Mean stopping time; too small where pairs were cut off."""
+        """Mean stopping time; too small if pairs were cut off."""
         return float(self.tau.mean()) if self.n else float("nan")
 
     @property
@@ -240,7 +254,7 @@ class Results(NamedTuple):
     pairs : tuple of PairStatistics, one per algorithm, lag 1
     lagged : tuple of PairStatistics, one per algorithm, with the requested lag
     unit : (int, int)
-        Visible and hidden unit that STATISTICS speak of: those of the largest weight.
+        Visible and hidden unit of STATISTICS: those with the largest weight.
     truth : tuple of float or None
         Exact values of STATISTICS; None if the model is too large to enumerate.
     exact : float64 (sweeps + 1,)
@@ -257,8 +271,14 @@ class Results(NamedTuple):
 class CouplingSetup(NamedTuple):
     """Plan of a run of coupled chains, and setup of its comparison, which has one panel.
 
-    rbm: the model at scale 1; dataset: pairs start at its training examples (None: at random bits);
-    seed: the same seed gives the same pairs.
+    Attributes
+    ----------
+    rbm : RBM
+        The model at scale 1.
+    dataset : Dataset or None
+        Pairs start at its training examples; None: at random bits.
+    seed : int
+        Same seed, same pairs.
     """
 
     rbm: RBM
@@ -336,8 +356,8 @@ class DisplayedPair:
             truncated = bool(stream.truncated[before])
             self.ended = FinishedPair(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
 
-    def drawn(self, counted: PairStatistics) -> DisplayedState:
-        """Return the state of the displayed pair, with the statistics of the pairs counted behind it."""
+    def state(self, counted: PairStatistics) -> DisplayedState:
+        """Return the state of the pair, with the statistics of the pairs counted in the background."""
         stream, over = self.stream, self._t > 0 and self.stream.t == 0
         v, v2 = (np.packbits(v) for v, _ in stream.chains())
         return DisplayedState(
@@ -356,10 +376,11 @@ class DisplayedPair:
 
 
 Key = tuple[Algorithm, int, int]
+"""A stream of pairs: algorithm, lag, k."""
 
 
 class CouplingRun(Run):
-    """A displayed pair per algorithm, in step, and streams of pairs that are counted in the background."""
+    """A displayed pair per algorithm, and streams of pairs that are counted in the background."""
 
     plan: CouplingSetup
     algorithm: Coupling
@@ -424,8 +445,8 @@ class CouplingRun(Run):
         return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
 
     def _update_streams(self) -> None:
-        """Make the streams of ``_keys``, and drop the others, which would take memory."""
-        # A new stream begins with the least time of the others, so that it gets no more than its share.
+        """Make the streams of ``_keys``, and drop the others to free their memory."""
+        # A new stream starts with the least time of the others: with 0 it would get all time for a while.
         level = min((self._spent[key] for key in self._streams), default=0.0)
         for key in self._keys():
             if key not in self._streams:
@@ -462,8 +483,8 @@ class CouplingRun(Run):
         """Do n sweeps of the displayed pairs, and count other pairs for the same time."""
         begin = time.perf_counter()
         for _ in range(n):
-            for show in self._displayed:
-                show.sweep()
+            for pair in self._displayed:
+                pair.sweep()
         spent = time.perf_counter() - begin
         self.seconds += spent
         self.size_chunk(n, spent, CHUNK_SECONDS / 2)
@@ -529,8 +550,8 @@ class CouplingRun(Run):
             n_visible=self.plan.rbm.n_visible,
             began=self.began,
             drawn=tuple(
-                show.drawn(self._counted((show.stream.algorithm, 1, self._k)))
-                for show in self._displayed
+                pair.state(self._counted((pair.stream.algorithm, 1, self._k)))
+                for pair in self._displayed
                 if self.prepared
             ),
         )

@@ -1,4 +1,4 @@
-"""Contrastive divergence: the negative chains start at the data. The skeleton to copy."""
+"""Contrastive divergence: the negative chains start at the data. The file to copy for another trainer."""
 
 from typing import ClassVar
 

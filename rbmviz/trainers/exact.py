@@ -1,4 +1,4 @@
-"""The exact gradient, by enumeration: the yardstick of every other trainer, for small models."""
+"""The exact gradient, by enumeration: the reference for all other trainers, on small models."""
 
 from typing import ClassVar
 
