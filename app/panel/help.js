@@ -24,7 +24,7 @@ function formula(mathml) {
 /**
  * Let a button open a text beside it; return the text's element, which belongs behind the button.
  * @param {HTMLButtonElement} button
- * @param {string} label what the text is about
+ * @param {string} label name of the text
  * @param {...(Node | string)} content
  */
 function explain(button, label, ...content) {
@@ -72,5 +72,5 @@ function place(text, button) {
  */
 function helpButton(label, prose) {
   const button = element('button', { class: 'help', type: 'button', 'aria-label': 'Help', 'aria-description': label, text: '?' });
-  return [button, explain(button, label, element('p', {}, ...written(prose)))];
+  return [button, explain(button, 'Help', element('p', {}, ...written(prose)))];
 }
