@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app import links, messages
+from app import kept, links, messages
 from app.session import TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
-from app.shared import pretrained
+from app.shared import pretrained, pretrained_line
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
-from rbmviz.models import list_models
+from rbmviz.models import describe_model, list_models
 
 T = TypeVar("T")
 
@@ -57,7 +57,14 @@ def seed(setting: Setting[int], help: str) -> int:
 def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), width: int = 180) -> str:
     """Draw the list of models: pretrained ones, the default first, and those from the Train page."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
+    lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
+    help = "\n".join([help, "", *lines])
     return select(setting, "Model", [*before, *shipped, *TRAINED.value], help, width=width)
+
+
+def model_line(name: str, model: Model) -> None:
+    """Draw the line that says what the chosen model is."""
+    st.caption(messages.plain(f"{name}: {describe_model(model)}."))
 
 
 def model_called(name: str) -> Model:
@@ -75,11 +82,12 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
         "It takes the place of the chosen model until you remove it here.",
     )
-    if upload is None:
+    own = kept.upload(key, upload)
+    if own is None:
         drop_upload(key)
         return name, chosen
     try:
-        return upload.name, uploaded(upload.name, upload.getvalue(), key)
+        return own.name, uploaded(own.name, own.content, key)
     except BadInput as error:
         messages.error(error)
         return name, chosen

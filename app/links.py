@@ -11,9 +11,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import session
+from app import kept, session
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import VERSION, VERSION_KEY, left_out, version_of
+from rbmviz.links import VERSION, VERSION_KEY, left_out, names_of_other_pages, version_of
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -42,7 +42,11 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     """Write these values by name into the address, in the browser; an empty list removes a name."""
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
-        _address(key=f"{page} address", data={"page": page, "parts": texts})
+        texts[kept.PART] = kept.ids(page)
+        data = {"parts": texts, "others": names_of_other_pages(page)}
+        if texts[kept.PART]:
+            data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
+        _address(key=f"{page} address", data=data)
 
 
 def open_link(page: str) -> None:
@@ -53,6 +57,7 @@ def open_link(page: str) -> None:
     known, sentence = version_of(st.query_params.get(VERSION_KEY))
     for key, value in left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
+    kept.open_link(page, values(kept.PART))
     if sentence:
         session.LINK_SENTENCES.set((*session.LINK_SENTENCES.value, sentence))
 

@@ -6,37 +6,28 @@ A page creates one ``LivePage`` with its name, link, speed and presets. It then 
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app import controls, links, messages, session
+from app import controls, links, messages, presets, session
 from app.charts.style import Chart, titles
-from app.session import COMPARISONS, Setting
+from app.presets import Preset
+from app.session import COMPARISONS, SHOWN_PRESET, Setting
 from app.stream.socket import live_path
 from app.timer import wake
 from rbmviz import BadInput
-from rbmviz.links import default_panels, read_panels, write_panel
-from rbmviz.registry import Table, samplers
+from rbmviz.errors import MAX_SHOWN
+from rbmviz.knobs import knobs_of
+from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
+from rbmviz.registry import samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 
 S = TypeVar("S", bound=Setup)
-
-
-class Preset(Protocol):
-    """A preset: what its button says, and what to look for."""
-
-    @property
-    def label(self) -> str: ...  # noqa: D102
-    @property
-    def caption(self) -> str: ...  # noqa: D102
-
-
-P = TypeVar("P", bound=Preset)
 
 
 class Transport(NamedTuple):
@@ -51,8 +42,13 @@ class Transport(NamedTuple):
     width: int = 200
 
 
+def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
+    """Return the algorithm of each panel."""
+    return [panel.worker.algorithm for panel in comparison.panels]
+
+
 @dataclass
-class LivePage(Generic[S, P]):
+class LivePage(Generic[S]):
     """A page with live panels.
 
     Parameters
@@ -63,7 +59,11 @@ class LivePage(Generic[S, P]):
         Heading of the page.
     about : str
         Three sentences: what the picture is; what a model, a sweep and a class are; what to do first.
-    presets : sequence of presets
+    settings : mapping of str to Setting
+        The settings that its presets set, by their names in the address.
+    setup_of : callable
+        Returns the setup of a comparison for values of these settings, by name; BadInput if it cannot be had.
+    presets : sequence of Preset
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
         Steps per second.
@@ -71,27 +71,35 @@ class LivePage(Generic[S, P]):
         Texts and speeds of the row of play, step, reset and speed.
     link : str
         Name of its panels in the address. "" (the default): the page adds and writes its only panel itself.
-    table : Table
-        Registry of the algorithms of its panels (default: the samplers).
+    table : Algorithms
+        The algorithms of its panels by name (default: the samplers).
     only_name : str
         The one algorithm that its panels can have; "" (the default): any of the table.
     only_knobs : sequence of str, optional
         Names of the knobs that its link holds; None (the default): all.
     title : callable
         Returns a different title for each of a list of algorithms.
+    linked : callable
+        Returns the algorithms of the panels that a link can describe (default: of all panels).
+    on_preset : callable
+        Called with a preset when the page is brought to it.
     """
 
     name: str
     question: str
     about: str
-    presets: Sequence[P]
+    settings: Mapping[str, Setting[Any]]
+    setup_of: Callable[[Mapping[str, Any]], S]
+    presets: Sequence[Preset]
     speed: Setting[float]
     transport: Transport
     link: str = ""
-    table: Table = samplers
+    table: Algorithms = samplers
     only_name: str = ""
     only_knobs: Sequence[str] | None = None
     title: Callable[[Sequence[Any]], list[str]] = titles
+    linked: Callable[[Comparison[S]], list[Any]] = algorithms_of
+    on_preset: Callable[[Preset], None] = lambda preset: None
 
     def heading(self) -> bool:
         """Draw the question, unless the page is for a projector; return whether it is."""
@@ -110,6 +118,10 @@ class LivePage(Generic[S, P]):
     @contextmanager
     def toolbar(self) -> Iterator[None]:
         """Draw the row above the panels: a place for the transport, the page's own settings."""
+        preset = self._preset_of_link()
+        if preset is not None:
+            for name, value in self.values_of(preset).items():
+                session.start_with(name, value)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
             yield
@@ -122,34 +134,31 @@ class LivePage(Generic[S, P]):
         """
         return st.container()
 
-    def menu(self, apply: Callable[[P], None]) -> None:
-        """Draw the menu of presets; ``apply`` is called with the one that was picked."""
-
-        def pick(preset: P) -> None:
-            session.close_popover(f"{self.name} presets")
-            try:
-                apply(preset)
-            except BadInput as error:
-                messages.error(error)
-
+    def menu(self) -> None:
+        """Draw the menu of presets."""
         key = session.popover_key(f"{self.name} presets")
         with st.popover("Presets", icon=":material/auto_stories:", key=key):
             for preset in self.presets:
                 key = f"{self.name} preset {preset.label}"
-                st.button(preset.label, key=key, on_click=pick, args=(preset,), type="tertiary")
+                st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
                 st.caption(preset.caption)
 
-    def open(self, setup: S, fill: Callable[[Comparison[S]], None] | None = None) -> Comparison[S]:
+    def open(self, setup: S, fill: Callable[[Comparison[S], list[Any]], None] | None = None) -> Comparison[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
-        fill : adds the panels of a new comparison; default: those of the link, or the default ones
+        fill : adds the panels of a new comparison, given the algorithms of the preset that the link asks for
+            (an empty list: of none); default: these, else those of the link, else the default ones
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
         try:
+            preset = self._preset_of_link()
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
-                (fill or self._fill)(comparison)
+                self._name_unknown(links.values(presets.KEY))
+                if preset is not None:
+                    self.on_preset(preset)
+                (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
@@ -157,8 +166,9 @@ class LivePage(Generic[S, P]):
             session.leave_empty(self.name)
             messages.note(error)
             st.stop()
+        self._shown(comparison)
         with self._left:
-            draw_transport(self.name, comparison, self.speed, self.transport)
+            draw_transport(self, comparison)
         return comparison
 
     def comparison(self) -> Comparison[S]:
@@ -173,8 +183,8 @@ class LivePage(Generic[S, P]):
         read, refused = read_panels(self.table, texts, *([] if version is None else [version]))
         return [one for one in read if not self.only_name or one.name == self.only_name], refused
 
-    def _fill(self, comparison: Comparison[S]) -> None:
-        """Add the panels of the link, or the default ones of its version, as many as the limits allow.
+    def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
+        """Add these panels, those of the link, or the default ones of its version, as the limits allow.
 
         Raises
         ------
@@ -182,6 +192,8 @@ class LivePage(Generic[S, P]):
             If the limits allow none.
         """
         room, version, asked = limits().panels, links.version(), links.values(self.link)
+        if asked == [NO_PANEL]:
+            return
         if len(asked) > room:
             messages.left_out(
                 f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
@@ -190,7 +202,7 @@ class LivePage(Generic[S, P]):
         read, refused = self.read(asked[:room], version)
         for sentence in refused:
             messages.left_out(sentence)
-        for algorithm in read or self.read(default_panels(self.name, version), version)[0]:
+        for algorithm in wanted or read or self.read(default_panels(self.name, version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
@@ -199,34 +211,94 @@ class LivePage(Generic[S, P]):
                 messages.left_out(f"Not all panels are open. {error}")
                 break
 
-    def show_preset(self, setup: S, panels: Sequence[str], speed: float | None = None) -> None:
-        """Begin anew with the setup and the panels of a preset."""
-        comparison = self.comparison()
-        comparison.replace(setup, self.read(panels)[0])
-        if speed is not None:
-            self.speed.set(speed)
-            comparison.set_rate(speed)
+    # Presets
+
+    def values_of(self, preset: Preset) -> dict[str, Any]:
+        """Return the value of every setting that presets set, by name."""
+        return {name: preset.settings.get(name, one.default) for name, one in self.settings.items()}
+
+    def apply(self, preset: Preset) -> None:
+        """Bring the page to a preset, in a callback; if it cannot be had, show why and change nothing."""
+        session.close_popover(f"{self.name} presets")
+        values, comparison = self.values_of(preset), self.comparison()
+        try:
+            comparison.replace(self.setup_of(values), self.read(preset.panels)[0])
+        except BadInput as error:
+            messages.error(error)
+            return
+        for name, value in values.items():
+            self.settings[name].set(value)
+        comparison.set_rate(self.speed.value)
+        self.on_preset(preset)
         comparison.resume()
 
-    def algorithms(self, comparison: Comparison[S]) -> list[Any]:
-        """Return the algorithm of each panel."""
-        return [panel.worker.algorithm for panel in comparison.panels]
+    def _preset_of_link(self) -> Preset | None:
+        """Return the preset of a link that names one and nothing else of this page, before it is open.
 
-    def write_address(self, algorithms: Sequence[Any]) -> None:
-        """Write the panels of these algorithms into the address."""
-        parts = {self.link: [write_panel(algorithm, self.only_knobs) for algorithm in algorithms]}
-        links.write(self.name, parts)
+        A link that says more is followed to the letter: it opens the same screen even if a preset is changed.
+        """
+        if self.name in COMPARISONS.value or any(map(links.values, (self.link, *self.settings))):
+            return None
+        asked = links.values(presets.KEY)
+        return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
-    def preset_caption(self, fits: Callable[[P], bool]) -> None:
-        """Draw the caption of the first preset for which ``fits`` is true, if there is one."""
+    def _name_unknown(self, asked: Sequence[str]) -> None:
+        """Show that the preset that a link asks for is none of this page."""
+        slugs = [preset.slug for preset in self.presets]
+        if asked and asked[0] not in slugs:
+            messages.left_out(
+                f"The link's preset '{asked[0][:MAX_SHOWN]}' is none of this page: {', '.join(slugs)}."
+            )
+
+    def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
+        wanted, panels = self.read(preset.panels)[0], self.linked(comparison)
+        if len(panels) != len(comparison.panels) or len(panels) != len(wanted):
+            return False
+        for algorithm, other in zip(panels, wanted, strict=True):
+            turned = {
+                name: getattr(algorithm, name) for name in preset.invites if name in knobs_of(algorithm)
+            }
+            if type(algorithm) is not type(other) or replace(other, **turned) != algorithm:
+                return False
+        values = self.values_of(preset)
+        if any(one.value != values[name] for name, one in self.settings.items()):
+            return False
+        try:  # what is uploaded, or refused, is in the setup alone
+            return comparison.setup == self.setup_of(values)
+        except BadInput:
+            return False
+
+    def _shown(self, comparison: Comparison[S]) -> Preset | None:
+        """Return the preset that the screen shows, and remember it."""
+        shown = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
+        SHOWN_PRESET.set(SHOWN_PRESET.value | {self.name: shown.slug if shown else ""})
+        return shown
+
+    def preset_caption(self, comparison: Comparison[S]) -> None:
+        """Draw the caption of the preset that the screen shows, if it shows one."""
         with st.container():  # always there: otherwise the elements below would be rebuilt, and blink
-            shown = next((preset.caption for preset in self.presets if fits(preset)), "")
+            shown = self._shown(comparison)
             if shown:
-                st.caption(shown)
+                st.caption(shown.caption)
 
-    def shows(self, comparison: Comparison[S], panels: Sequence[str]) -> bool:
-        """Return whether the panels are those of a preset, with all their knobs."""
-        return self.algorithms(comparison) == self.read(panels)[0]
+    def withdraw_preset(self, comparison: Comparison[S]) -> None:
+        """Draw the page again if a control of this fragment has made it another preset, or none.
+
+        To be called at the end of a fragment with settings, because its run leaves the caption as it is.
+        """
+        before, now = SHOWN_PRESET.value.get(self.name), self._shown(comparison)
+        if before != (now.slug if now else ""):
+            st.rerun()
+
+    def write_address(self, comparison: Comparison[S], panels: Sequence[str] | None = None) -> None:
+        """Write the panels, and the preset that the screen shows, into the address.
+
+        panels : their texts, if they are not written like those of other pages
+        """
+        if panels is None:
+            panels = write_panels(self.table, self.name, self.linked(comparison), self.only_knobs)
+        shown = SHOWN_PRESET.value.get(self.name)
+        links.write(self.name, {self.link: panels, presets.KEY: [shown] if shown else []})
 
     def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
         """Return the callbacks for "knob released" and "panel closed".
@@ -286,10 +358,9 @@ def play_or_pause(comparison: Comparison[Any]) -> None:
 
 
 @st.fragment
-def draw_transport(
-    page: str, comparison: Comparison[Any], speed: Setting[float], transport: Transport
-) -> None:
+def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
     """Draw play, step, reset and speed."""
+    page, speed, transport = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label, icon = ("Pause", "pause") if comparison.running else ("Play", "play_arrow")
         clicked = st.button(
@@ -330,6 +401,7 @@ def draw_transport(
             comparison.set_rate(rate)
         if clicked:
             wake(comparison, commanded=True)
+    live.withdraw_preset(comparison)
 
 
 def draw_chart(

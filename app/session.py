@@ -129,6 +129,24 @@ ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
 TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 """Models sent from the Train page, by title."""
 
+OWNER: Entry[str] = Entry("owner", str)
+"""The secret by which the server knows this browser, see ``app.kept``; "" before it is asked for."""
+
+KEPT: Entry[dict[str, str]] = Entry("kept", dict)
+"""Ids of what the server keeps for this session, by what it is for."""
+
+KEPT_MODELS: Entry[dict[str, str]] = Entry("kept models", dict)
+"""Ids of the models that the server keeps, by title."""
+
+KEPT_UPLOADS: Entry[dict[str, tuple[str, bytes]]] = Entry("kept uploads", dict)
+"""Name and content of the kept file that the link has opened, by uploader."""
+
+UPLOADED_FILES: Entry[dict[str, str]] = Entry("uploaded files", dict)
+"""Streamlit's id of the newest file by uploader."""
+
+LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
+"""Train: what keeps the trainings of this session."""
+
 UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("uploads", dict)
 """The newest upload by uploader: the identity of the file, and the model or data read from it."""
 
@@ -137,6 +155,9 @@ LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 
 LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
 """Sentences about ignored parts of the link, until they have been shown."""
+
+SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
+"""Name (in the address) of the preset whose caption each page has drawn; "": of none."""
 
 POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
@@ -183,6 +204,11 @@ def table_edits(turn: int) -> dict[int, dict[str, float | None]]:
 def widget_value(key: str) -> Any:
     """Return the value of a widget that stands in no address, in its own callback."""
     return st.session_state[key]
+
+
+def setting_value(key: str) -> Any:
+    """Return the value of a setting that may not have been drawn yet; None: it has none."""
+    return st.session_state.get(key)
 
 
 def close_popover(name: str) -> None:
@@ -266,6 +292,18 @@ def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
     how = {} if name.lower().endswith(".txt") else {"binarise": rule}
     key = name, hashlib.sha256(content).digest(), rule
     return _own(place, key, lambda: load_bytes(content, name, **how))
+
+
+def open_upload(place: str, name: str, content: bytes) -> None:
+    """Let a kept file take the place of an uploader's; BadInput if there is no room for it."""
+    VISITOR.begin().keep(f"kept {place}", len(content))
+    KEPT_UPLOADS.begin()[place] = name, content
+
+
+def close_upload(place: str) -> None:
+    """Forget the kept file that has taken the place of an uploader's."""
+    if KEPT_UPLOADS.value.pop(place, None) is not None:
+        VISITOR.value.keep(f"kept {place}", 0)
 
 
 def drop_upload(place: str) -> None:

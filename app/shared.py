@@ -1,5 +1,6 @@
 """What all sessions share: models and data by name, and what is computed from them, once for all."""
 
+import functools
 import threading
 import weakref
 from collections import OrderedDict
@@ -11,7 +12,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import load_pretrained, pattern_model, random_model
+from rbmviz.models import describe_model, load_pretrained, pattern_model, random_model
 from rbmviz.session import random_rbm
 
 T = TypeVar("T")
@@ -52,6 +53,12 @@ def _shared(kind: str, most: int) -> SharedObjects[Any]:
 def pretrained(name: str) -> Model:
     """Load a shipped model."""
     return _shared("pretrained", 32).get(name, lambda: load_pretrained(name))
+
+
+@functools.cache
+def pretrained_line(name: str) -> str:
+    """Return in a line what a shipped model is."""
+    return describe_model(pretrained(name))
 
 
 def pattern_landscape(patterns: tuple[str, ...], depth: float) -> Model:

@@ -58,6 +58,12 @@ def wake(comparison: Comparison[Any], commanded: bool = False) -> None:
         st.rerun()
 
 
+def while_running(draw: Callable[[], None], running: bool) -> None:
+    """Draw a part of the page; while ``running``, again once a second, without the rest of the page."""
+    with st.container():
+        st.fragment(run_every=1.0 if running else None)(draw)()
+
+
 def every_second(
     draw: Callable[Concatenate[Comparison[Any], Args], None],
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:

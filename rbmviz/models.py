@@ -1,6 +1,7 @@
 """Pretrained models, models from files and from scikit-learn, and small constructed models."""
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from rbmviz.errors import BadInput, unknown
 from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, model_statistics
 from rbmviz.rbm import RBM, Model, load_model_file
+from rbmviz.registry import datasets, trainers
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
 """Folder of the pretrained models: it lies beside the package in a checkout."""
@@ -47,6 +49,27 @@ def load_model(name: str | Path) -> Model:
     if Path(name).suffix in (".safetensors", ".npz"):
         return load_model_file(name)
     return load_pretrained(str(name))
+
+
+def describe_model(model: Model) -> str:
+    """Return in a line what a model is: its data, its size and its training, as far as its file says them.
+
+    Examples
+    --------
+    >>> rbmviz.models.describe_model(rbmviz.load_model("bas_cd1"))
+    'Bars and Stripes; 16 visible and 16 hidden units, trained by CD-1 for 10,000 updates'
+    """
+    meta, rbm = model.meta, model.rbm
+    base = (data_name(meta) or "").partition("@")[0]
+    line = f"{rbm.n_visible} visible and {rbm.n_hidden} hidden units"
+    if base in list(datasets):
+        about = (datasets[base].__doc__ or "").splitlines()[0]
+        line = f"{re.split(r'[:;(]|, ', about)[0].strip().rstrip('.')}; {line}"
+    trainer, updates = meta.get("trainer"), meta.get("updates")
+    if trainer in list(trainers):
+        label = trainers[str(trainer)].label.replace("-k", f"-{(meta.get('knobs') or {}).get('k', 'k')}")
+        line += f", trained by {label}" + (f" for {updates:,} updates" if updates else "")
+    return line
 
 
 def load_pretrained(name: object) -> Model:

@@ -1,6 +1,8 @@
 """Fixtures of all tests: a small model, a small data set, workers and pages that are closed afterwards."""
 
 import atexit
+import functools
+import http.server
 import json
 import os
 import sys
@@ -77,8 +79,12 @@ def data_dir(monkeypatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_running():
-    """Release the memory of all runs: the pages of one test process share the memory limit of one server."""
+def _nothing_left_running(monkeypatch, tmp_path_factory):
+    """Release the memory of all runs: the pages of one test process share the memory limit of one server.
+
+    What the server keeps for its visitors goes to a folder of the tests.
+    """
+    monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
     yield
     if "app.session" in sys.modules:
         for comparison in list(sys.modules["app.session"].comparisons_by_token().values()):
@@ -145,3 +151,24 @@ def address_of():
         return json.loads(address.json)["parts"]
 
     return address
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """Serve tmp_path/www as the mirror of all downloads, with an empty cache."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    (tmp_path / "www").mkdir()
+    handler = functools.partial(Quiet, directory=tmp_path / "www")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setenv("RBMVIZ_DATA_MIRROR", f"http://127.0.0.1:{server.server_address[1]}")
+        monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "cache"))
+        monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
+        yield tmp_path / "www"
+        server.shutdown()
+        thread.join()

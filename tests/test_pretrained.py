@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbmviz import BadInput, list_models, load_dataset, load_model, make_sampler, metrics, sample
+from rbmviz import BadInput, Model, list_models, load_dataset, load_model, make_sampler, metrics, sample
 from rbmviz.cli import main
+from rbmviz.models import describe_model
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
 README = (FOLDER / "README.md").read_text()
@@ -39,9 +40,20 @@ def test_these_are_shipped():
     assert list_models() == NAMES
 
 
+def test_a_line_says_what_a_model_is(model):
+    cd, plain = load_model("mnist_cd1"), "5 visible and 3 hidden units"
+    assert describe_model(cd) == (
+        "Handwritten digits 28 x 28; 784 visible and 500 hidden units, trained by CD-1 for 40,000 updates"
+    )
+    for meta in ({}, {"dataset": "nosuch@7", "trainer": "nosuch", "updates": 3}):
+        assert describe_model(Model(model.rbm, None, meta)) == plain
+    assert describe_model(Model(model.rbm, None, {"trainer": "cd"})) == f"{plain}, trained by CD-k"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_is_whole_and_documented(name):
     model = load_model(name)
+    assert describe_model(model).endswith(f" for {model.meta['updates']:,} updates")
     assert model.rates is not None
     assert model.rates.W.shape == model.rbm.W.shape
     assert 0.01 < model.rates.b.mean() < 0.99

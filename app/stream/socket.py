@@ -23,6 +23,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
+from app.kept import write_all
 from app.process import collect_garbage
 from app.session import comparisons_by_token
 from app.stream.encoder import FrameEncoder, known_views
@@ -187,6 +188,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     """Warm up in the background: the server answers at once, and the first page finds most of it loaded."""
     tasks = [asyncio.create_task(anyio.to_thread.run_sync(_warm_up)), asyncio.create_task(collect_garbage())]
     yield
+    await anyio.to_thread.run_sync(write_all)
     for task in tasks:
         task.cancel()
 

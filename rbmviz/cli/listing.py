@@ -8,7 +8,7 @@ from rbmviz.datasets import describe
 from rbmviz.errors import unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import list_metrics
-from rbmviz.models import list_models, load_model
+from rbmviz.models import describe_model, list_models, load_model
 from rbmviz.registry import Table, metrics, samplers, trainers
 
 KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
@@ -58,6 +58,7 @@ def _models() -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": name,
+                "description": describe_model(model),
                 "n_visible": model.rbm.n_visible,
                 "n_hidden": model.rbm.n_hidden,
                 **{key: model.meta.get(key) for key in known},
@@ -88,14 +89,9 @@ def text(result: dict[str, Any]) -> str:
     for kind, entries in result.items():
         lines += ["", kind]
         for entry in entries:
-            if kind == "models":
-                about = (
-                    f"{entry['n_visible']} x {entry['n_hidden']}, {entry['trainer']} on {entry['dataset']}"
-                )
-            else:
-                about = entry["description"]
             lines.append(
-                f"  {entry['name']:<20} {about}" + (f" [{entry['where']}]" if "where" in entry else "")
+                f"  {entry['name']:<20} {entry['description']}"
+                + (f" [{entry['where']}]" if "where" in entry else "")
             )
             for knob in entry.get("knobs") or [] if kind in ("samplers", "trainers") else []:
                 lines.append(f"    {knob['name']:<18} {knob['range']}; default {knob['default']}")

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbmviz.array_files import is_file, is_folder
 from rbmviz.datasets.own import is_path, reader, reader_of_path
@@ -12,7 +12,17 @@ from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.registry import datasets
 
-__all__ = ["Dataset", "describe", "fetch", "list_datasets", "load_bytes", "load_dataset", "load_registered"]
+__all__ = [
+    "Dataset",
+    "MissingData",
+    "describe",
+    "fetch",
+    "list_datasets",
+    "load_bytes",
+    "load_dataset",
+    "load_registered",
+    "missing_data",
+]
 
 
 def load_dataset(name: str | Path, **options: Any) -> Dataset:
@@ -93,6 +103,33 @@ def _called(function: Callable[..., Dataset], name: str, variant: str, options: 
 def list_datasets() -> list[str]:
     """Return the registered names."""
     return list(datasets)
+
+
+class MissingData(NamedTuple):
+    """Data that can be downloaded: the name for ``fetch``, and the size of the download in megabytes."""
+
+    name: str
+    megabytes: float
+
+
+def missing_data(name: object) -> MissingData | None:
+    """Return what has to be downloaded before a registered data set can be loaded, if anything can be.
+
+    Parameters
+    ----------
+    name : object
+        Name of a data set, perhaps with a variant; anything else needs no download.
+
+    Examples
+    --------
+    >>> rbmviz.datasets.missing_data("bas@3") is None
+    True
+    """
+    base = name.partition("@")[0] if isinstance(name, str) else ""
+    file = datasets[base].file if base in list_datasets() else ""
+    if file not in SOURCES or not SOURCES[file].hosts or path_of(file):
+        return None
+    return MissingData(file, SOURCES[file].megabytes)
 
 
 def describe() -> list[dict[str, str | None]]:

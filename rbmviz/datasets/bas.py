@@ -10,7 +10,7 @@ from rbmviz.registry import dataset
 
 @dataset("bas")
 def bas(size: int | str = 4) -> Dataset:
-    """Bars and Stripes size x size (default 4): 2^size patterns of whole rows, 2^size of whole columns.
+    """Bars and Stripes (size x size, default 4): 2^size patterns of whole rows, 2^size of whole columns.
 
     The patterns of all 0 and of all 1 are in both families and appear twice: 32 rows for size 4, 30 of them
     distinct (Fischer and Igel; the paper UCD prints 36). Because the list is complete, nothing is held out:

@@ -54,6 +54,8 @@ class Publication:
         Array name to required shape.
     content : str, optional
         sha256 of the decoded arrays (see ``content_digest``), for files without a checksum.
+    megabytes : float
+        Size of all files together, about; 0 if there is no public download.
     """
 
     hosts: tuple[str, ...]
@@ -61,6 +63,7 @@ class Publication:
     decode: Callable[[dict[str, bytes]], Arrays]
     shapes: Mapping[str, tuple[int, ...]]
     content: str | None = None
+    megabytes: float = 0.0
 
 
 def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
@@ -205,6 +208,7 @@ SOURCES = {
         },
         _mnist,
         _parts(60_000, 10_000, 28, 28),
+        megabytes=11.6,
     ),
     "fashion_mnist": Publication(
         (
@@ -219,6 +223,7 @@ SOURCES = {
         },
         _mnist,
         _parts(60_000, 10_000, 28, 28),
+        megabytes=30.9,
     ),
     "usps": Publication(
         ("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/",),
@@ -228,6 +233,7 @@ SOURCES = {
         },
         _usps,
         _parts(7291, 2007, 16, 16),
+        megabytes=8.4,
     ),
     "letters": Publication(
         ("https://ai.stanford.edu/~btaskar/ocr/",),
@@ -235,6 +241,7 @@ SOURCES = {
         _letters,
         _parts(47_535, 4617, 16, 8) | {"word_train": (47_535,)},
         content="15e721f1f23bb7b160f75840433cfae6180c65fd0d275cda5b9063a20c2a9830",
+        megabytes=1.3,
     ),
     "newsgroups": Publication(
         ("https://cs.nyu.edu/~roweis/data/", "http://www.cs.toronto.edu/~roweis/data/"),
@@ -242,6 +249,7 @@ SOURCES = {
         _newsgroups,
         {"x": (16_242, 100), "y": (16_242,), "words": (100,), "groups": (4,)},
         content="e431d852ee63bb0357ab8379c11bf523815617b14867a6f605acdfdd16f6b2a3",
+        megabytes=0.3,
     ),
     "reviews": Publication(
         (),
@@ -318,14 +326,19 @@ def _unwritable(path: Path, error: OSError) -> OutputFailure:
     )
 
 
-class _Limited:
-    """A file for writing that raises ``Damaged`` after ``MAX_DOWNLOAD`` bytes."""
+def _ignore(n_bytes: int) -> None:
+    pass
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+
+class _Limited:
+    """A file for writing that raises ``Damaged`` after ``MAX_DOWNLOAD`` bytes, and reports each block."""
+
+    def __init__(self, file: BinaryIO, progress: Callable[[int], object]) -> None:
+        self._file, self._progress = file, progress
 
     def write(self, block: bytes) -> None:
         self._file.write(block)
+        self._progress(len(block))
         if self._file.tell() > MAX_DOWNLOAD:
             raise Damaged(f"it has more than {MAX_DOWNLOAD / 1e6:,.0f} MB")
 
@@ -333,18 +346,29 @@ class _Limited:
         self._file.flush()
 
 
-def _download(url: str, output_file: str, pooch_: Any) -> None:
-    """Download a file for pooch, which itself has no limit of size."""
-    from pooch import HTTPDownloader
+def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], None]:
+    """Return what downloads a file for pooch, which itself has no limit of size."""
 
-    with open(output_file, "w+b") as file:
-        HTTPDownloader()(url, _Limited(file), pooch_)
+    def download(url: str, output_file: str, pooch_: Any) -> None:
+        from pooch import HTTPDownloader
+
+        with open(output_file, "w+b") as file:
+            HTTPDownloader()(url, _Limited(file, progress), pooch_)
+
+    return download
 
 
-def fetch(name: str) -> Path:
+def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     """Download a data set into the cache folder, check it, and return the path of its NAME.npz.
 
     An existing file is kept. After a failure there is no incomplete file under the final name.
+
+    Parameters
+    ----------
+    name : str
+        A published data set: mnist, fashion_mnist, usps, letters, newsgroups.
+    progress : callable, optional
+        Called with the number of bytes of each block that has arrived; default: nothing is called.
 
     Raises
     ------
@@ -377,11 +401,11 @@ def fetch(name: str) -> Path:
         downloads.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(target, error) from None
-    contents, failures = {}, []
+    contents, failures, downloader = {}, [], _downloader(progress)
     for host in hosts:
         try:
             for file, checksum in source.files.items():
-                path = pooch.retrieve(host + file, checksum, file, downloads, downloader=_download)
+                path = pooch.retrieve(host + file, checksum, file, downloads, downloader=downloader)
                 contents[file] = read_file(Path(path), f"The download of '{name}'")
             break
         except (OSError, ValueError) as error:  # unreachable, refused, or another checksum

@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
@@ -53,6 +53,8 @@ class Comparison(Generic[S]):
         self.panels: tuple[Panel, ...] = ()
         self.running = False
         self.waiting_for_all = False  # running, and waiting until every panel is prepared
+        self.before_rest: Callable[[], None] = lambda: None
+        """Called before the memory of the runs is freed: the last moment to keep them elsewhere."""
         self._next_key = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
         self._together = threading.RLock()
@@ -215,6 +217,7 @@ class Comparison(Generic[S]):
 
     def rest(self) -> None:
         """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step."""
+        self.before_rest()
         with self._together:
             if self.running and not self.waiting_for_all:
                 now = time.monotonic()

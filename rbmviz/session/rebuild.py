@@ -63,15 +63,23 @@ class Rebuild:
         All changes of its knobs.
     shown : Snapshot
         The newest snapshot, which is shown without its large parts until the run is back.
+    n : int or None
+        Steps of the run that is to come back; None (the default): those of ``run``.
+    kept : Any
+        What a run of this kind has kept elsewhere (``kept_state``); None (the default): what ``run`` keeps.
     """
 
-    def __init__(self, run: Any, log: Log, shown: Snapshot) -> None:
+    def __init__(self, run: Any, log: Log, shown: Snapshot, n: int | None = None, kept: Any = None) -> None:
         self.plan, self.n, self.algorithm = run.plan, run.n, run.algorithm
+        if n is not None:
+            self.n, self.algorithm = n, log.changes[-1].algorithm
         self.number = shown.run
         self.prepared = True
         self.log = log
-        self._shown = shown.at_rest()
-        self._kept = run.kept_state() if isinstance(run, KeepsState) and run.prepared else None
+        self._shown = dataclasses.replace(shown.at_rest(), n=self.n)
+        if kept is None and isinstance(run, KeepsState) and run.prepared:
+            kept = run.kept_state()
+        self._kept = kept
         self._again: Any = None
         self._waiting: list[Change] = []
         self._begun = 0

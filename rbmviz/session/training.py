@@ -384,6 +384,7 @@ class TrainingRun(Run):
         self.algorithm.step(self.algorithm.init(models[0], data, plan.seed), 1)
         if self._kept is not None and self._kept.checkpoints:
             models = self._restore(self._kept)
+            self._kept = None
         elif self._resumed is not None:
             self._states, models = [self._resumed], (RBM(*self._resumed.theta),)
         else:
@@ -399,18 +400,24 @@ class TrainingRun(Run):
         spent = (self.seconds - self._begun[1]) * self.plan.replicates
         # A checkpoint holds the parameters, perhaps their momentum and mean; the progress has them once more.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
-        if not self.progress or spent < REPLAY_SECONDS or models > KEPT_BYTES:
+        if spent < REPLAY_SECONDS or models > KEPT_BYTES or (whole := self.whole_state()) is None:
             return kept
-        checkpoints = tuple(
-            save_checkpoint(self.algorithm, state, self.plan.seed + r) for r, state in enumerate(self._states)
-        )
-        if sum(map(len, checkpoints)) > KEPT_BYTES:  # the chains of the trainer are many
+        if sum(map(len, whole.checkpoints)) > KEPT_BYTES:  # the chains of the trainer are many
             return kept
-        names = tuple(self._traces[-1].stats) if self._traces else ()
-        return kept._replace(
-            checkpoints=checkpoints,
+        return whole
+
+    def whole_state(self) -> Kept | None:
+        """Return all that a rest could keep, however large; None before the first update."""
+        if not self.progress:
+            return None
+        return Kept(
+            tuple(self._likelihood_estimator.found),
+            checkpoints=tuple(
+                save_checkpoint(self.algorithm, state, self.plan.seed + r)
+                for r, state in enumerate(self._states)
+            ),
             progress=tuple(replace(progress, inner_samples={}) for progress in self.progress),
-            names=names,
+            names=tuple(self._traces[-1].stats) if self._traces else (),
             clocks=tuple((trace.update, trace.seconds) for trace in self._traces),
             stats=np.array([list(trace.stats.values()) for trace in self._traces]),
             stride=self._stride,

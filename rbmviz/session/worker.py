@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.beat import Beat
-from rbmviz.session.rebuild import Log, Rebuild
+from rbmviz.session.rebuild import Change, Log, Rebuild
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.snapshot import Snapshot, Status
@@ -333,6 +333,30 @@ class Worker(Generic[R]):
             if not self._asleep():
                 self._wake_thread()  # the query may have given the run background work
             return answer
+
+    def recorded(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
+        """Return the plan, the steps, the changes of knobs and ``query(run)``, all of one moment.
+
+        None if the run cannot be made again from them: it has failed, is being rebuilt or prepared, or its
+        knobs have been changed too often.
+        """
+        with self._chunk, self._wake:
+            run = self._run
+            failed = self._snapshot.status == "failed"
+            if failed or isinstance(run, Rebuild) or not run.prepared or not self._log.complete:
+                return None
+            return self.plan, run.n, self._log.changes, query(run)
+
+    def go_on(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
+        """Go on at step n with a run that another worker has recorded; ``kept``: see ``KeepsState``."""
+        with self._wake:
+            self._algorithm = changes[-1].algorithm
+            self._log = Log(changes[0].n, changes[0].algorithm)
+            for change in changes[1:]:
+                self._log.note(*change)
+            self._run = Rebuild(self._run, self._log, self._snapshot, n, kept)
+            self._store_snapshot(self._run, "rebuilding")
+            self._set_pace(None)
 
     # Internal; commands hold _wake when they call these.
 

@@ -11,19 +11,11 @@ from app.pages.weights.settings import STUDIED
 from app.shared import SharedObjects
 from rbmviz import make_trainer
 from rbmviz.datasets import load_dataset
-from rbmviz.models import data_of, load_model, pattern_model
+from rbmviz.models import pattern_model
 from rbmviz.session import (
-    Allowance,
-    Coupling,
-    CouplingSetup,
-    LandscapeSetup,
-    SamplingSetup,
     StudySetup,
-    TrainingSetup,
-    WeightSetup,
     limits,
 )
-from rbmviz.session.coupling import random_rbm
 from rbmviz.session.recorder import KEEP_BYTES
 
 
@@ -136,36 +128,23 @@ def test_the_same_question_has_the_same_object_as_long_as_it_is_used():
 def costs():
     """Return the bytes that each preset of each page takes at most, by page and label."""
     found = {}
-    for preset in sample.PRESETS:
-        model = load_model(preset.model)
-        plan = SamplingSetup(model, data_of(model), allowance=Allowance()).plan()
-        needed = sum(plan.bytes(s) for s in sample.PAGE.read(preset.panels)[0])
-        found["Sample", preset.label] = needed + KEEP_BYTES
-    for preset in train.PRESETS:
-        plan = TrainingSetup(load_dataset(preset.data), preset.n_hidden).plan()
-        found["Train", preset.label] = sum(plan.bytes(t) for t in train.PAGE.read(preset.panels)[0])
-    for preset in coupling.PRESETS:
-        rbm = random_rbm(*preset.size, 0) if preset.model == "random" else load_model(preset.model).rbm
-        found["Coupling", preset.label] = CouplingSetup(rbm).bytes(Coupling(scale=preset.scale))
-    for preset in weights.PRESETS:
-        plan = WeightSetup(load_model(preset.model))
-        found["Weights", preset.label] = sum(plan.bytes(t) for t in weights.PAGE.read(preset.panels)[0])
+    for page in (sample.PAGE, train.PAGE, coupling.PAGE, weights.PAGE, chain.PAGE):
+        for preset in page.presets:
+            plan = page.setup_of(page.values_of(preset)).plan()
+            needed = sum(plan.bytes(algorithm) for algorithm in page.read(preset.panels)[0])
+            found[page.name, preset.label] = needed + KEEP_BYTES * (page is sample.PAGE)
     for name, batch in STUDIED.items():
         if name != "letters":  # by download
             growth = StudySetup(load_dataset(name), batch)
-            found["Weights", f"models that grow, {name}"] = growth.bytes(make_trainer("cd"))
-    for preset in chain.PRESETS:
-        plan = LandscapeSetup(pattern_model(chain.LANDSCAPE_PATTERNS[preset.model], preset.depth)).plan()
-        needed = sum(plan.bytes(s) for s in chain.PAGE.read(preset.panels)[0])
-        found["Little chain", preset.label] = needed
+            found["weights", f"models that grow, {name}"] = growth.bytes(make_trainer("cd"))
     return found
 
 
 def test_every_preset_has_room():
     """On its page; on the Weights page beside the models that grow."""
     found, most = costs(), limits()
-    growing = [label for page, label in found if page == "Weights" and label.startswith("models that grow")]
-    largest = max(found["Weights", label] for label in growing)
+    growing = [label for page, label in found if page == "weights" and label.startswith("models that grow")]
+    largest = max(found["weights", label] for label in growing)
     for (page, label), needed in found.items():
-        beside = largest if page == "Weights" and label not in growing else 0
+        beside = largest if page == "weights" and label not in growing else 0
         assert needed + beside < most.session_mb * 10**6, (page, label)

@@ -44,6 +44,8 @@ NO_SEED = [None, "3", 1.0, -1, NAN, 2**200, HUGE, [1], {}, True, b"x"]
 
 
 def short(value) -> str:
+    if type(value) is object:
+        return "object"  # its text is its address, another in each process
     return "huge" if type(value) is int and abs(value) > 2**300 else str(value)[:40]
 
 

@@ -3,9 +3,7 @@
 import bz2
 import collections
 import dataclasses
-import functools
 import gzip
-import hashlib
 import http.server
 import io
 import os
@@ -16,6 +14,7 @@ import zipfile
 import numpy as np
 import pytest
 import snowballstemmer
+from data_mirror import mnist_files, newsgroups_files, publish
 from PIL import Image
 from scipy.stats import chisquare
 
@@ -647,62 +646,6 @@ def test_the_list_says_what_each_data_set_is(capsys):
 # Downloads, from a local server
 
 
-@pytest.fixture
-def mirror(tmp_path, monkeypatch):
-    """Serve tmp_path/www as the mirror of all downloads, with an empty cache."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    (tmp_path / "www").mkdir()
-    handler = functools.partial(Quiet, directory=tmp_path / "www")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setenv("RBMVIZ_DATA_MIRROR", f"http://127.0.0.1:{server.server_address[1]}")
-        monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "cache"))
-        monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
-        yield tmp_path / "www"
-        server.shutdown()
-        thread.join()
-
-
-def publish(www, name, files, monkeypatch, *, shapes=None, **more):
-    """Put files on the server, and replace the published checksums by theirs.
-
-    Shapes are those of the published data, or of these arrays.
-    """
-    if shapes is not None:
-        more["shapes"] = {array: x.shape for array, x in shapes.items()}
-    (www / name).mkdir()
-    checksums = {}
-    for file, content in files.items():
-        (www / name / file).write_bytes(content)
-        checksums[file] = "md5:" + hashlib.md5(content).hexdigest()
-    source = dataclasses.replace(raw.SOURCES[name], files=checksums, **more)
-    assert set(files) == set(raw.SOURCES[name].files)
-    monkeypatch.setitem(raw.SOURCES, name, source)
-
-
-def idx(array: np.ndarray) -> bytes:
-    head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes()
-    return gzip.compress(head + array.tobytes())
-
-
-def mnist_files() -> tuple[dict[str, np.ndarray], dict[str, bytes]]:
-    g = np.random.default_rng(0)
-    want = {
-        "x_train": g.integers(0, 256, (60, 28, 28), dtype=np.uint8),
-        "y_train": g.integers(0, 10, 60, dtype=np.uint8),
-        "x_test": g.integers(0, 256, (20, 28, 28), dtype=np.uint8),
-        "y_test": g.integers(0, 10, 20, dtype=np.uint8),
-    }
-    names = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
-    files = {f"{name}-ubyte.gz": idx(array) for name, array in zip(names, want.values(), strict=True)}
-    return want, files
-
-
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
 def test_idx_download(name, mirror, monkeypatch):
     want, files = mnist_files()
@@ -787,24 +730,12 @@ def nothing_left(cache) -> bool:
 
 
 def test_newsgroups_download(mirror, monkeypatch):
-    import io
-
-    from scipy.io import savemat
-    from scipy.sparse import csc_matrix
-
-    x = np.random.default_rng(0).integers(0, 2, (30, 100), dtype=np.uint8)
-    y = np.arange(30) % 4 + 1
-    words = np.array([f"word{i}" for i in range(100)], dtype=object)
-    groups = np.array(["comp.*", "rec.*", "sci.*", "talk.*"], dtype=object)
-    content = io.BytesIO()
-    savemat(content, {"documents": csc_matrix(x.T), "newsgroups": y, "wordlist": words, "groupnames": groups})
-    arrays = {"x": x, "y": y, "words": words, "groups": groups}
-    files = {"20news_w100.mat": content.getvalue()}
-    publish(mirror, "newsgroups", files, monkeypatch, shapes=arrays, content=None)
+    want, files = newsgroups_files()
+    publish(mirror, "newsgroups", files, monkeypatch, shapes=want, content=None)
     fetch("newsgroups")
     got = raw.arrays("newsgroups")
-    np.testing.assert_array_equal(got["x"], x)
-    np.testing.assert_array_equal(got["y"], y - 1)
+    np.testing.assert_array_equal(got["x"], want["x"])
+    np.testing.assert_array_equal(got["y"], want["y"] - 1)
     assert load_dataset("newsgroups").vocabulary[3] == "word3"
 
 

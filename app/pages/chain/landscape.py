@@ -1,7 +1,8 @@
 """The landscape part of the page: the energies of all states of a small model, and chains among them."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -13,6 +14,8 @@ from app.pages.chain.exports import walks_csv
 from app.pages.chain.landscape_charts import walk_chart
 from app.pages.chain.panel import landscape_grid
 from app.pages.chain.settings import LANDSCAPE_PATTERNS, Settings, choose_landscape
+from app.presets import Claim, Preset
+from app.session import settings_of
 from app.shared import pattern_landscape
 from app.timer import every_second
 from rbmviz.metrics import landscape
@@ -28,78 +31,102 @@ VISIT_QUANTITIES = {
 }
 
 
-class Preset(NamedTuple):
-    """A preset: a landscape and panels that show one thing, at a speed, and what to look for."""
-
-    label: str
-    caption: str
-    model: str
-    depth: float
-    speed: float
-    panels: list[str]
-    curve: str = "visits"
-
-
-PRESETS = [
+PRESETS = (
     Preset(
         "The valley fills up",
-        "Each sample raises the ground under rates-FPCD until it rolls out; under Gibbs nothing ever moves.",
-        "two halves",
-        9.0,
-        10,
-        DEFAULT_PANELS,
+        "Two valleys, twelve nats deep. Each sample raises the ground under rates-FPCD until it rolls out, "
+        "again and again. Under Gibbs nothing ever moves: it waits for luck, once in some 8,000 samples.",
+        tuple(DEFAULT_PANELS),
+        {"land_depth": 12.0},
+        (
+            Claim(0, "crossings", "<", 1, not_of=1),
+            Claim(1, "crossings", ">", 3, not_of=0),
+            Claim(0, "visits", ">", 0.4, not_of=1),
+            Claim(1, "visits", "<", 0.2, not_of=0),
+        ),
     ),
     Preset(
         "Heat or unlearning",
-        "Heat lets Gibbs out by flattening every valley, for good; unlearning raises only where the chain "
-        "is.",
-        "three patterns",
-        9.0,
-        20,
-        ["gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.05"],
+        "Heat lets Gibbs out by flattening every valley, for good: it visits a law that is not the model’s. "
+        "Unlearning raises only the ground where the chain is, and its visits come near the law.",
+        ("gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.05"),
+        {"land": "three patterns", "land_depth": 12.0},
+        (
+            Claim(0, "crossings", "<", 1, not_of=1),
+            Claim(1, "crossings", ">", 30, not_of=0),
+            Claim(1, "visits", ">", 0.3, not_of=2),
+            Claim(2, "crossings", ">", 5, not_of=0),
+            Claim(2, "visits", "<", 0.15, not_of=1),
+        ),
     ),
     Preset(
         "Decay hurts",
-        "With decay 0.95 the visits stop far from the law; at 0.8 the ground sinks back and the chain stays.",
-        "letters L T X",
-        9.0,
-        100,
-        ["rates_fpcd:eps=0.05", "rates_fpcd:eps=0.05,alpha=0.95", "rates_fpcd:eps=0.05,alpha=0.8"],
+        "What has decayed no longer tells where the chain has been. With decay 0.95 it crosses even more "
+        "often, and its visits stop three times as far from the law as without decay; with 0.8 still "
+        "farther.",
+        ("rates_fpcd:eps=0.05", "rates_fpcd:eps=0.05,alpha=0.95", "rates_fpcd:eps=0.05,alpha=0.8"),
+        {"land": "letters L T X", "land_pace": 100},
+        (
+            Claim(0, "visits", "<", 0.06, not_of=1),
+            Claim(1, "crossings", ">", 30, of=0),
+            Claim(1, "visits", ">", 0.08, not_of=0),
+            Claim(2, "visits", ">", 0.02, of=1),
+        ),
     ),
     Preset(
         "Penalization ends empty",
-        "Without rates and decay each bit that is on gets less likely: all that is left is the empty state.",
-        "two halves",
-        9.0,
-        100,
-        [
+        "Without rates and decay each bit that is on gets less likely: the empty state takes over, and more "
+        "than half of these 3,000 samples are empty. With decay, or with the rates, hardly one is.",
+        (
             "rates_fpcd:eps=0.01",
             "sample_penalization:eps=0.01,alpha=0.9",
             "sample_penalization:eps=0.01,alpha=1",
-        ],
+        ),
+        {"land_pace": 100},
+        (
+            Claim(0, "empty_share", "<", 0.01, not_of=2),
+            Claim(1, "empty_share", "<", 0.01, not_of=2),
+            Claim(2, "empty_share", ">", 0.5, not_of=1),
+            Claim(2, "bent", ">", 0.9, not_of=1),
+        ),
     ),
     Preset(
         "Moments fall as 1/t",
-        "Gibbs comes near the rates by luck; with alpha 1 rates-FPCD must: its error is |θF|/(εt).",
-        "letters L T X",
-        8.0,
-        1000,
-        ["gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"],
-        "moments",
+        "Gibbs comes near the rates by luck. With alpha 1 rates-FPCD must: its error is |θF|/(εt), ten "
+        "times as many samples make it about ten times smaller. With decay it stops far above.",
+        ("gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"),
+        {"land": "letters L T X", "land_depth": 8.0, "land_pace": 1000, "land_curve": "moments"},
+        (
+            Claim(1, "moments", "<", 0.015, n=3000, not_of=0),
+            Claim(1, "moments", "<", 0.003, not_of=0),
+            Claim(0, "moments", ">", 0.02, not_of=1),
+            Claim(2, "moments", ">", 0.03, not_of=1),
+        ),
     ),
     Preset(
         "Too large a step",
-        "Thrown out of each valley at once: the moments are right all the same, the visits stop short of "
-        "the law.",
-        "two halves",
-        8.0,
-        100,
-        ["rates_fpcd:eps=0.03", "rates_fpcd:eps=0.3", "rates_fpcd:eps=1"],
+        "Thrown out of each valley at once: the moments are right all the same, but the larger the step, "
+        "the farther from the law the visits stop.",
+        ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.3", "rates_fpcd:eps=1"),
+        {"land_depth": 8.0, "land_pace": 100},
+        (
+            Claim(0, "moments", "<", 0.02),
+            Claim(1, "moments", "<", 0.02),
+            Claim(2, "moments", "<", 0.02),
+            Claim(1, "visits", ">", 0.03, of=0),
+            Claim(2, "visits", ">", 0.05, of=1),
+        ),
     ),
-]
+)
 
 
-PAGE: LivePage[LandscapeSetup, Preset] = LivePage(
+def setup_of(values: Mapping[str, Any]) -> LandscapeSetup:
+    """Return what all panels share, for values of the settings by name; only landscapes of patterns."""
+    model = pattern_landscape(LANDSCAPE_PATTERNS[values["land"]], values["land_depth"])
+    return LandscapeSetup(model, values["land_seed"])
+
+
+PAGE: LivePage[LandscapeSetup] = LivePage(
     name="chain",
     question="Unlearn the state you are in: why does a chain that pushes itself away mix sooner?",
     about="Each panel shows all pictures of a tiny model side by side as a landscape, low where the model "
@@ -110,6 +137,8 @@ PAGE: LivePage[LandscapeSetup, Preset] = LivePage(
     "watch the ground rise where the ball stood.",
     link="l",
     table=samplers,
+    settings={name: one for name, one in settings_of(Settings).items() if name.startswith("land")},
+    setup_of=setup_of,
     presets=PRESETS,
     speed=Settings.land_pace,
     transport=Transport(
@@ -129,7 +158,7 @@ def draw_landscape(present: bool) -> None:
     """Draw the walks, live."""
     with PAGE.toolbar():
         setup = choose_landscape()
-        PAGE.menu(apply_preset)
+        PAGE.menu()
     comparison = PAGE.open(setup)
     panels(comparison, present)
     if not present:
@@ -139,22 +168,10 @@ def draw_landscape(present: bool) -> None:
         exports(comparison)
 
 
-def apply_preset(preset: Preset) -> None:
-    """Bring the page to a preset."""
-    model = pattern_landscape(LANDSCAPE_PATTERNS[preset.model], preset.depth)
-    PAGE.show_preset(PAGE.comparison().setup._replace(model=model), preset.panels, preset.speed)
-    Settings.land.set(preset.model)
-    Settings.land_depth.set(preset.depth)
-    Settings.land_curve.set(preset.curve)
-
-
 @st.fragment
 def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    shown = Settings.land.value, Settings.land_depth.value
-    PAGE.preset_caption(
-        lambda preset: shown == (preset.model, preset.depth) and PAGE.shows(comparison, preset.panels)
-    )
+    PAGE.preset_caption(comparison)
     landscape_grid(
         comparison,
         landscape(comparison.setup.model.rbm, Settings.land_order.value),
@@ -171,7 +188,7 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
         "Add a panel:",
         lambda: controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name))),
     )
-    PAGE.write_address(PAGE.algorithms(comparison))
+    PAGE.write_address(comparison)
 
 
 def reading_help() -> None:
@@ -241,6 +258,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
             " not (in the two halves it comes no nearer than 0.65): only what is on is penalised, and all "
             "ends at the empty state, as the preset “Penalization ends empty” shows."
         )
+    PAGE.withdraw_preset(comparison)
 
 
 def exports(comparison: Comparison[LandscapeSetup]) -> None:

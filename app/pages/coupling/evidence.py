@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app import controls
-from app.page import draw_chart
+from app.page import LivePage, draw_chart
 from app.pages.coupling import charts
 from app.pages.coupling.settings import IN_MORE_EVIDENCE, LAGS, SWEEP_CHOICES, Settings
 from app.timer import every_second
@@ -46,22 +46,27 @@ def request_results(comparison: Comparison[CouplingSetup], asked: ChartSettings)
         return None
 
 
-def evidence(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+def evidence(
+    page: LivePage[CouplingSetup], comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool
+) -> None:
     """Draw the chart that answers the page's question, and a fold with the others.
 
     asked : updated here; downloads read it, because their threads cannot read the settings
     """
-    meetings(comparison, asked, present)
+    meetings(comparison, page, asked, present)
     with controls.more_evidence(Settings.coupling_more, IN_MORE_EVIDENCE) as is_open:
         if is_open:
             more(comparison, asked, present)
 
 
 @every_second
-def meetings(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+def meetings(
+    comparison: Comparison[CouplingSetup], page: LivePage[CouplingSetup], asked: ChartSettings, present: bool
+) -> None:
     """Draw when the pairs counted so far have met; runs every second, and renews no lease."""
     asked.renew()
     stopping(request_results(comparison, asked), present)
+    page.withdraw_preset(comparison)
 
 
 @every_second

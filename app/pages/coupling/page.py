@@ -1,26 +1,31 @@
 """Two chains that are drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import streamlit as st
 
 from app import controls, links, messages
 from app.controls import Download
+from app.data_download import offer_download
 from app.page import LivePage, Transport
 from app.pages.coupling.charts import all_rows
 from app.pages.coupling.evidence import ChartSettings, evidence, request_results
 from app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, setup_of
+from app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, make_setup
 from app.panel import shape_of
-from app.session import COUPLED_MODEL
+from app.presets import Claim, Preset
+from app.session import COUPLED_MODEL, settings_of
+from app.shared import random_coupled
 from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.coupling import MAX_PAIRS
-from rbmviz.knobs import read_knobs, write_knobs
-from rbmviz.links import VERSION, default_panels, knob_values
+from rbmviz.knobs import read_knobs
+from rbmviz.links import VERSION, default_panels, knob_values, write_changed_knobs
+from rbmviz.metadata import data_name
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
 
@@ -32,60 +37,96 @@ KNOBS = "c"
 """Name of the knobs in the address."""
 
 
-class Preset(NamedTuple):
-    """A preset: a model and its scale that show one thing, and what to look for."""
-
-    label: str
-    caption: str
-    model: str
-    scale: float
-    size: tuple[int, int] = (16, 10)
-    lag: int = 10
-
-
-PRESETS = [
+PRESETS = (
     Preset(
         "Small enough to know",
         "Every curve can be checked here: the bound stays above the exact distance, UCD finds the exact "
         "value, and CD-1 finds another one.",
-        RANDOM_MODEL,
-        1.5,
+        ("coupling:scale=1.5",),
+        claims=(
+            Claim(0, "rbm_ucd_errors", "<", 3, n=1000),
+            Claim(0, "rbm_cd_errors", ">", 6, n=1000),
+            Claim(0, "general_ucd_errors", "<", 3, n=1000),
+        ),
     ),
     Preset(
         "Sharing randomness",
-        "500 visible, 100 hidden units, as in the paper's figure 5: with algorithm 3 two of three pairs meet "
-        "within 10 sweeps, with algorithm 1 many wander on for hundreds.",
-        RANDOM_MODEL,
-        0.1,
-        (500, 100),
+        "500 visible, 100 hidden units, as in the paper’s figure 5: with algorithm 3 more than half of the "
+        "pairs meet within 10 sweeps; with algorithm 1 most wander on for hundreds.",
+        ("coupling:scale=0.1",),
+        {"coupling_visible": 500, "coupling_hidden": 100},
+        (
+            Claim(0, "rbm_within_10", ">", 0.5, n=60),
+            Claim(0, "general_within_10", "<", 0.1, n=60),
+            Claim(0, "general_median", ">", 200, n=60),
+        ),
     ),
     Preset(
         "Weights grow",
-        "Drag the scale up slowly: at first both algorithms meet soon, then the tail grows and grows.",
-        RANDOM_MODEL,
-        0.1,
-        (100, 40),
+        "Drag the scale up slowly. At first pairs of both algorithms meet within a few sweeps; at 0.5 those "
+        "of algorithm 1 need some 200.",
+        ("coupling:scale=0.1",),
+        {"coupling_visible": 100, "coupling_hidden": 40},
+        (
+            Claim(0, "rbm_mean", "<", 6, n=100, not_of=1),
+            Claim(0, "general_mean", "<", 8, n=100, not_of=1),
+            Claim(1, "rbm_mean", ">", 10, n=100, not_of=0),
+            Claim(1, "general_mean", ">", 100, n=100, not_of=0),
+        ),
+        invites=("scale",),
+        variants=("coupling:scale=0.5",),
     ),
     Preset(
         "Modes keep them apart",
-        "A model that has learned Bars and Stripes, at half strength: chains in one mode meet at once, those "
-        "in two modes late. Drag the scale to 1: then they need thousands of sweeps, as Gibbs sampling does.",
-        "bas_pcd",
-        0.5,
-        lag=100,
+        "A model that has learned Bars and Stripes, at half strength: half of the pairs meet within 10 "
+        "sweeps, the others, begun in two modes, late. Drag the scale to 1: then these do not meet in a "
+        "thousand sweeps, for so rarely does Gibbs sampling change its mode.",
+        ("coupling:scale=0.5",),
+        {"coupling_model": "bas_pcd", "lag": 100},
+        (
+            Claim(0, "rbm_within_10", ">", 0.4, n=100),
+            Claim(0, "rbm_mean", ">", 20, n=100),
+            Claim(0, "rbm_cut_share", "<", 0.01, n=100, not_of=1),
+            Claim(1, "rbm_cut_share", ">", 0.15, n=100, not_of=0),
+            Claim(1, "rbm_within_10", ">", 0.5, n=100),
+        ),
+        invites=("scale",),
+        variants=("coupling:scale=1",),
     ),
     Preset(
         "Digits, at half strength",
-        "With its parameters halved a model of digits still lets its chains meet; at full strength hardly "
-        "any pair does, which is how far Gibbs sampling is from its model.",
-        "mnist_cd1",
-        0.5,
-        lag=50,
+        "With its parameters halved a model of digits still lets its chains meet, within a hundred sweeps "
+        "or so. Drag the scale to 1: then most pairs have not met after a thousand.",
+        ("coupling:scale=0.5",),
+        {"coupling_model": "mnist_cd1", "lag": 50},
+        (
+            Claim(0, "rbm_cut_share", "<", 0.01, n=32, not_of=1),
+            Claim(0, "rbm_mean", "<", 100, n=32),
+            Claim(0, "general_mean", "<", 150, n=32),
+            Claim(1, "rbm_cut_share", ">", 0.5, n=16, not_of=0),
+        ),
+        invites=("scale",),
+        variants=("coupling:scale=1",),
     ),
-]
+)
 
 
-PAGE: LivePage[CouplingSetup, Preset] = LivePage(
+def setup_of(values: Mapping[str, Any]) -> CouplingSetup:
+    """Return the setup for values of the settings by name."""
+    name, seed = values["coupling_model"], values["coupling_seed"]
+    if name == RANDOM_MODEL:
+        model = random_coupled(values["coupling_visible"], values["coupling_hidden"], seed)
+    else:
+        model = controls.model_called(name)
+    return make_setup(model, values["coupling_start"], seed)[0]
+
+
+def remember_model(preset: Preset) -> None:
+    """Remember whose scale the knobs have."""
+    COUPLED_MODEL.set(preset.settings.get("coupling_model", RANDOM_MODEL))
+
+
+PAGE: LivePage[CouplingSetup] = LivePage(
     name="coupling",
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
     about="Each half shows one pair of chains of the same model, as two pictures: pixels in which they "
@@ -94,6 +135,11 @@ PAGE: LivePage[CouplingSetup, Preset] = LivePage(
     "and then all pixels, and the first chain is one sweep ahead; a **class**, the kind of a picture, plays "
     "no part here, for only equal pictures count. First watch a few pairs meet, then drag the upper slider "
     "to the right and see how long they take.",
+    link=KNOBS,
+    table={Coupling.name: Coupling},
+    settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
+    setup_of=setup_of,
+    on_preset=remember_model,
     presets=PRESETS,
     speed=Settings.coupling_speed,
     transport=Transport(
@@ -115,17 +161,20 @@ def main() -> None:
     with PAGE.toolbar():
         middle = st.container(horizontal=True, vertical_alignment="bottom", width="content")
         start, seed = choose_start()
-        PAGE.menu(apply_preset)
+        PAGE.menu()
     with middle:
         name, model = choose_model(seed)
-    setup, reason = setup_of(model, start, seed)
-    comparison = PAGE.open(setup, lambda comparison: begin(comparison, name))
+    setup, reason = make_setup(model, start, seed)
+    comparison = PAGE.open(setup, lambda comparison, wanted: begin(comparison, name, wanted))
     if comparison.setup == setup:  # otherwise the limits refused the setup
         take_scale_of(comparison, name)
     # Always there, even if empty: otherwise the panel below would be rebuilt, and blink.
     with st.container():
+        if not present and name != RANDOM_MODEL:
+            controls.model_line(name, model)
         if reason:
             messages.note(reason)
+            offer_download(data_name(model.meta), "coupling")
     shown = COUPLED_MODEL.value
     shape = shape_of(comparison.setup.rbm.n_visible, model.meta.get("image_shape"))
     panel(comparison, shown, shape, present)
@@ -137,7 +186,7 @@ def main() -> None:
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3)."
         )
     asked = ChartSettings()
-    evidence(comparison, asked, present)
+    evidence(PAGE, comparison, asked, present)
     if not present:
         exports(comparison, asked, shown, shape)
 
@@ -148,9 +197,9 @@ def own_knobs(name: str, version: int = VERSION) -> Coupling:
     return Coupling(**knob_values(Coupling, own, version))
 
 
-def begin(comparison: Comparison[CouplingSetup], name: str) -> None:
-    """Add the only panel of a new comparison, with the knobs of the link or of its model."""
-    coupling = own_knobs(name, links.version())
+def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
+    """Add the only panel of a new comparison, with the knobs of a preset, of the link or of its model."""
+    coupling = wanted[0] if wanted else own_knobs(name, links.version())
     for text in links.values(KNOBS)[:1]:
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))
@@ -173,31 +222,11 @@ def title_of(name: str, rbm: RBM) -> str:
     return f"{kind}, {rbm.n_visible} visible and {rbm.n_hidden} hidden units"
 
 
-def apply_preset(preset: Preset) -> None:
-    """Bring the page to a preset."""
-    Settings.coupling_model.set(preset.model)
-    if preset.model == RANDOM_MODEL:
-        visible, hidden = preset.size
-        Settings.coupling_visible.set(visible)
-        Settings.coupling_hidden.set(hidden)
-    Settings.lag.set(preset.lag)
-    Settings.coupling_speed.set(Settings.coupling_speed.default)
-    COUPLED_MODEL.set(preset.model)
-    comparison = PAGE.comparison()
-    comparison.tune(comparison.panels[0].key, scale=preset.scale, max_sweeps=Coupling.max_sweeps)
-    comparison.resume()
-
-
-def fits(preset: Preset, name: str, rbm: RBM) -> bool:
-    """Return whether the model of a preset is on the screen; its scale is there to be changed."""
-    return preset.model == name and (name != RANDOM_MODEL or preset.size == rbm.W.shape)
-
-
 @st.fragment
 def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, int], present: bool) -> None:
     """Draw the live pairs."""
     rbm = comparison.setup.rbm
-    PAGE.preset_caption(lambda preset: fits(preset, name, rbm))
+    PAGE.preset_caption(comparison)
     scale = "Standard deviation of all parameters" if name == RANDOM_MODEL else "Scale (1: as trained)"
     coupling_panel(
         comparison,
@@ -209,7 +238,8 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
         on_edit=PAGE.callbacks(comparison, "coupling_panel")["on_edit"],
         key="coupling_panel",
     )
-    links.write("coupling", {KNOBS: [write_knobs(comparison.panels[0].worker.algorithm)]})
+    knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
+    PAGE.write_address(comparison, [knobs] if knobs else [])
     wake(comparison)
 
 

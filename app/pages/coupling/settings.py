@@ -85,7 +85,7 @@ def choose_model(seed: int) -> tuple[str, Model]:
     return RANDOM_MODEL, random_coupled(m, n, seed)
 
 
-def setup_of(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
+def make_setup(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
     """Return the setup, and a sentence where the starts asked for cannot be loaded."""
     if start == "random":
         return CouplingSetup(model.rbm, None, seed), ""

@@ -1,23 +1,27 @@
 """Samplers side by side on one model, live."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
 from app import controls, messages
 from app.charts.samples import mosaics_png, samples_help, samples_npz
 from app.controls import Download, data_or_reason
-from app.page import LivePage, Transport, below_panels, draw_chart
+from app.data_download import offer_download
+from app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
 from app.pages.sample.charts import isl_chart, reference_label
 from app.pages.sample.exports import curves_csv, snippet
 from app.pages.sample.panel import sample_grid
 from app.panel import shape_of
-from app.session import ALLOWANCE, Setting
-from app.shared import data, pretrained, training_part_isl
+from app.presets import Claim, Preset
+from app.session import ALLOWANCE, Setting, settings_of
+from app.shared import data, training_part_isl
 from app.timer import every_second
 from rbmviz import Model
 from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, training_set_score
 from rbmviz.registry import samplers
@@ -47,65 +51,116 @@ class Settings:
     speed: Setting[float] = Setting(60)
 
 
-class Preset(NamedTuple):
-    """A preset: a model, panels and a speed that show one thing, and what to look for."""
-
-    label: str
-    caption: str
-    model: str
-    panels: list[str]
-    speed: float = 60
-
-
-PRESETS = [
+PRESETS = (
     Preset(
         "The comparison",
-        "One model, four samplers: Gibbs stays with one digit, rates-FPCD walks through the classes.",
-        "mnist_fpcd",
-        DEFAULT_PANELS,
+        "One model, four samplers. Gibbs stays with a few digits, and one of them has most of its samples; "
+        "rates-FPCD and rates-herding have soon walked through all ten; sample penalization comes in "
+        "between.",
+        tuple(DEFAULT_PANELS),
+        claims=(
+            Claim(0, "largest_class", ">", 0.7, not_of=1),
+            Claim(1, "classes", ">", 9, not_of=0),
+            Claim(2, "classes", ">", 9, not_of=0),
+            Claim(1, "isl", ">", 50, of=0),
+            Claim(2, "isl", ">", 50, of=0),
+            Claim(3, "isl", ">", 5, of=0),
+            Claim(3, "isl", "<", -20, of=1),
+        ),
     ),
     Preset(
         "Gibbs sticks",
-        "Twenty sweeps per sample, or a higher temperature, leave Gibbs in few classes; a small step size "
-        "visits all ten.",
-        "mnist_fpcd",
-        ["gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"],
+        "Twenty sweeps per sample, or a higher temperature, help Gibbs along, and still it misses some "
+        "digits; rates-FPCD, with one sweep per sample, visits all ten, and its ISL is by far the best.",
+        ("gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"),
+        claims=(
+            Claim(0, "classes", "<", 6, not_of=3),
+            Claim(1, "classes", "<", 10, not_of=3),
+            Claim(2, "classes", "<", 10, not_of=3),
+            Claim(3, "classes", ">", 9, not_of=1),
+            Claim(1, "switches", ">", 20, of=0),
+            Claim(2, "switches", ">", 20, of=0),
+            Claim(3, "isl", ">", 20, of=1),
+            Claim(3, "isl", ">", 20, of=2),
+        ),
     ),
     Preset(
         "CD digs holes",
-        "On a model trained by CD-1 the Gibbs chain hardly leaves its first digit; rates-FPCD does.",
-        "mnist_cd1",
-        DEFAULT_PANELS,
+        "CD-1 has left this model a deep hole at the blank image: Gibbs and sample penalization fall into "
+        "it, and most of their samples are blank. (With two seeds of nine Gibbs sticks at spurious images "
+        "instead.) The rates pull the other two out again, to all ten digits.",
+        tuple(DEFAULT_PANELS),
+        {"model": "mnist_cd1"},
+        (
+            Claim(0, "blank_share", ">", 0.5, not_of=1),
+            Claim(3, "blank_share", ">", 0.5, not_of=1),
+            Claim(1, "blank_share", "<", 0.02, not_of=0),
+            Claim(2, "blank_share", "<", 0.02, not_of=0),
+            Claim(1, "classes", ">", 9, not_of=0),
+            Claim(2, "classes", ">", 9, not_of=0),
+        ),
     ),
     Preset(
         "Decay hurts",
-        "Decay that is good for training is bad for sampling: decay 0.95 forgets where the chain has been.",
-        "mnist_fpcd",
-        ["rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"],
+        "Decay, as FPCD has it in training, is bad for sampling. The chain changes its digit even more "
+        "often, but forgets where it has been: the ISL gets worse from 1 to 0.99, to 0.95, and to 0.8.",
+        ("rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"),
+        claims=(
+            Claim(1, "isl", "<", -5, of=0),
+            Claim(2, "isl", "<", -5, of=1),
+            Claim(3, "isl", "<", -5, of=2),
+            Claim(3, "switches", ">", 100, of=0),
+        ),
     ),
     Preset(
         "Penalization skews",
-        "Without the rates nothing pulls back to the data: penalties wipe the ink away, bit by bit.",
-        "mnist_fpcd",
-        [
-            "rates_fpcd",
-            "sample_penalization",
-            "sample_penalization:eps=0.003",
-            "sample_penalization:alpha=1",
-        ],
+        "Without the rates nothing pulls back to the data: stronger penalties, or penalties that do not "
+        "decay, wipe the ink away, until one image in six, or two in five, is blank. rates-FPCD has none, "
+        "and the best ISL.",
+        ("rates_fpcd", "sample_penalization", "sample_penalization:eps=0.003", "sample_penalization:alpha=1"),
+        claims=(
+            Claim(0, "blank_share", "<", 0.001, not_of=2),
+            Claim(2, "blank_share", ">", 0.13, not_of=0),
+            Claim(3, "blank_share", ">", 0.33, not_of=2),
+            Claim(0, "isl", ">", 30, of=1),
+            Claim(0, "isl", ">", 30, of=2),
+            Claim(0, "isl", ">", 30, of=3),
+        ),
     ),
     Preset(
         "A hundred chains",
-        "In the last three each cell is a chain, begun at its own digit. Gibbs chains drain into the empty "
-        "image; a push of its own keeps each moving; one push for all keeps the crowd like the data.",
-        "mnist_cd1",
-        ["gibbs", "gibbs:n_chains=100", "rates_fpcd:n_chains=100", "rates_fpcd:n_chains=100,share=true"],
-        1000,
+        "In the last three each cell is a chain, begun at a digit of its own. More and more Gibbs chains "
+        "drain into the blank image; a push of its own keeps each moving, and spurious images appear; one "
+        "push for all keeps the crowd like the data, with the best ISL.",
+        (
+            "gibbs",
+            "gibbs:n_chains=100",
+            "rates_fpcd:n_chains=100",
+            "rates_fpcd:n_chains=100,share=true",
+        ),
+        {"model": "mnist_cd1", "speed": 200},
+        (
+            Claim(1, "blank_now", ">", 0.1, not_of=2),
+            Claim(1, "blank_now", ">", 0.05, of=1, n_of=1500),
+            Claim(2, "switches", ">", 1000, of=1),
+            Claim(2, "spurious", ">", 4, of=3),
+            Claim(3, "blank_now", "<", 0.08, not_of=1),
+            Claim(3, "isl", ">", 4, of=1),
+            Claim(3, "isl", ">", 4, of=2),
+        ),
     ),
-]
+)
 
 
-PAGE: LivePage[SamplingSetup, Preset] = LivePage(
+def setup_of(values: Mapping[str, Any]) -> SamplingSetup:
+    """Return what all panels share, for values of the settings by name."""
+    model = controls.model_called(values["model"])
+    dataset, _ = scored_against(model, values["data"])
+    seed, start, kernel = values["seed"], values["start"], values["kernel"]
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.begin())
+
+
+PAGE: LivePage[SamplingSetup] = LivePage(
     name="sample",
     question="One model, several ways to sample it: which chain walks through all the classes, and which one "
     "sticks?",
@@ -118,6 +173,8 @@ PAGE: LivePage[SamplingSetup, Preset] = LivePage(
     "pictures and the numbers answer.",
     link="p",
     table=samplers,
+    settings=settings_of(Settings),
+    setup_of=setup_of,
     presets=PRESETS,
     speed=Settings.speed,
     transport=Transport(
@@ -144,15 +201,21 @@ def main() -> None:
         with st.popover("Settings", icon=":material/tune:"):
             name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setup(model)
-        PAGE.menu(apply_preset)
+        PAGE.menu()
     comparison = PAGE.open(setup)
     with PAGE.notes():
+        if not present:
+            controls.model_line(name, model)
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         if reason:
             messages.note(reason)
-    panels(comparison, name, present)
+            asked = Settings.data.value
+            offer_download(data_name(model.meta) if asked == AUTOMATIC else asked, "sample")
+    panels(comparison, present)
+    if not present:
+        reading_help()
     charts(comparison, comparison.setup.dataset)
     if not present:
         exports(comparison, name)
@@ -211,20 +274,10 @@ def scored_against(model: Model, choice: str) -> tuple[Dataset | None, str]:
     return data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
 
 
-def apply_preset(preset: Preset) -> None:
-    """Bring the page to a preset."""
-    model = pretrained(preset.model)
-    dataset, _ = scored_against(model, Settings.data.value)
-    setup = PAGE.comparison().setup._replace(model=model, dataset=dataset)
-    PAGE.show_preset(setup, preset.panels, preset.speed)
-    Settings.model.set(preset.model)
-    Settings.cells.set(10)
-
-
 @st.fragment
-def panels(comparison: Comparison[SamplingSetup], model_name: str, present: bool) -> None:
+def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    PAGE.preset_caption(lambda preset: preset.model == model_name and PAGE.shows(comparison, preset.panels))
+    PAGE.preset_caption(comparison)
     sample_grid(
         comparison,
         PAGE.socket(),
@@ -243,7 +296,18 @@ def panels(comparison: Comparison[SamplingSetup], model_name: str, present: bool
         "Add a panel:",
         lambda: controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name))),
     )
-    PAGE.write_address(PAGE.algorithms(comparison))
+    PAGE.write_address(comparison)
+
+
+def reading_help() -> None:
+    """Draw how to read the panels, and what to try."""
+    st.caption(
+        "**What you see** the newest samples of each chain, row by row, the last one framed; below them a "
+        "strip of the classes that it has visited, by the nearest training example, and at the right the "
+        "share of each class so far, with a tick where the data have it. A chain that mixes changes class "
+        "often, and ends with the shares of the data. **Try** a step size of 0, which makes rates-FPCD Gibbs "
+        "sampling; then a large one, and watch the spurious samples come. rates-FPCD paper, section 5."
+    )
 
 
 @every_second
@@ -274,6 +338,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
         "ISL against samples, one curve per sampler",
         "The curves begin with the fifth sample.",
     )
+    PAGE.withdraw_preset(comparison)
 
 
 def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
@@ -311,7 +376,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
         )
         from_data = dataset is not None and setup.first_state() is not None
         starts_at = dataset.name if dataset is not None and from_data else None
-        controls.code("sample", snippet(model_name, PAGE.algorithms(comparison), setup.seed, starts_at))
+        controls.code("sample", snippet(model_name, algorithms_of(comparison), setup.seed, starts_at))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from app.page import draw_chart
 from app.pages.train.charts import likelihood_rows, statistic_rows, training_chart
 from app.pages.train.naming import named
 from app.pages.train.settings import Settings
-from app.timer import every_second
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import LIVE_AIS_CHAINS
 from rbmviz.trainers import STATS
@@ -17,9 +16,8 @@ from rbmviz.trainers import STATS
 Named = Sequence[tuple[str, TrainingSnapshot]]
 
 
-@every_second
-def charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
-    """Likelihood curves, and one inner quantity; read once a second, without renewing any lease.
+def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
+    """Draw likelihood curves, and one inner quantity.
 
     best : the highest log-likelihood of the training part that any model can reach, where it is known
     """

@@ -1,18 +1,23 @@
 """Trainers side by side on one data set, judged by the exact likelihood where there is one."""
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
-from app import controls, links, messages
+from app import controls, kept, links, messages
+from app.data_download import offer_download
 from app.page import LivePage, Transport, below_panels
-from app.pages.train.likelihood import charts
+from app.pages.train.likelihood import draw_charts
 from app.pages.train.naming import fresh_starts, open_ended
 from app.pages.train.panel import train_grid
 from app.pages.train.results import results
 from app.pages.train.settings import Settings, beginnings, choose_setup, go_on
+from app.presets import Claim, Preset
+from app.session import settings_of
 from app.shared import data
+from app.timer import every_second
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
@@ -28,59 +33,79 @@ DEFAULT_PANELS = [
 ]
 
 
-class Preset(NamedTuple):
-    """A preset: data, hidden units and trainers that show one thing, and what to look for."""
-
-    label: str
-    caption: str
-    data: str
-    n_hidden: int
-    panels: list[str]
-
-
-PRESETS = [
+PRESETS = (
     Preset(
         "CD falls away",
-        "On Bars and Stripes CD and PCD climb, then lose what they had; pop-CD and UCD stay on top.",
-        "bas",
-        16,
-        DEFAULT_PANELS,
+        "On Bars and Stripes all climb together; then, from about 3,000 updates on, CD and PCD lose what "
+        "they had, and pop-CD stays on top.",
+        (f"cd:{BAS_KNOBS}", f"pcd:{BAS_KNOBS}", f"pop_cd:{BAS_KNOBS}"),
+        {"statistic": "ess"},
+        (
+            Claim(0, "likelihood", "<", -0.1, of=0, n=6000, n_of=3000, not_of=2),
+            Claim(1, "likelihood", "<", -0.5, of=1, n=6000, n_of=3000, not_of=2),
+            Claim(2, "likelihood", ">", 0.1, of=2, n=6000, n_of=3000, not_of=0),
+            Claim(2, "likelihood", ">", 1, of=0, n=6000),
+            Claim(2, "likelihood", ">", 1.5, of=1, n=6000),
+        ),
     ),
     Preset(
         "Four prototypes",
-        "Modes far apart: CD loses nearly all of them, PCD staggers; pop-CD and tempering weigh them right.",
-        "modes",
-        16,
-        [
+        "Modes far apart. CD, which looks only at the neighbourhood of the data, gets worse and worse; PCD "
+        "climbs, but staggers; pop-CD and tempering weigh the modes right, and stay on top.",
+        (
             "cd",
             "pcd:schedule=constant,learning_rate=0.05",
             "pop_cd",
             "pt:schedule=constant,learning_rate=0.05",
-        ],
+        ),
+        {"train_data": "modes", "pace": 200, "statistic": "ess"},
+        (
+            Claim(0, "likelihood", "<", -1, of=0, n=1000, n_of=500, not_of=2),
+            Claim(0, "likelihood", "<", -3, of=1, n=1000),
+            Claim(2, "likelihood", ">", 0.4, of=1, n=1000),
+            Claim(3, "likelihood", ">", 0.2, of=1, n=1000),
+        ),
     ),
     Preset(
         "The yardstick",
-        "The exact gradient, and how close three estimates of it come: same data, same seed, same rate.",
-        "bas@3",
-        8,
-        [
+        "The exact gradient, and three estimates of it: same data, same seed, same rate. After 2,000 "
+        "updates pop-CD is closest; CD is held back by its bias, and UCD, which has none, by its noise.",
+        (
             "exact:learning_rate=0.2",
             "cd:learning_rate=0.2",
             "pop_cd:learning_rate=0.2",
-            "ucd:learning_rate=0.2,schedule=constant,n_chains=500,t_max=50",
-        ],
+            "ucd:learning_rate=0.2,schedule=constant,n_chains=200,t_max=50",
+        ),
+        {"train_data": "bas@3", "hidden": 8, "statistic": "ess"},
+        (
+            Claim(2, "likelihood", "<", -0.05, of=0, n=2000),
+            Claim(2, "likelihood", ">", 0.1, of=1, n=2000),
+            Claim(2, "likelihood", ">", 0.1, of=3, n=2000),
+        ),
     ),
     Preset(
         "Digits",
-        "Too large to enumerate: the curves are estimates by annealed importance sampling, with their error.",
-        "digits",
-        64,
-        ["cd", "pcd:schedule=constant,learning_rate=0.05", "fpcd:schedule=constant,learning_rate=0.05"],
+        "Too large to enumerate: the curves are estimates by annealed importance sampling, with their error "
+        "(a hundredth of a nat after 500 updates; it grows with the weights).",
+        ("cd", "pcd:schedule=constant,learning_rate=0.05", "fpcd:schedule=constant,learning_rate=0.05"),
+        {"train_data": "digits", "hidden": 64, "pace": 50, "statistic": "fast_norm"},
+        (
+            Claim(0, "likelihood_error", ">", 0, n=500),
+            Claim(0, "likelihood_error", "<", 0.05, n=500),
+            Claim(0, "likelihood", ">", -25, n=500),
+        ),
     ),
-]
+)
 
 
-PAGE: LivePage[TrainingSetup, Preset] = LivePage(
+def setup_of(values: Mapping[str, Any]) -> TrainingSetup:
+    """Return what all panels share, for values of the settings by name."""
+    return TrainingSetup(
+        data(values["train_data"]), values["hidden"], values["train_seed"], values["replicates"]
+    )
+
+
+PAGE: LivePage[TrainingSetup] = LivePage(
     name="train",
     question="One data set, several ways to train on it: which trainer climbs, and which one falls away?",
     about="Each panel shows a model while it learns: the pictures that it would draw now, and its filters, "
@@ -91,6 +116,9 @@ PAGE: LivePage[TrainingSetup, Preset] = LivePage(
     "below its best, then change a learning rate.",
     link="t",
     table=trainers,
+    linked=fresh_starts,  # learned weights to begin at have no place in the address
+    settings=settings_of(Settings),
+    setup_of=setup_of,
     presets=PRESETS,
     speed=Settings.pace,
     transport=Transport(
@@ -112,39 +140,33 @@ def main() -> None:
         setup, begin, caption, refused = choose_setup(
             Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
         )
-        PAGE.menu(apply_preset)
-    comparison = PAGE.open(setup)
+        PAGE.menu()
+    comparison = PAGE.open(setup, fill)
     with PAGE.notes():
         refused = refused or go_on(comparison, begin)
         if refused:
             messages.error(refused)
+            offer_download(Settings.train_data.value, "train")
         if caption:
             st.caption(messages.plain(caption))
     panels(comparison, begin, present)
+    if not present:
+        reading_help()
     charts(comparison, attainable_log_likelihood(comparison.setup.dataset.train))
     if not present:
         results(comparison)
 
 
-def apply_preset(preset: Preset) -> None:
-    """Bring the page to a preset."""
-    setup = PAGE.comparison().setup._replace(dataset=data(preset.data), n_hidden=preset.n_hidden)
-    PAGE.show_preset(setup, preset.panels)
-    Settings.train_data.set(preset.data)
-    Settings.hidden.set(preset.n_hidden)
+def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
+    """Open the trainings that the link has kept, or else begin those that it or its preset names."""
+    if not kept.open_trainings(comparison):
+        PAGE.fill(comparison, wanted)
 
 
 @st.fragment
 def panels(comparison: Comparison[TrainingSetup], begin: Any, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    setup, fresh = comparison.setup, fresh_starts(comparison)
-    shown = setup.dataset.name, setup.n_hidden, fresh
-    PAGE.preset_caption(
-        lambda preset: (
-            shown == (preset.data, preset.n_hidden, PAGE.read(preset.panels)[0])
-            and len(fresh) == len(comparison.panels)
-        )
-    )
+    PAGE.preset_caption(comparison)
     train_grid(
         comparison,
         PAGE.socket(),
@@ -162,8 +184,24 @@ def panels(comparison: Comparison[TrainingSetup], begin: Any, present: bool) -> 
         "Add a trainer that begins at",
         lambda: draw_adders(comparison, begin),
     )
-    # Learned weights to begin at have no place in the address.
-    PAGE.write_address(fresh_starts(comparison))
+    PAGE.write_address(comparison)
+
+
+def reading_help() -> None:
+    """Draw how to read the panels, and what to try."""
+    st.caption(
+        "**What you see** samples of the model as it learns, beside its filters: the weights of each hidden "
+        "unit, blue where they are negative, orange where positive; then a quantity of the trainer itself. "
+        "In the chart below, the dashed line is the best that any model can do, where it is known. **Try** a "
+        "learning rate ten times as large; or *Branch*, which lets another trainer go on from here."
+    )
+
+
+@every_second
+def charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
+    """Draw the charts; read once a second, without renewing any lease."""
+    draw_charts(comparison, best)
+    PAGE.withdraw_preset(comparison)
 
 
 def draw_adders(comparison: Comparison[TrainingSetup], begin: Any) -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import controls, messages, session
+from app import controls, kept, messages, session
 from app.charts.samples import mosaics_png
 from app.controls import Download
 from app.pages.train.exports import model_file, snippet, training_csv
@@ -55,6 +55,7 @@ def results(comparison: Comparison[TrainingSetup]) -> None:
                 send(names[key], worker, page, setting)
         files(comparison, worker)
         controls.code("train", snippet(comparison.setup, fresh_starts(comparison)))
+    kept.draw_trainings(comparison)
 
 
 def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
@@ -134,6 +135,7 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     title = f"{name}, {model.meta['updates']:,} updates"
     try:
         session.send_model(title, model)
+        kept.keep_model(title, model)
     except BadInput as error:
         messages.error(error)
         return

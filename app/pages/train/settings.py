@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import controls, messages
+from app import controls, kept, messages
 from app.session import CHECKPOINT_TAKEN, LAST_DATASET, TRAINED, Setting, drop_upload, uploaded, uploaded_data
 from app.shared import data, pretrained
 from rbmviz import BadInput
@@ -77,7 +77,8 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
         width=130,
     )
     with st.popover("Settings", icon=":material/tune:"):
-        own, rule, begin = uploads()
+        given, rule, begin = uploads()
+        own = kept.upload(OWN_DATA, given)
         seed = controls.seed(
             Settings.train_seed,
             "Weights, mini-batches and chains begin with it: the same seed repeats every update.",
@@ -94,14 +95,16 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
     if own is None:
         drop_upload(OWN_DATA)
     try:
-        dataset = uploaded_data(own.name, own.getvalue(), rule, OWN_DATA) if own else data(name)
+        if own is None:
+            dataset = data(name)
+        else:
+            dataset = uploaded_data(own.name, own.content, rule, OWN_DATA)
+            caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
     except BadInput as error:
         refused = str(error)
     # The page stays alive with the data it had.
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
-    if own is not None:
-        caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
     return TrainingSetup(dataset, n_hidden, seed, replicates), begin, caption, refused
 
 

@@ -1,7 +1,5 @@
 """The charts of the populations on the Weights page: one in sight, the others and the study folded."""
 
-from typing import Any
-
 import streamlit as st
 
 from app import controls
@@ -28,7 +26,7 @@ LOOKS = {
 }
 
 
-def evidence(page: LivePage[WeightSetup, Any], comparison: Comparison[WeightSetup], present: bool) -> None:
+def evidence(page: LivePage[WeightSetup], comparison: Comparison[WeightSetup], present: bool) -> None:
     """Draw the chart that answers the page's question, and a fold with the others and the study."""
     shares(comparison, page, present)
     with controls.more_evidence(Settings.weights_more, IN_MORE_EVIDENCE) as is_open:
@@ -38,7 +36,7 @@ def evidence(page: LivePage[WeightSetup, Any], comparison: Comparison[WeightSetu
 
 
 @every_second
-def shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup, Any], present: bool) -> None:
+def shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
     """Draw how the weight is shared out; runs every second, and renews no lease."""
     shown = page.named(comparison)
     st.markdown("**Who holds the weight?**")
@@ -53,7 +51,7 @@ def shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup, Any]
 
 
 @every_second
-def more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup, Any], present: bool) -> None:
+def more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
     """Draw effective sizes and estimates of log Z; runs every second, and renews no lease."""
     shown = page.named(comparison)
     if all(snapshot.summary is None for _, snapshot in shown):

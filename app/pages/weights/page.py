@@ -1,21 +1,26 @@
 """Samples of CD weighed by the model's probabilities, and what weighing does to bias and variance."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
 from app import controls, messages
 from app.controls import Download, data_or_reason
-from app.page import LivePage, Transport, below_panels
+from app.data_download import offer_download
+from app.page import LivePage, Transport, algorithms_of, below_panels
 from app.pages.weights import charts as figures
 from app.pages.weights.evidence import evidence
 from app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
 from app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from app.pages.weights.settings import Settings
 from app.panel import shape_of
-from app.shared import data, pretrained
+from app.presets import Claim, Preset
+from app.session import settings_of
+from app.shared import data
 from rbmviz import Model
+from rbmviz.metadata import data_name
 from rbmviz.models import data_of
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Start, WeightSetup
@@ -32,55 +37,83 @@ DEFAULT_PANELS = [
 ]
 
 
-class Preset(NamedTuple):
-    """A preset: a model and populations that show one thing, and what to look for."""
-
-    label: str
-    caption: str
-    model: str
-    panels: list[str]
-
-
-PRESETS = [
+PRESETS = (
     Preset(
         "An even batch can lie",
-        "On Bars and Stripes the weights look even, a batch seems worth most of its samples, the band is "
-        "narrow. Yet log Z comes out about log 30 = 3.4 nats too low: a hidden state vouches for its own "
-        "pattern alone, one of 30, and most of Z sits in weights that turn up once in 10¹⁶ samples or less. "
-        "The gradient suffers little: what all weights lack cancels.",
-        "bas_pcd",
-        DEFAULT_PANELS,
+        "On Bars and Stripes the weights look even, a batch seems worth three quarters of its samples, the "
+        "band is narrow. Yet in the first three log Z comes out log 30 = 3.4 nats too low: a hidden state "
+        "vouches for its own pattern alone, one of 30, and most of Z sits in weights that turn up once in "
+        "10¹⁶ samples or less. A mixture of ten hidden states is still 1.2 nats too low.",
+        tuple(DEFAULT_PANELS),
+        claims=(
+            *(Claim(i, "ess_share", ">", 0.65) for i in range(4)),
+            *(Claim(i, "gap", ">", 3.2, not_of=3) for i in range(3)),
+            Claim(3, "gap", ">", 1),
+            Claim(3, "gap", "<", 1.5, not_of=0),
+            Claim(0, "std_error", "<", 0.05),
+        ),
     ),
     Preset(
         "One weight takes all",
-        "500 hidden units: of a hundred samples one or two hold nearly all of the weight. A batch ten times "
-        "as large is hardly worth more: the paper's limit (section 4.2).",
-        "mnist_fpcd",
-        [
+        "500 hidden units: of a hundred samples a single one holds three quarters of the weight on average, "
+        "and of a thousand still more than half, so that a batch ten times as large is hardly worth more: "
+        "the paper’s limit (section 4.2). A mixture of ten hidden states does not help.",
+        (
             "pop_cd:n_chains=10",
             "pop_cd:n_chains=100",
             "pop_cd:n_chains=1000",
             "pop_cd:n_chains=100,proposal=mixture",
-        ],
+        ),
+        {"weights_model": "mnist_fpcd"},
+        (
+            Claim(0, "max_share", ">", 0.7, n=30),
+            Claim(1, "max_share", ">", 0.6, n=30),
+            Claim(1, "ess_share", "<", 0.04, n=30),
+            Claim(2, "max_share", ">", 0.4, n=5),
+            Claim(2, "ess_share", "<", 0.01, n=5, not_of=1),
+            Claim(3, "max_share", ">", 0.6, n=30),
+        ),
     ),
     Preset(
         "More sweeps even the weights out",
-        "A CD-1 model has a deep hole beside the data: after 100 sweeps the samples have fallen into it, "
-        "weigh alike, and log Z jumps by a hundred nats. After one sweep nothing tells of it.",
-        "mnist_cd1",
-        [f"pop_cd:n_chains=100,k={k}" for k in (1, 10, 30, 100)],
+        "A CD-1 model has a deep hole beside the data: after 100 sweeps the samples have fallen into it and "
+        "weigh alike, and log Z comes out nearly a hundred nats higher. After one sweep nothing tells of it.",
+        tuple(f"pop_cd:n_chains=100,k={k}" for k in (1, 10, 30, 100)),
+        {"weights_model": "mnist_cd1"},
+        (
+            Claim(0, "ess_share", "<", 0.05, n=10),
+            Claim(3, "ess_share", ">", 0.2, n=1, not_of=0),
+            Claim(3, "log_z", ">", 70, of=0, n=1, n_of=10),
+            Claim(3, "log_z", "<", 120, of=0, n=1, n_of=10),
+        ),
     ),
     Preset(
         "A better proposal",
         "The same samples, weighed against ever larger mixtures of p(v|h): where they cover all patterns, "
         "log Z comes out right, at a cost that grows with the mixture (section 3.4).",
-        "bas_pcd",
-        ["pop_cd:n_chains=100"] + [f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100)],
+        (
+            "pop_cd:n_chains=100",
+            *(f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100)),
+        ),
+        claims=(
+            Claim(0, "gap", ">", 3, not_of=3),
+            Claim(1, "gap", "<", -0.5, of=0),
+            Claim(2, "gap", "<", -0.5, of=1),
+            Claim(3, "gap", "<", 0.2, not_of=2),
+            Claim(3, "gap", ">", -0.2),
+        ),
     ),
-]
+)
 
 
-PAGE: LivePage[WeightSetup, Preset] = LivePage(
+def setup_of(values: Mapping[str, Any]) -> WeightSetup:
+    """Return what all panels share, for values of the settings by name."""
+    model = controls.model_called(values["weights_model"])
+    dataset, _ = data_or_reason(data_of, model, None, data)
+    return WeightSetup(model, dataset, values["weights_seed"], values["weights_start"])
+
+
+PAGE: LivePage[WeightSetup] = LivePage(
     name="weights",
     question="pop-CD weighs the samples of CD by what the model gives them: does the weight spread, or does "
     "one sample take all?",
@@ -95,6 +128,9 @@ PAGE: LivePage[WeightSetup, Preset] = LivePage(
     only_name="pop_cd",
     only_knobs=tuple(WEIGHT_KNOBS),
     title=figures.population_titles,
+    # The study below the panels is another experiment, with settings of its own.
+    settings={name: one for name, one in settings_of(Settings).items() if name.startswith("weights")},
+    setup_of=setup_of,
     presets=PRESETS,
     speed=Settings.weights_pace,
     transport=Transport(
@@ -119,15 +155,18 @@ def main() -> None:
         with st.popover("Settings", icon=":material/tune:"):
             name, model = controls.own_model(chosen, "weights_own", "Weigh with a model file of your own")
             setup, reason = choose_setup(model)
-        PAGE.menu(apply_preset)
+        PAGE.menu()
     comparison = PAGE.open(setup)
     with PAGE.notes():
+        if not present:
+            controls.model_line(name, model)
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels weigh samples of your file '{own}'; without it those of {without}.")
         if reason:
             messages.note(reason)
-    panels(comparison, name, present)
+            offer_download(data_name(model.meta), "weights")
+    panels(comparison, present)
     evidence(PAGE, comparison, present)
     if not present:
         exports(comparison, name)
@@ -148,22 +187,14 @@ def choose_setup(model: Model) -> tuple[WeightSetup, str]:
     return WeightSetup(model, dataset, seed, start), reason
 
 
-def apply_preset(preset: Preset) -> None:
-    """Bring the page to a preset."""
-    model = pretrained(preset.model)
-    dataset, _ = data_or_reason(data_of, model, None, data)
-    PAGE.show_preset(PAGE.comparison().setup._replace(model=model, dataset=dataset), preset.panels)
-    Settings.weights_model.set(preset.model)
-
-
 @st.fragment
-def panels(comparison: Comparison[WeightSetup], model_name: str, present: bool) -> None:
+def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
     """Draw the live panels, and the way to add one."""
-    PAGE.preset_caption(lambda preset: preset.model == model_name and PAGE.shows(comparison, preset.panels))
+    PAGE.preset_caption(comparison)
     weights_grid(
         comparison,
         PAGE.socket(),
-        labels=figures.population_titles(PAGE.algorithms(comparison)),
+        labels=figures.population_titles(algorithms_of(comparison)),
         present=present,
         key="weights_grid",
         **PAGE.callbacks(comparison, "weights_grid"),
@@ -179,7 +210,7 @@ def panels(comparison: Comparison[WeightSetup], model_name: str, present: bool) 
             lambda proposal: comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
         ),
     )
-    PAGE.write_address(PAGE.algorithms(comparison))
+    PAGE.write_address(comparison)
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
@@ -212,7 +243,7 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
             ],
         )
         starts_at = dataset.name if dataset is not None and setup.start == "data" else None
-        controls.code("weights", snippet(model_name, starts_at, PAGE.algorithms(comparison), setup.seed))
+        controls.code("weights", snippet(model_name, starts_at, algorithms_of(comparison), setup.seed))
 
 
 if __name__ == "__main__":

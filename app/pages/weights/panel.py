@@ -66,9 +66,8 @@ READOUTS = (
         "Effective share",
         "What a batch is worth: 100 % if all samples weigh alike, 1 % if one of a hundred holds all the "
         "weight. Mean over all batches. CD gives every sample the same weight, as if it were 100 %.",
-        lambda shown: 100 * shown.ess_share,
-        format="digits3",
-        unit="%",
+        lambda shown: shown.ess_share,
+        format="share",
         formula=r"\left\langle \frac{1}{n \sum_i w_i^2} \right\rangle, \quad \textstyle\sum_i w_i = 1",
         source="Krause, Fischer, Igel (2018), section 3.3; Kong (1992) for the effective sample size.",
         lead=True,
@@ -78,9 +77,8 @@ READOUTS = (
         "Heaviest sample holds",
         "Share of its batch’s weight that the single heaviest sample holds, mean over all batches: near 100 "
         "%, one sample takes all, and the others were drawn for nothing.",
-        lambda shown: 100 * shown.max_share,
-        format="digits3",
-        unit="%",
+        lambda shown: shown.max_share,
+        format="share",
         formula=r"\left\langle \max_i w_i \right\rangle",
         source="Krause, Fischer, Igel (2018), section 4.2.",
         lead=True,

@@ -1,0 +1,88 @@
+"""The button that downloads published data, with its progress; all visitors share each download.
+
+Nothing is downloaded without a click: a link can only bring the button to the page.
+"""
+
+import math
+import threading
+
+import streamlit as st
+
+from app import messages
+from app.timer import while_running
+from rbmviz import BadInput
+from rbmviz.datasets import MissingData, fetch, missing_data
+from rbmviz.errors import OutputFailure
+
+
+class DataDownload:
+    """A download on a thread of its own, which ends with the data on this machine or with a sentence."""
+
+    def __init__(self, data: MissingData) -> None:
+        self.data, self.received, self.error = data, 0, ""
+        self.thread = threading.Thread(target=self._run, name=f"download {data.name}", daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        self.error = f"The download of '{self.data.name}' has broken off: try again."
+        try:
+            fetch(self.data.name, self._count)
+            self.error = ""
+        except (BadInput, OutputFailure) as error:
+            self.error = str(error)
+
+    def _count(self, n_bytes: int) -> None:
+        self.received += n_bytes
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.thread.is_alive()
+
+
+@st.cache_resource(show_spinner=False)
+def _downloads() -> tuple[dict[str, DataDownload], threading.Lock]:
+    return {}, threading.Lock()
+
+
+def begin(data: MissingData) -> None:
+    """Begin a download, unless one of the same data is under way; of each data there is one at a time."""
+    known, lock = _downloads()
+    with lock:
+        if data.name not in known or not known[data.name].running:
+            known[data.name] = DataDownload(data)
+
+
+def offer_download(name: str | None, place: str) -> None:
+    """Offer to download these data, if they are published and not on this machine.
+
+    place : name of the page, part of the button's key
+    """
+    data = missing_data(name)
+    if data is None:
+        return
+    known, _ = _downloads()
+    running = data.name in known and known[data.name].running
+
+    def draw() -> None:
+        download = known.get(data.name)
+        if download is not None and download.running:
+            megabytes = download.received / 1e6
+            text = f"Downloading {data.name}: {megabytes:.1f} of about {data.megabytes:g} MB, then a check."
+            st.progress(min(megabytes / data.megabytes, 1.0), text)
+            return
+        if running:  # it has just ended: the page can load the data, or say why there are none
+            st.rerun()
+        if download is not None and download.error:
+            messages.error(download.error)
+        clicked = st.button(
+            f"Download {data.name} ({math.ceil(data.megabytes)} MB)",
+            key=f"{place} download data",
+            icon=":material/cloud_download:",
+            help="From the publisher to the cache folder of this server, once; its checksum is verified.",
+        )
+        if clicked:
+            begin(data)
+            st.rerun()
+
+    while_running(draw, running)

@@ -1,0 +1,120 @@
+"""What visitors keep on the server: links open it again, and say so where it is gone."""
+
+import numpy as np
+from waiting import wait
+
+from app import kept
+from rbmviz.kept_files import kept_files, new_id
+from rbmviz.rbm import model_bytes
+
+
+def texts(test, kind):
+    return " ".join(one.value for one in getattr(test, kind))
+
+
+def trained(page, **query):
+    """Open the Train page; return it, its comparison, and the id of its trainings."""
+    test = page("train", shell=True, **{"t": ["cd"], "pace": "50", **query})
+    comparison = test.session_state["comparisons"]["train"][0]
+    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "updates")
+    test.run()
+    return test, comparison, test.session_state["kept"]["training"]
+
+
+def test_trainings_and_branches_survive_a_reload(page, address_of):
+    test, comparison, key = trained(page)
+    test.button(key="branch pcd").click().run()
+    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "updates of the branch")
+    assert address_of(test)["kept"] == [key]
+    assert address_of(test)["t"] == ["cd"]
+    # Somebody opens the address meanwhile: a copy under another id.
+    _, copied, other = trained(page, kept=key)
+    assert other != key
+    assert [p.worker.plan.origin is None for p in copied.panels] == [True, False]
+    # The page is left, and its memory is freed: a reload by the same browser goes on under the same id.
+    comparison.close()
+    n = [s.n for _, s in comparison.peek()]
+    comparison.rest()
+    owner = test.session_state["owner"]
+    again = page("train", shell=True, state={"owner": owner}, t=["cd"], pace="50", kept=key)
+    comparison = again.session_state["comparisons"]["train"][0]
+    assert again.session_state["kept"]["training"] == key
+    assert not again.warning
+    wait(lambda: all(s.n > m for (_, s), m in zip(comparison.snapshots(), n, strict=True)), "more updates")
+    assert comparison.panels[1].worker.plan.origin.path[0][0] == "CD-k"
+    # Other hidden units than those that were learned with: what the link names begins.
+    fresh = page("train", shell=True, t=["cd"], hidden="7", kept=key)
+    assert "trained with other settings" in texts(fresh, "warning")
+    # Deleted now, it is gone, and it is not written again.
+    again.button(key="training delete").click().run()
+    assert "kept" not in address_of(again) or address_of(again)["kept"] == []
+    comparison.rest()
+    gone = page("train", shell=True, t=["cd:k=3"], kept=key)
+    assert "gone, or was kept on another" in texts(gone, "warning")
+    assert "give it again in Settings" in texts(gone, "warning")
+    [panel] = gone.session_state["comparisons"]["train"][0].panels
+    assert panel.worker.algorithm.k == 3
+
+
+def test_a_disk_that_refuses_is_said(page, monkeypatch, tmp_path):
+    test, comparison, _ = trained(page)
+    (tmp_path / "a file").touch()
+    monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path / "a file" / "x"))
+    comparison.before_rest()
+    test.run()
+    assert "The trainings could not be kept." in texts(test, "error")
+
+
+def test_a_trained_model_opens_from_a_copied_link(page, model, address_of):
+    key = kept_files().put("PCD, 3 updates", "model", "me", model_bytes(model))
+    test = page("sample", shell=True, model="PCD, 3 updates", kept=key, p=["gibbs"])
+    comparison = test.session_state["comparisons"]["sample"][0]
+    np.testing.assert_array_equal(comparison.setup.model.rbm.W, model.rbm.W)
+    assert address_of(test)["kept"] == [key]
+    test.selectbox(key="model").set_value("bas_pcd").run()
+    assert address_of(test)["kept"] == []
+    for damaged in (b"\x80\x04pickled", b""):
+        key = kept_files().put("PCD, 3 updates", "model", "me", damaged)
+        test = page("sample", shell=True, kept=key, p=["gibbs"])
+        assert "is not a readable model file" in texts(test, "warning")
+
+
+def test_a_kept_upload_takes_the_place_of_the_uploader(page, model, address_of):
+    key = kept_files().put("mine.npz", "sample_own", "me", model_bytes(model, ".npz"))
+    test = page("sample", shell=True, kept=key, p=["gibbs"])
+    comparison = test.session_state["comparisons"]["sample"][0]
+    assert "All panels sample your file 'mine.npz'" in texts(test, "caption").replace("\\", "")
+    np.testing.assert_array_equal(comparison.setup.model.rbm.W, model.rbm.W)
+    # Another browser has kept it: it can be left, and not be deleted.
+    test.button(key="sample_own delete").click().run()
+    assert "only the browser that kept it" in texts(test, "error")
+    test.button(key="sample_own leave").click().run()
+    assert comparison.setup.model.rbm.n_visible == 784
+    assert address_of(test)["kept"] == []
+    rows = "\n".join(",".join(row) for row in np.random.default_rng(1).integers(0, 2, (60, 9)).astype(str))
+    key = kept_files().put("rows.csv", "own_data", "me", rows.encode())
+    test = page("train", shell=True, state={"owner": "me"}, t=["cd"], kept=key)
+    assert test.session_state["comparisons"]["train"][0].setup.dataset.n_visible == 9
+    assert key in address_of(test)["kept"]
+    test.button(key="own_data delete").click().run()
+    assert key not in address_of(test)["kept"]
+    assert test.session_state["comparisons"]["train"][0].setup.dataset.n_visible == 9
+
+
+def test_an_upload_is_kept_only_when_its_visitor_says_so(page, model):
+    test = page("sample", shell=True, p=["gibbs"])
+    before = set(kept_files().folder.iterdir()) if kept_files().folder.exists() else set()
+    test.file_uploader(key="sample_own").upload("mine.safetensors", model_bytes(model)).run()
+    assert "sample_own" not in test.session_state["kept"]
+    test.button(key="sample_own keep").click().run()
+    [path] = set(kept_files().folder.iterdir()) - before
+    assert test.session_state["kept"]["sample_own"] == path.name
+    assert kept_files().get(path.name).belongs_to(test.session_state["owner"])
+
+
+def test_ids_that_make_no_sense_are_gone(page):
+    for key in ("../../etc/passwd", new_id(), "", "x" * 10_000):
+        test = page("sample", shell=True, kept=key, p=["gibbs"])
+        assert texts(test, "warning").strip()
+        assert "passwd" not in texts(test, "warning")
+    assert kept.ids("sample") == []

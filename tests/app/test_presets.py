@@ -1,0 +1,120 @@
+"""Presets: what they claim is so, they set every control, and their caption goes when the screen differs."""
+
+from urllib.parse import parse_qs
+
+import preset_runs
+import pytest
+from preset_runs import PAGES, holds, live_page, measured
+
+from rbmviz.metadata import data_name
+from rbmviz.models import load_pretrained
+
+PRESETS = [(name, preset) for name in PAGES for preset in live_page(name).presets]
+EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
+"""Data that every installation has: they are generated, or come with a package that is required."""
+
+
+def named(values):
+    return [f"{name}-{preset.slug}" for name, preset in values]
+
+
+@pytest.mark.parametrize(("name", "preset"), PRESETS, ids=named(PRESETS))
+def test_what_a_preset_claims_is_so(name, preset):
+    """At its own seed, after as many steps as a visitor sees; and it is not so of the panel beside it."""
+    live = live_page(name)
+    assert preset.claims
+    found = measured(live, preset)
+    for claim in preset.claims:
+        assert holds(live, preset, claim, found), (claim, preset_runs.sides(live, preset, claim, found))
+        if claim.not_of is not None:
+            control = claim._replace(panel=claim.not_of, of=claim.not_of if claim.n_of else claim.of)
+            assert not holds(live, preset, control, found), claim
+
+
+@pytest.mark.parametrize(("name", "preset"), PRESETS, ids=named(PRESETS))
+def test_a_preset_can_be_read_and_needs_no_download(name, preset):
+    live = live_page(name)
+    assert set(preset.settings) <= set(live.settings)
+    values = live.values_of(preset)
+    assert values[live.speed.key] in live.transport.speeds
+    assert "" not in values.values()  # a list whose first entry is another one for other panels
+    for text in (preset.panels, preset.variants):
+        assert live.read(text)[1] == []
+    used = {values[key] for key in ("train_data", "grown") if key in values}
+    for key in ("model", "weights_model", "coupling_model"):
+        if values.get(key, "random") != "random":
+            used.add(data_name(load_pretrained(values[key]).meta))
+    assert {data.partition("@")[0] for data in used} <= EVERYWHERE
+
+
+def test_no_two_presets_of_a_page_have_the_same_name_in_the_address():
+    names = [(name, preset.slug) for name, preset in PRESETS]
+    assert len(set(names)) == len(names)
+
+
+def captions(test):
+    return [caption.value for caption in test.caption]
+
+
+def shown(test, preset):
+    """Return whether the caption of a preset stands above the panels, besides in the menu."""
+    return captions(test).count(preset.caption) == 2
+
+
+CHOSEN = {
+    "sample": ("gibbs-sticks", lambda test: test.number_input(key="seed").set_value(3)),
+    "train": ("the-yardstick", lambda test: test.select_slider(key="pace").set_value(50)),
+    "coupling": ("modes-keep-them-apart", lambda test: test.toggle(key="tv_log").set_value(True)),
+    "weights": ("a-better-proposal", lambda test: test.number_input(key="weights_seed").set_value(1)),
+    "chain": ("moments-fall-as-1-t", lambda test: test.slider(key="land_depth").set_value(7.0)),
+}
+"""Of each page a preset, and another value for a control that it sets."""
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name):
+    slug, turn = CHOSEN[name]
+    live = live_page(name)
+    preset = next(preset for preset in live.presets if preset.slug == slug)
+    other = next(preset for preset in live.presets if preset.slug != slug)
+    test = page(name, preset=slug)
+    comparison = test.session_state["comparisons"][name][0]
+    assert not test.warning
+    assert shown(test, preset)
+    assert address_of(test)["preset"] == [slug]
+    assert [panel.worker.algorithm for panel in comparison.panels] == live.read(preset.panels)[0]
+    wanted = live.setup_of(live.values_of(preset))  # its allowance is that of another session
+    assert comparison.setup[:3] == wanted[:3]
+    assert comparison.rate == live.values_of(preset)[live.speed.key]
+    turn(test).run()
+    assert not shown(test, preset)
+    assert address_of(test)["preset"] == []
+    # The menu sets every control back, that of another preset included.
+    test.button(key=f"{name} preset {other.label}").click().run()
+    assert not test.exception
+    assert shown(test, other)
+    assert address_of(test)["preset"] == [other.slug]
+    wanted = live.values_of(other)
+    assert {key: test.session_state[key] for key in wanted if key in test.session_state} == {
+        key: value for key, value in wanted.items() if key in test.session_state
+    }
+
+
+def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
+    test = page("coupling", preset="weights-grow")
+    [grow] = [preset for preset in live_page("coupling").presets if preset.slug == "weights-grow"]
+    comparison = test.session_state["comparisons"]["coupling"][0]
+    for knobs, stays in (({"scale": 0.5}, True), ({"max_sweeps": 50}, False)):
+        comparison.tune(comparison.panels[0].key, **knobs)
+        assert shown(test.run(), grow) == stays
+
+
+def test_a_link_that_says_more_is_followed_to_the_letter(page):
+    test = page("chain", **parse_qs("preset=decay-hurts&land_depth=5.0"))
+    comparison = test.session_state["comparisons"]["chain"][0]
+    assert comparison.panels[0].worker.algorithm.name == "gibbs"  # the default panels
+    assert test.session_state["land_depth"] == 5.0
+    [warning] = page("chain", preset="no<b>such").warning
+    assert warning.value.startswith(
+        r"The link's preset 'no\<b\>such' is none of this page: the-valley-fills-up"
+    )
