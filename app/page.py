@@ -66,6 +66,8 @@ class LivePage(Generic[S]):
         Name of its folder, which is also its path in the address.
     question : str
         Heading of the page.
+    about : str
+        Three sentences: what the picture is; what a model, a sweep and a class are; what to do first.
     settings : mapping of str to Setting
         The settings that its presets set, by their names in the address.
     setup_of : callable
@@ -94,6 +96,7 @@ class LivePage(Generic[S]):
 
     name: str
     question: str
+    about: str
     settings: Mapping[str, Setting[Any]]
     setup_of: Callable[[Mapping[str, Any]], S]
     presets: Sequence[Preset]
@@ -110,8 +113,16 @@ class LivePage(Generic[S]):
     def heading(self) -> bool:
         """Draw the question, unless the page is for a projector; return whether it is."""
         if not links.presenting():
-            st.markdown(f"##### {self.question}")
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.markdown(f"##### {self.question}", width="content")
+                self.draw_about()
         return links.presenting()
+
+    def draw_about(self) -> None:
+        """Draw the button that opens what a newcomer has to know about the page."""
+        with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
+            st.markdown(self.about)
+            st.caption("The page *Glossary* says what all words and numbers mean.")
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:

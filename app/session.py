@@ -9,7 +9,7 @@ minutes, while Streamlit still has the session, rebuilds them.
 import hashlib
 import secrets
 import weakref
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -89,9 +89,9 @@ def settings_of(page_settings: type) -> dict[str, Setting[Any]]:
     return {name: found for name, found in vars(page_settings).items() if isinstance(found, Setting)}
 
 
-def keep_hidden(page_settings: type) -> None:
-    """Keep the settings whose widgets are not drawn in this run; Streamlit would forget them."""
-    for setting in settings_of(page_settings).values():
+def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
+    """Keep settings whose widgets are not drawn in this run; Streamlit would forget them."""
+    for setting in settings:
         if setting.key in st.session_state:
             setting.set(setting.value)
 

@@ -108,10 +108,11 @@ DEFAULTS: dict[int, Defaults] = {
                 **{"coupling_start": "random", "coupling_seed": 0, "coupling_speed": 10},
                 **{"tau_log": True, "lag": 10, "tv_log": False, "estimate_k": 1},
                 "coupling_statistic": "both units on",
+                "coupling_more": False,
             },
             "weights": {
                 **{"weights_model": "bas_pcd", "weights_start": "data", "weights_seed": 0},
-                **{"weights_pace": 10, "grown": "bas", "growth_quantity": "ratio"},
+                **{"weights_pace": 10, "grown": "bas", "growth_quantity": "ratio", "weights_more": False},
             },
             "chain": {
                 **{"little": "landscape", "land": "two halves", "land_depth": 9.0, "land_seed": 0},

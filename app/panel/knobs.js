@@ -43,12 +43,6 @@ function valueAt(knob, step) {
   return knob.kind === 'int' ? Math.round(value) : Number(value.toPrecision(3));
 }
 
-/** @param {string} text */
-function helpButton(text) {
-  return element('button', { class: 'help', type: 'button', 'aria-label': `Help: ${text}`, text: '?' },
-    element('span', { class: 'tip', 'aria-hidden': 'true', text }));
-}
-
 /**
  * Read a number as it is typed, with a decimal point or a decimal comma; NaN where it is none.
  * @param {string} text
@@ -64,10 +58,10 @@ const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().repla
  * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void }}
  */
 function knobControl(knob, value, id, change) {
-  const help = helpButton(`${knob.help} Range: ${knob.range}.`);
+  const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
   const label = element('label', { for: id, text: knob.label });
   /** @param {HTMLElement} input @param {...HTMLElement} below */
-  const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, input), ...below);
+  const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, ...help, input), ...below);
   /** @param {string} text */
   const relabel = text => { label.textContent = text; };
   if (knob.kind === 'str') {

@@ -57,6 +57,8 @@ class Sampler(Protocol):
         Whether the chain uses no random numbers after its start.
     needs_rates : bool
         Whether a model without rates is refused.
+    about : str, optional
+        What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
     n_chains : int
         Chains that take turns: a knob (``interleave.n_chains_knob``), or a class attribute 1.
     """

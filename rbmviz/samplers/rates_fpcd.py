@@ -39,6 +39,13 @@ class RatesFPCD:
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = True
+    about: ClassVar[str] = (
+        "A Gibbs chain that is pushed away from where it has just been, and pulled back to the mean of the "
+        r"data. It runs under $\theta + \theta_F$. After each sample, with statistics $s = (v h^\top, v, "
+        r"h)$, the fast parameters move: $\theta_F \leftarrow \alpha\, \theta_F + \varepsilon\, (R - s)$, "
+        r"where $R$ are the mean statistics of the training set. With $\varepsilon = 0$ this is Gibbs "
+        "sampling."
+    )
 
     eps: float = knob(
         0.03,

@@ -40,6 +40,12 @@ class RatesHerding:
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = True
     needs_rates: ClassVar[bool] = True
+    about: ClassVar[str] = (
+        r"A walk that climbs to a mode of $\theta + \theta_F$, setting each unit to its likelier value "
+        r"until nothing changes, shows that mode, and then unlearns it: $\theta_F \leftarrow \alpha\, "
+        r"\theta_F + \varepsilon\, (R - s)$, where $s$ are the statistics of the sample and $R$ those of "
+        "the training set. Nothing is left to chance after the start."
+    )
 
     eps: float = knob(
         0.03,

@@ -38,6 +38,13 @@ class SamplePenalization:
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    about: ClassVar[str] = (
+        r"A Gibbs chain under $\theta + \theta_F$ that makes likely no longer what it has just shown: "
+        r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
+        r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Only units that are on are penalised, "
+        r"so that without decay ($\alpha = 1$) all ends in the empty image, not in the uniform law that the "
+        "paper expects."
+    )
 
     eps: float = knob(
         0.0003,

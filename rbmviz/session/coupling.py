@@ -59,6 +59,12 @@ class Coupling:
     name: ClassVar[str] = "coupling"
     label: ClassVar[str] = "Coupled chains"
     paper: ClassVar[str] = "Qiu, Zhang, Wang 2020 (unbiased CD), algorithms 1 and 3"
+    about: ClassVar[str] = (
+        r"Two Gibbs chains of one model: $\xi$ runs one sweep ahead of $\eta$. Both are drawn from common "
+        r"random numbers, so that they meet, $\xi_t = \eta_{t-1}$, and then stay together. Looked at alone, "
+        "each is an ordinary Gibbs chain, so that the time until they meet tells how soon a chain forgets "
+        "its start."
+    )
 
     scale: float = knob(
         1.0,
@@ -383,7 +389,7 @@ class CouplingRun(Run):
 
     def __init__(self, number: int, plan: CouplingSetup, coupling: Coupling) -> None:
         super().__init__(number, plan, coupling)
-        self._lag, self._k = 1, 1
+        self._lag, self._k, self._exact_wanted = 1, 1, False
         self.set_knobs(coupling)
 
     def set_knobs(self, algorithm: Coupling) -> None:
@@ -447,9 +453,12 @@ class CouplingRun(Run):
                 self._spent[key] = level
         self._streams = {key: self._streams.get(key) or self._stream(*key) for key in self._keys()}
 
-    def results(self, lag: int = 1, k: int = 1) -> Results | None:
-        """Return the results so far (None before ``prepare``); from now on count pairs of this lag and k."""
-        self._lag, self._k = lag, k
+    def results(self, lag: int = 1, k: int = 1, exact: bool = True) -> Results | None:
+        """Return the results so far, None before ``prepare``.
+
+        From now on pairs of this lag and k are counted and, if ``exact``, the exact curve is computed.
+        """
+        self._lag, self._k, self._exact_wanted = lag, k, exact
         if not self.prepared:
             return None
         self._update_streams()
@@ -486,13 +495,14 @@ class CouplingRun(Run):
         """Count the sweeps."""
         self.n += made
 
-    def kept_state(self) -> tuple[int, int, dict[Key, int]]:
-        """Return lag, k, and the number of finished pairs of each stream."""
-        return self._lag, self._k, {key: stream.finished for key, stream in self._streams.items()}
+    def kept_state(self) -> tuple[int, int, bool, dict[Key, int]]:
+        """Return lag, k, whether the exact curve is wanted, and the finished pairs of each stream."""
+        finished = {key: stream.finished for key, stream in self._streams.items()}
+        return self._lag, self._k, self._exact_wanted, finished
 
-    def restore(self, kept: tuple[int, int, dict[Key, int]]) -> None:
+    def restore(self, kept: tuple[int, int, bool, dict[Key, int]]) -> None:
         """Have as many pairs counted again, even while the run is paused."""
-        self._lag, self._k, self._pairs_to_restore = kept
+        self._lag, self._k, self._exact_wanted, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:
         """Count pairs while no sweep is due; while paused, only the first FIRST_PAIRS."""
@@ -501,7 +511,7 @@ class CouplingRun(Run):
     def _count(self, seconds: float, max_pairs: int) -> bool:
         """Spend ``seconds`` on the streams and the exact curve that have had the least time so far.
 
-        Returns False if every stream has ``max_pairs`` pairs and the curve is complete.
+        Returns False if every stream has ``max_pairs`` pairs and the curve is complete or not wanted.
         """
         self._update_streams()  # lag and k may have changed while the run was prepared
         end = time.perf_counter() + seconds
@@ -509,7 +519,10 @@ class CouplingRun(Run):
         while (begin := time.perf_counter()) < end:
             wanted = {key: max(max_pairs, self._pairs_to_restore.get(key, 0)) for key in self._keys()}
             open_ = [key for key in wanted if self._streams[key].finished < wanted[key]]
-            exact = self._work is not None and (max_pairs > FIRST_PAIRS or len(self._exact) < 50)
+            curve_begins = len(self._exact) < 50  # even while the run is paused
+            exact = (
+                self._exact_wanted and self._work is not None and (max_pairs > FIRST_PAIRS or curve_begins)
+            )
             if exact and (not open_ or self._spent.get("exact", 0.0) < min(self._spent[k] for k in open_)):
                 if next(self._work, self) is self:  # type: ignore[arg-type]
                     self._work = None

@@ -85,6 +85,8 @@ class Trainer(Protocol):
     chains : "fresh", "persistent" or "driven"
         Chains of the negative statistics: "fresh" ones begin anew at each update, "persistent" ones go on and
         need time to forget their start, "driven" ones are moved by the updates themselves.
+    about : str, optional
+        What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
     inner : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
     batch_size : int

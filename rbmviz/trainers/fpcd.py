@@ -32,6 +32,11 @@ class FPCD(CommonKnobs):
     """
 
     chains: ClassVar[str] = "driven"
+    about: ClassVar[str] = (
+        r"Persistent CD whose chains run under $\theta + \theta_F$. The fast weights follow the gradient "
+        r"$g$ of each update and fade, $\theta_F \leftarrow \alpha\, \theta_F + \varepsilon\, g$, which "
+        r"drives the chains out of where they sit. With $\varepsilon = 0$ this is PCD."
+    )
     inner: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
 
     k: int = common_knobs.k()

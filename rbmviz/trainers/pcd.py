@@ -18,6 +18,11 @@ class PCD(CommonKnobs):
     """Negative statistics from persistent chains, with k sweeps per update, started at fair random bits."""
 
     chains: ClassVar[str] = "persistent"
+    about: ClassVar[str] = (
+        "Persistent CD. Its chains never begin again: they go on from update to update, $k$ sweeps at "
+        "each, so that they can find what the model likes far from the data, as long as they mix faster "
+        "than the model changes."
+    )
     inner: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()

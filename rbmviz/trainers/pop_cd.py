@@ -135,6 +135,11 @@ class PopCD(CommonKnobs):
     """CD-k with importance weights for its samples; if all weights were equal, it would be CD-k."""
 
     chains: ClassVar[str] = "fresh"
+    about: ClassVar[str] = (
+        "CD whose samples are weighed by how much likelier they are in the model than where they were "
+        r"drawn from: $w \propto e^{-F(v)} / q(v)$. There is less bias and more noise. If all weights were "
+        "equal, this would be CD."
+    )
     inner: ClassVar[dict[str, str]] = {
         "ess": "Effective sample size",
         "max_weight": "Largest weight (share)",

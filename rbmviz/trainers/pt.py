@@ -71,6 +71,11 @@ class PT(CommonKnobs):
     """
 
     chains: ClassVar[str] = "persistent"
+    about: ClassVar[str] = (
+        r"Parallel tempering. Chains run at inverse temperatures $\beta$ from 0 to 1, one sweep each, then "
+        "neighbours may swap their states by the Metropolis rule. Hot chains move freely and hand what "
+        r"they find down to $\beta = 1$, whose samples make the update."
+    )
     inner: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
 
     n_temperatures: int = knob(

@@ -53,6 +53,12 @@ class UCD(CommonKnobs):
     """
 
     chains: ClassVar[str] = "fresh"
+    about: ClassVar[str] = (
+        r"Unbiased CD. Two coupled chains run until they meet at $\tau$, and what they differ in on the way "
+        r"corrects CD: $f(\xi_k) + \sum_{t=k+1}^{\tau-1} [f(\xi_t) - f(\eta_{t-1})]$. On average this is "
+        r"the exact gradient, at the price of more noise. Pairs that are cut off at $t_{\max}$ bring a bias "
+        "back."
+    )
     inner: ClassVar[dict[str, str]] = {
         "tau_mean": "Mean stopping time (sweeps)",
         "tau_median": "Median stopping time (sweeps)",

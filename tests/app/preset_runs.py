@@ -96,10 +96,12 @@ class PanelRun:
             while self._run.background_work(True):
                 pass
         shown = self._run.view("paused")
-        return {
+        values = {
             name: METRICS[name](self._run, shown) if name in METRICS else self._readouts[name](shown)
             for name in names
         }
+        # Of a number with its error, the number.
+        return {name: value[0] if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 class PairsRun:

@@ -12,11 +12,13 @@ TITLE, ICON, PLACE = "Little chain", "landscape", 5
 
 def main() -> None:
     """Draw the page."""
-    session.keep_hidden(Settings)  # the settings of the part that is not drawn
+    session.keep_hidden(session.settings_of(Settings).values())  # the settings of the part that is not drawn
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if not present:
-            st.markdown(f"##### {PAGE.question}", width="content")
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+                st.markdown(f"##### {PAGE.question}", width="content")
+                PAGE.draw_about()
         part = controls.choose(
             Settings.little,
             "Look at",

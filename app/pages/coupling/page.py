@@ -12,7 +12,7 @@ from app.controls import Download
 from app.data_download import offer_download
 from app.page import LivePage, Transport
 from app.pages.coupling.charts import all_rows
-from app.pages.coupling.evidence import ChartSettings, draw_evidence, request_results
+from app.pages.coupling.evidence import ChartSettings, evidence, request_results
 from app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, make_setup
@@ -20,7 +20,7 @@ from app.panel import shape_of
 from app.presets import Claim, Preset
 from app.session import COUPLED_MODEL, settings_of
 from app.shared import random_coupled
-from app.timer import every_second, wake
+from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.coupling import MAX_PAIRS
 from rbmviz.knobs import read_knobs
@@ -129,9 +129,15 @@ def remember_model(preset: Preset) -> None:
 PAGE: LivePage[CouplingSetup] = LivePage(
     name="coupling",
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
+    about="Each half shows one pair of chains of the same model, as two pictures: pixels in which they "
+    "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
+    "pixels and hidden units that says how likely every picture is; a **sweep** draws all hidden units anew "
+    "and then all pixels, and the first chain is one sweep ahead; a **class**, the kind of a picture, plays "
+    "no part here, for only equal pictures count. First watch a few pairs meet, then drag the upper slider "
+    "to the right and see how long they take.",
     link=KNOBS,
     table={Coupling.name: Coupling},
-    settings=settings_of(Settings),
+    settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
     on_preset=remember_model,
     presets=PRESETS,
@@ -179,8 +185,8 @@ def main() -> None:
             "the next pair begins. **Try** a larger scale, then look how often pairs still meet. "
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3)."
         )
-    asked = ChartSettings(Settings.lag.value, Settings.estimate_k.value, Settings.coupling_statistic.value)
-    evidence(comparison, asked, present)
+    asked = ChartSettings()
+    evidence(PAGE, comparison, asked, present)
     if not present:
         exports(comparison, asked, shown, shape)
 
@@ -237,20 +243,13 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
     wake(comparison)
 
 
-@every_second
-def evidence(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
-    """Draw the charts; runs every second, and renews no lease."""
-    draw_evidence(comparison, asked, present)
-    PAGE.withdraw_preset(comparison)
-
-
 def exports(
     comparison: Comparison[CouplingSetup], asked: ChartSettings, name: str, shape: tuple[int, int]
 ) -> None:
     """Draw the downloads, and code that repeats the pairs."""
 
     def found() -> Results:
-        results = request_results(comparison, asked.lag, asked.k)
+        results = request_results(comparison, asked)
         if results is None:
             raise BadInput("There are no results yet: wait until the first pairs have met.")
         return results

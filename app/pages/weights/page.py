@@ -9,17 +9,16 @@ import streamlit as st
 from app import controls, messages
 from app.controls import Download, data_or_reason
 from app.data_download import offer_download
-from app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
+from app.page import LivePage, Transport, algorithms_of, below_panels
 from app.pages.weights import charts as figures
+from app.pages.weights.evidence import evidence
 from app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
 from app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from app.pages.weights.settings import Settings
-from app.pages.weights.study import study
 from app.panel import shape_of
 from app.presets import Claim, Preset
 from app.session import settings_of
 from app.shared import data
-from app.timer import every_second
 from rbmviz import Model
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of
@@ -118,6 +117,12 @@ PAGE: LivePage[WeightSetup] = LivePage(
     name="weights",
     question="pop-CD weighs the samples of CD by what the model gives them: does the weight spread, or does "
     "one sample take all?",
+    about="Each panel shows the samples of one batch that weigh most and least, and below how all of its "
+    "weight is shared out. A **model** is a network of pixels and hidden units that says how likely every "
+    "picture is, and each sample is weighed by how much likelier it is in the model than among the samples; "
+    "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example; a "
+    "**class**, the kind of a picture, plays no part here. First compare the large numbers, then drag the "
+    "sweeps or the samples a batch of one panel.",
     link="w",
     table=trainers,
     only_name="pop_cd",
@@ -162,10 +167,9 @@ def main() -> None:
             messages.note(reason)
             offer_download(data_name(model.meta), "weights")
     panels(comparison, present)
-    charts(comparison, present)
+    evidence(PAGE, comparison, present)
     if not present:
         exports(comparison, name)
-    study(present)
 
 
 def choose_setup(model: Model) -> tuple[WeightSetup, str]:
@@ -207,41 +211,6 @@ def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
         ),
     )
     PAGE.write_address(comparison)
-
-
-LOOKS = {
-    "shares": "**Look** how steep the curve rises: at its left end stands the single heaviest sample. "
-    "**Try** the preset *One weight takes all*. CD gives every sample the same weight and pays with bias "
-    "(sections 3, 3.2).",
-    "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "
-    "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "
-    "weights (section 3.3).",
-    "log_z": "The mean weight is Z on average, for every k and proposal (section 3). **Look** for jumps: "
-    "the band knows only the weights that have been seen, so a few heavy ones that are missing leave it too "
-    "low and too narrow. **Try** the mixture proposal.",
-}
-
-
-@every_second
-def charts(comparison: Comparison[WeightSetup], present: bool) -> None:
-    """Shares, effective sizes, log Z; read once a second, without renewing any lease."""
-    shown = PAGE.named(comparison)
-    if all(snapshot.summary is None for _, snapshot in shown):
-        st.caption("Curves begin with the first batches." if shown else "")
-        return
-    drawn = {
-        "shares": ("Who holds the weight?", figures.shares_chart(shown)),
-        "sizes": ("What is a batch worth?", figures.sizes_chart(shown)),
-        "log_z": ("Is the mean weight Z?", figures.log_z_chart(shown)),
-    }
-    for column, (name, (title, chart)) in zip(st.columns(3), drawn.items(), strict=True):
-        with column:
-            st.markdown(f"**{title}**")
-            draw_chart(chart, f"weights {name}", title)
-            if not present:
-                st.caption(LOOKS[name])
-            if name == "log_z" and (warning := next((s.truth.warning for _, s in shown if s.truth), "")):
-                st.caption(f":material/warning: AIS: {warning}")
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
