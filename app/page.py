@@ -4,7 +4,6 @@ A page creates one ``LivePage`` with its name, link, speed and presets. It then 
 ``heading``, ``toolbar`` around its own settings, and ``open``, and draws its panels and its charts.
 """
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import streamlit as st
 
 from app import controls, links, messages, session
-from app.charts.style import Chart, titles
+from app.charts.style import Chart, readable, titles
 from app.session import COMPARISONS, Setting
 from app.stream.socket import live_path
 from app.timer import wake
@@ -93,13 +92,13 @@ class LivePage(Generic[S, P]):
     def heading(self) -> bool:
         """Draw the question, unless the page is for a projector; return whether it is."""
         if not links.presenting():
-            st.markdown(f"##### {self.question}")
+            st.title(self.question, anchor=False)
         return links.presenting()
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
         """Draw the row above the panels: a place for the transport, the page's own settings."""
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
             self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
             yield
 
@@ -208,7 +207,8 @@ class LivePage(Generic[S, P]):
 
     def preset_caption(self, fits: Callable[[P], bool]) -> None:
         """Draw the caption of the first preset for which ``fits`` is true, if there is one."""
-        with st.container():  # always there: otherwise the elements below would be rebuilt, and blink
+        # Always there, and a line high: otherwise the elements below would be rebuilt, and jump.
+        with st.container(key="caption"):
             shown = next((preset.caption for preset in self.presets if fits(preset)), "")
             if shown:
                 st.caption(shown)
@@ -336,4 +336,4 @@ def draw_chart(
     if nothing and rows.empty:
         st.caption(nothing)
     else:
-        st.vega_lite_chart(rows, copy.deepcopy(spec), key=key, width=width, alt=alt)
+        st.vega_lite_chart(rows, readable(spec, st.context.theme.type), key=key, width=width, alt=alt)

@@ -14,12 +14,7 @@ folder = Path(__file__).parent
 st.set_page_config(
     page_title="rbmviz: see Markov chains mix", page_icon=str(folder / "icon.png"), layout="wide"
 )
-# Streamlit leaves six empty rems above a page, of which the navigation bar needs four; the component that
-# writes the address takes no place.
-st.html(
-    "<style>.stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 3rem; }"
-    "[data-testid=stLayoutWrapper]:has(> .st-key-address) { position: absolute; }</style>"
-)
+st.html(folder / "style.css")
 # Every folder with a page: it says its title, its icon and its place; the folder's name is its address.
 found = {
     path.parent.name: import_module(f"app.pages.{path.parent.name}.page")

@@ -71,7 +71,7 @@ class Panel {
     this.strip = element('canvas', { class: 'strip', role: 'img' });
     this.note = element('div', { class: 'note', hidden: true });
     this.count = element('span', { class: 'count' });
-    this.title = element('h3');
+    this.title = element('h3', { 'aria-level': 2 }); // in size a third, and next to the page's h1
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
     this.words = element('p', { class: 'words', hidden: true });

@@ -16,7 +16,7 @@ def main() -> None:
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if not present:
-            st.markdown(f"##### {PAGE.question}", width="content")
+            st.title(PAGE.question, anchor=False, width="content")
         part = controls.choose(
             Settings.little,
             "Look at",

@@ -47,7 +47,7 @@ class Lane {
     this.readouts = new ReadoutList();
     this.readouts.declare(spec.readouts);
     this.node = element('div', { class: 'lane', 'data-algorithm': spec.name },
-      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label }), helpButton(spec.help), this.caption),
+      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), helpButton(spec.help), this.caption),
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
       this.strip, this.readouts.node);
