@@ -60,6 +60,8 @@ class LivePage(Generic[S, P]):
         Name of its folder, which is also its path in the address.
     question : str
         Heading of the page.
+    about : str
+        Three sentences: what the picture is; what a model, a sweep and a class are; what to do first.
     presets : sequence of presets
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
@@ -80,6 +82,7 @@ class LivePage(Generic[S, P]):
 
     name: str
     question: str
+    about: str
     presets: Sequence[P]
     speed: Setting[float]
     transport: Transport
@@ -92,8 +95,16 @@ class LivePage(Generic[S, P]):
     def heading(self) -> bool:
         """Draw the question, unless the page is for a projector; return whether it is."""
         if not links.presenting():
-            st.title(self.question, anchor=False)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.title(self.question, anchor=False, width="content")
+                self.draw_about()
         return links.presenting()
+
+    def draw_about(self) -> None:
+        """Draw the button that opens what a newcomer has to know about the page."""
+        with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
+            st.markdown(self.about)
+            st.caption("The page *Glossary* says what all words and numbers mean.")
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:

@@ -195,7 +195,8 @@ def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -
 def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
     """Return a copy of a spec whose words have a contrast of 4.5 at least to the background of this theme.
 
-    theme : "light", "dark" or None (not known yet: the colours stay); size : of the words, in pixels; 0: as is
+    theme : "light", "dark" or None (not known yet: the colours stay)
+    size : of the words, in pixels; 0: as Streamlit has it
     """
     ink = INK.get(theme or "")
     words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (

@@ -16,7 +16,9 @@ def main() -> None:
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if not present:
-            st.title(PAGE.question, anchor=False, width="content")
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+                st.title(PAGE.question, anchor=False, width="content")
+                PAGE.draw_about()
         part = controls.choose(
             Settings.little,
             "Look at",

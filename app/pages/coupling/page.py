@@ -88,6 +88,12 @@ PRESETS = [
 PAGE: LivePage[CouplingSetup, Preset] = LivePage(
     name="coupling",
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
+    about="Each half shows one pair of chains of the same model, as two pictures: pixels in which they "
+    "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
+    "pixels and hidden units that says how likely every picture is; a **sweep** draws all hidden units anew "
+    "and then all pixels, and the first chain is one sweep ahead; a **class**, the kind of a picture, plays "
+    "no part here, for only equal pictures count. First watch a few pairs meet, then drag the upper slider "
+    "to the right and see how long they take.",
     presets=PRESETS,
     speed=Settings.coupling_speed,
     transport=Transport(
