@@ -13,7 +13,7 @@ import streamlit as st
 
 from app import session
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import VERSION, VERSION_KEY, left_out, version_of
+from rbmviz.links import VERSION, VERSION_KEY, left_out, names_of_other_pages, version_of
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -37,7 +37,8 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     """Write these values by name into the address, in the browser; an empty list removes a name."""
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
-        _address(key=f"{page} address", data={"page": page, "parts": texts})
+        data = {"parts": texts, "others": names_of_other_pages(page)}
+        _address(key=f"{page} address", data=data)
 
 
 def open_link(page: str) -> None:

@@ -18,7 +18,7 @@ from app.session import COMPARISONS, Setting
 from app.stream.socket import live_path
 from app.timer import wake
 from rbmviz import BadInput
-from rbmviz.links import default_panels, read_panels, write_panel
+from rbmviz.links import NO_PANEL, default_panels, read_panels, write_panels
 from rbmviz.registry import Table, samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
@@ -181,6 +181,8 @@ class LivePage(Generic[S, P]):
             If the limits allow none.
         """
         room, version, asked = limits().panels, links.version(), links.values(self.link)
+        if asked == [NO_PANEL]:
+            return
         if len(asked) > room:
             messages.left_out(
                 f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
@@ -213,8 +215,8 @@ class LivePage(Generic[S, P]):
 
     def write_address(self, algorithms: Sequence[Any]) -> None:
         """Write the panels of these algorithms into the address."""
-        parts = {self.link: [write_panel(algorithm, self.only_knobs) for algorithm in algorithms]}
-        links.write(self.name, parts)
+        panels = write_panels(self.table, self.name, algorithms, self.only_knobs)
+        links.write(self.name, {self.link: panels})
 
     def preset_caption(self, fits: Callable[[P], bool]) -> None:
         """Draw the caption of the first preset for which ``fits`` is true, if there is one."""

@@ -19,8 +19,8 @@ from app.session import COUPLED_MODEL
 from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.coupling import MAX_PAIRS
-from rbmviz.knobs import read_knobs, write_knobs
-from rbmviz.links import VERSION, default_panels, knob_values
+from rbmviz.knobs import read_knobs
+from rbmviz.links import VERSION, default_panels, knob_values, write_changed_knobs
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
 
@@ -209,7 +209,8 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
         on_edit=PAGE.callbacks(comparison, "coupling_panel")["on_edit"],
         key="coupling_panel",
     )
-    links.write("coupling", {KNOBS: [write_knobs(comparison.panels[0].worker.algorithm)]})
+    knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
+    links.write("coupling", {KNOBS: [knobs] if knobs else []})
     wake(comparison)
 
 
