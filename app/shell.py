@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import messages
+from app import keys, messages
 from app.links import drop_unreadable, open_link
 from app.session import LINK_SENTENCES
 
@@ -40,3 +40,4 @@ with st.container():  # always there: else the page below would be built again w
         messages.left_out(sentence)
     LINK_SENTENCES.set(())
 page.run()
+keys.draw_switch()

@@ -62,7 +62,7 @@ class Panel {
     this.head = null;
     /** @type {Record<string, ReadoutValue>} */
     this.readoutValues = {};
-    /** @type {Record<string, { node: HTMLElement, set: (value: any) => void }>} */
+    /** @type {Record<string, ReturnType<typeof knobControl>>} */
     this.controls = {};
     /** @type {number | null} */
     this.startingSince = null;
@@ -111,6 +111,7 @@ class Panel {
     this.node.style.setProperty('--dash', dashed(spec.dash));
     this.readouts.declare(spec.readouts);
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
+    for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
     this.arrange();
   }
 

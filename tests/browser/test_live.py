@@ -111,6 +111,8 @@ def test_the_name_of_a_number_opens_its_help(live, hand):
 
 def test_a_typed_value_is_clipped_to_its_range(live):
     page = live().open("?p=gibbs")
+def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
+    page = live().open("?p=gibbs&p=rates_herding")
     box = page.page.get_by_label("Sweeps per sample, value")
     box.fill("1000")
     box.press("Enter")
@@ -120,6 +122,34 @@ def test_a_typed_value_is_clipped_to_its_range(live):
     box.press("Enter")
     page.page.wait_for_timeout(300)
     assert box.input_value() == "100"
+    said = page.page.locator(".said")
+    assert said.filter(has_text="That is no number: the value stays.").count() == 1
+    step = page.page.get_by_label("Step size, value")
+    step.fill("0,05")
+    step.press("Enter")
+    page.page.wait_for_url("**eps%3D0.05**")
+    step.fill("70")
+    step.press("Enter")
+    page.page.wait_for_url("**eps%3D10.0**")
+    assert said.filter(has_text="70 became 10").count() == 1
+    # What is typed into a field is no shortcut; elsewhere keys count, also where a slider has the focus.
+    n = page.counts()
+    step.press("0")
+    step.press("p")
+    page.page.wait_for_timeout(300)
+    assert page.ask("panels.map(p => p.dataset.status)") == ["running", "running"]
+    assert all(now >= before for now, before in zip(page.counts(), n, strict=True))
+    page.ask("panels[1].querySelector('input[type=range]').focus()")
+    page.page.keyboard.press("p")
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    switch = page.page.get_by_label("Shortcuts of a single key")
+    switch.uncheck()
+    page.page.reload()
+    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
+    assert not switch.is_checked()
+    page.page.keyboard.press("p")
+    page.page.wait_for_timeout(300)
+    assert page.ask("panels.map(p => p.dataset.status)") == ["running", "running"]
 
 
 def test_no_frame_is_broken_or_blank_in_twenty_seconds(live):
