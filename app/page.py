@@ -12,16 +12,20 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import streamlit as st
 
-from app import controls, links, messages, session
+from app import controls, links, messages, presenting, session
 from app.charts.style import Chart, readable, titles
 from app.session import COMPARISONS, Setting
 from app.stream.socket import live_path
 from app.timer import wake
 from rbmviz import BadInput
+from rbmviz.knobs import knobs_of
 from rbmviz.links import NO_PANEL, default_panels, read_panels, write_panels
 from rbmviz.registry import Table, samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
+
+PRESENTED_WORDS = 20
+"""Size of the words in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
 
@@ -93,12 +97,13 @@ class LivePage(Generic[S, P]):
     title: Callable[[Sequence[Any]], list[str]] = titles
 
     def heading(self) -> bool:
-        """Draw the question, unless the page is for a projector; return whether it is."""
-        if not links.presenting():
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.title(self.question, anchor=False, width="content")
+        """Draw the question; return whether the page is for a projector."""
+        present = links.presenting()
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.title(self.question, anchor=False, width="content")
+            if not present:
                 self.draw_about()
-        return links.presenting()
+        return present
 
     def draw_about(self) -> None:
         """Draw the button that opens what a newcomer has to know about the page."""
@@ -149,7 +154,8 @@ class LivePage(Generic[S, P]):
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
                 (fill or self._fill)(comparison)
-                comparison.resume()
+                if not links.starts_paused():
+                    comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
         except BadInput as error:
@@ -158,6 +164,10 @@ class LivePage(Generic[S, P]):
             st.stop()
         with self._left:
             draw_transport(self.name, comparison, self.speed, self.transport)
+            if links.presenting():
+                knobs = [knobs_of(algorithm) for algorithm in self.algorithms(comparison)]
+                labels = {name: knob.label for own in knobs for name, knob in own.items()}
+                presenting.draw_settings(self.name, labels)
         return comparison
 
     def comparison(self) -> Comparison[S]:
@@ -349,4 +359,6 @@ def draw_chart(
     if nothing and rows.empty:
         st.caption(nothing)
     else:
-        st.vega_lite_chart(rows, readable(spec, st.context.theme.type), key=key, width=width, alt=alt)
+        size = PRESENTED_WORDS if links.presenting() else 0
+        spec = readable(spec, st.context.theme.type, size)
+        st.vega_lite_chart(rows, spec, key=key, width=width, alt=alt)

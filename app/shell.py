@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import keys, messages
+from app import keys, messages, presenting
 from app.links import drop_unreadable, open_link
 from app.session import LINK_SENTENCES
 
@@ -35,6 +35,8 @@ page = st.navigation(
 )
 drop_unreadable()
 open_link(page.url_path or names[0])
+presenting.draw_reader()
+presenting.draw_switch()
 with st.container():  # always there: else the page below would be built again when the sentence goes
     for sentence in LINK_SENTENCES.value:
         messages.left_out(sentence)

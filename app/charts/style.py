@@ -27,6 +27,8 @@ GREY = "#808080"
 """Of lines; words need more contrast (INK)."""
 INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
 """Colour of the words in charts by theme; Streamlit's own are too pale on white."""
+TALL = 480
+"""Height of charts with large words, in pixels."""
 COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
 """The two couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
@@ -82,7 +84,7 @@ def _short(value: Any) -> str:
 
 def legend_columns(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
     """Return how many entries of a legend stand side by side."""
-    return alt.ExprRef(f"width < 340 ? {on_a_phone} : {entries}")
+    return alt.ExprRef(f"width < 470 ? {on_a_phone} : {entries}")
 
 
 def named_apart(names: Sequence[str]) -> list[str]:
@@ -127,6 +129,7 @@ def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> 
         symbolType="stroke",
         symbolOpacity=1,
         symbolStrokeWidth=3,
+        symbolSize=900,  # long enough for its dashes to be seen
         labelLimit=label_limit,
         columns=columns,
         **more,
@@ -204,7 +207,8 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
     )
     note = ({"fill": ink} if ink else {}) | ({"fontSize": size} if size else {})
     own = {"axis": words, "legend": words, "style": {"note": note}}
-    return copy.deepcopy(spec) | {"config": own | spec.get("config", {})}
+    height = {"height": max(spec["height"], TALL)} if size else {}
+    return copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -191,6 +191,8 @@ class CouplingPanel extends Panel {
     for (const lane of this.lanes) if (head.lanes[lane.spec.name]) lane.receive(head.lanes[lane.spec.name], blocks, head.status === 'running');
   }
 
+  describe() { return this.lanes.map(lane => `${lane.spec.label}: ${lane.badge.hidden ? lane.caption.textContent : lane.badge.textContent}.`).join(' '); }
+
   drawPictures() { for (const lane of this.lanes) lane.draw(this.grid, this.readoutValues, this.head?.status === 'running'); }
 }
 
