@@ -76,7 +76,7 @@ def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
 
 
 def draw_reader() -> None:
-    """Draw the part without a picture that says what this browser asks for."""
+    """Draw the part without a picture that says what this browser asks for, and keeps its console clean."""
 
     def still() -> None:
         STILL.set(True)
@@ -84,4 +84,7 @@ def draw_reader() -> None:
             comparison.pause()
 
     with st.container(key="reader"):  # takes no place
+        # Our own file, and not a component: these are loaded later than some charts.
+        script = (folder / "empty_charts.js").read_text()
+        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
         _reader(key="browser", data={"still": STILL.value}, on_still_change=still)

@@ -156,7 +156,7 @@ def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart
     line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
     return [
         line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
-        line.mark_text(align="left", dx=4, dy=-7, style="note").encode(
+        line.mark_text(align="left", dx=4, dy=-7, color=alt.ExprRef("ink")).encode(
             x=alt.value(0), y=f"{field}:Q", text="label:N"
         ),
     ]
@@ -205,10 +205,9 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
     words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (
         {"labelFontSize": size, "titleFontSize": size} if size else {}
     )
-    note = ({"fill": ink} if ink else {}) | ({"fontSize": size} if size else {})
-    own = {"axis": words, "legend": words, "style": {"note": note}}
-    height = {"height": max(spec["height"], TALL)} if size else {}
-    return copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}
+    changed = copy.deepcopy(spec) | {"config": {"axis": words, "legend": words} | spec.get("config", {})}
+    changed["params"] = [*spec.get("params", []), {"name": "ink", "value": ink or GREY}]
+    return changed | ({"height": max(spec["height"], TALL)} if size else {})
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -19,7 +19,7 @@ APART = 10
 NEIGHBOURS = 5
 """Smallest distance of two neighbours on one ramp."""
 
-BACKGROUNDS = {"light": "#ffffff", "dark": "#0e1117"}
+BACKGROUNDS = {"light": "#ffffff", "dark": "#171614"}
 
 TOGETHER = {
     "samplers": [*map(colour, list_samplers()), *SPARE_COLOURS[:2]],

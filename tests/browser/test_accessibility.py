@@ -38,6 +38,8 @@ def found_on(page, path):
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path != "glossary":
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    if path == "chain?little=matrix":
+        page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
     assert page.page.locator("h1").count() == 1
     page.page.evaluate(AXE)
     return page.page.evaluate(RUN, LEVELS), warnings
