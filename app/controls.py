@@ -1,12 +1,13 @@
 """Widgets that pages share, each for one setting; downloads; the upload of a model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app import messages
-from app.session import TRAINED, Setting, drop_upload, uploaded
+from app import links, messages
+from app.session import TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
 from app.shared import pretrained
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
@@ -117,6 +118,22 @@ def downloads(page: str, offered: Sequence[Download]) -> None:
             key=f"{page} download {download.label}",
             help=download.help,
         )
+
+
+@contextmanager
+def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
+    """Draw the fold of the charts that a page does not open with; give whether it is open.
+
+    What it holds is to be computed only while it is open. A link that names a setting ``within`` opens it;
+    while it is closed, these settings stay as they are.
+    """
+    if links.names(setting.key for setting in within):
+        start_with(opened.key, True)
+    fold = st.expander("More evidence", on_change="rerun", **opened.bound)
+    if not fold.open:
+        keep_hidden(within)
+    with fold:
+        yield bool(fold.open)
 
 
 def code(page: str, text: str) -> None:

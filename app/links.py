@@ -6,7 +6,7 @@ history.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -21,6 +21,11 @@ _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_n
 def values(key: str) -> list[str]:
     """Return all values of a name in the address."""
     return st.query_params.get_all(key)
+
+
+def names(keys: Iterable[str]) -> bool:
+    """Return whether the address gives a value to one of these names."""
+    return any(key in st.query_params for key in keys)
 
 
 def version() -> int:

@@ -15,5 +15,5 @@ from app.stream.socket import lifespan, routes
 # Beside a folder "pages" Streamlit would not know our pages before the shell has named them: whoever opened
 # the first one by its address would read that it does not exist.
 PagesManager.uses_pages_directory = False
-process.give_large_arrays_back()
+process.configure_allocators()
 app = st.App(Path(__file__).with_name("shell.py"), routes=routes, middleware=guarded(), lifespan=lifespan)

@@ -10,8 +10,8 @@ import hashlib
 import re
 import secrets
 import weakref
-from collections.abc import Callable, MutableMapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, MutableMapping
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -89,9 +89,9 @@ def settings_of(page_settings: type) -> dict[str, Setting[Any]]:
     return {name: found for name, found in vars(page_settings).items() if isinstance(found, Setting)}
 
 
-def keep_hidden(page_settings: type) -> None:
-    """Keep the settings whose widgets are not drawn in this run; Streamlit would forget them."""
-    for setting in settings_of(page_settings).values():
+def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
+    """Keep settings whose widgets are not drawn in this run; Streamlit would forget them."""
+    for setting in settings:
         if setting.key in st.session_state:
             setting.set(setting.value)
 
@@ -163,8 +163,17 @@ LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
 POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 
-STOPPED_TIMERS: Entry[dict[str, tuple[int, tuple[Any, ...]]]] = Entry("settled", dict)
-"""Timed parts whose timer has stopped, by name: the comparison (its id), and what it showed then."""
+
+class StoppedTimer(NamedTuple):
+    """When the timer of a part stopped: the comparison (its id), what it showed, whether nobody looked."""
+
+    owner: int
+    seen: tuple[Any, ...]
+    hidden: bool
+
+
+STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("settled", dict)
+"""Timed parts whose timer has stopped, by name."""
 
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""

@@ -6,13 +6,16 @@ from typing import Any, Concatenate, ParamSpec
 
 import streamlit as st
 
-from app.session import STOPPED_TIMERS
+from app.session import STOPPED_TIMERS, StoppedTimer
 from rbmviz.session import Comparison
 
 Args = ParamSpec("Args")
 
 STILL_SECONDS = 3
 """The timer of a paused page stops when so many draws, a second apart, have shown the same."""
+
+HIDDEN_SECONDS = 5
+"""The timer of a page stops after so many draws, a second apart, while its browser asked for no frames."""
 
 ENDED = ("paused", "finished", "failed")
 """Statuses of runs that make no step until somebody gives a command."""
@@ -32,15 +35,24 @@ def ended(comparison: Comparison[Any]) -> bool:
     return not comparison.waiting_for_all and all(shown.status in ENDED for _, shown in comparison.peek())
 
 
+def looked_at(comparison: Comparison[Any]) -> bool:
+    """Return whether anything asks for pictures; a page that is hidden in its browser does not."""
+    return any(panel.worker.watched for panel in comparison.panels)
+
+
+def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
+    """Return whether somebody may see more now than when a timer of this comparison stopped."""
+    return looked_at(comparison) if stopped.hidden else stopped.seen != shown_state(comparison)
+
+
 def wake(comparison: Comparison[Any], commanded: bool = False) -> None:
     """Draw the page again with its timers, if they have stopped and there is something new since.
 
     commanded : a command has been given just now, whose effect may not be seen yet
     """
-    now = shown_state(comparison)
     if any(
-        owner == id(comparison) and (commanded or seen != now)
-        for owner, seen in STOPPED_TIMERS.value.values()
+        stopped.owner == id(comparison) and (commanded or is_needed(comparison, stopped))
+        for stopped in STOPPED_TIMERS.value.values()
     ):
         STOPPED_TIMERS.set({})
         st.rerun()
@@ -51,8 +63,9 @@ def every_second(
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
     """Draw again once a second, without the rest of the page, while the comparison changes.
 
-    A timer costs some 2 % of a core. On a page that is paused it stops: the page is drawn once more
-    without it, and with it again after the next command (``wake``).
+    A timer costs some 1 % of a core. On a page that is paused, or hidden in its browser, it stops: the page
+    is drawn once more without it, and with it again after the next command, or when the page is shown
+    (``wake``; ``app/panel/base.js`` has the part drawn again that calls it).
 
     The part has a container of its own: where the timer fires just as the whole page has been drawn,
     Streamlit takes the fragment away for a moment, and what stands below would move up into its place.
@@ -61,8 +74,10 @@ def every_second(
 
     @functools.wraps(draw)
     def placed(comparison: Comparison[Any], *args: Args.args, **kwargs: Args.kwargs) -> None:
-        timed = STOPPED_TIMERS.value.get(name) != (id(comparison), shown_state(comparison))
+        stopped = STOPPED_TIMERS.value.get(name)
+        timed = stopped is None or stopped.owner != id(comparison) or is_needed(comparison, stopped)
         before: list[tuple[Any, ...]] = []
+        unseen: list[tuple[Any, ...]] = []  # what was drawn since somebody looked
 
         @functools.wraps(draw)
         def draw_again() -> None:
@@ -72,8 +87,13 @@ def every_second(
             if not timed and len(before) > 1:  # a widget of this part: what it asks for may take a while
                 wake(comparison, commanded=True)
             del before[:-STILL_SECONDS]
-            if timed and ended(comparison) and before == [seen] * STILL_SECONDS:
-                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: (id(comparison), seen)})
+            still = ended(comparison) and before == [seen] * STILL_SECONDS
+            unseen.append(seen)
+            if looked_at(comparison):
+                unseen.clear()
+            hidden = len(unseen) >= HIDDEN_SECONDS
+            if timed and (still or hidden):
+                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: StoppedTimer(id(comparison), seen, hidden)})
                 st.rerun()
 
         with st.container():

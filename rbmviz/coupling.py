@@ -41,7 +41,7 @@ class Pairs:
     Parameters
     ----------
     tau : int64 (pairs,)
-        Meeting times: the smallest t with xi_t = eta_{t - lag}; max_sweeps where truncated.
+        Meeting times: the smallest t with xi_t = eta_{t - lag}; max_sweeps if truncated.
     rejected : int64 (pairs,)
         Residual proposals that both chains together rejected.
     truncated : bool (pairs,)
@@ -160,7 +160,7 @@ def run_pairs(
     algorithm, lag, k, max_sweeps
         See ``couple``.
     totals : tuple of float64 arrays (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
-        Receive the estimates where they are given (lag 1 only): one slot a pair, or one slot for the sum over
+        Receive the estimates if they are given (lag 1 only): one slot per pair, or one slot for the sum over
         all pairs. Every pair is then run for k sweeps at least.
 
     Returns
@@ -309,7 +309,7 @@ class PairStream:
     finished : int
         Number of pairs that have ended. The arrays below have MAX_PAIRS rows, of which so many are filled.
     tau : int64 (MAX_PAIRS,)
-        Meeting times; max_sweeps where a pair was truncated.
+        Meeting times; max_sweeps if a pair was truncated.
     rejected : int64 (MAX_PAIRS, 2)
         Residual proposals that the first and the second chain rejected.
     truncated : bool (MAX_PAIRS,)
@@ -376,7 +376,7 @@ class PairStream:
 
     @property
     def tau(self) -> np.ndarray:
-        """Meeting times; max_sweeps where a pair was truncated."""
+        """Meeting times; max_sweeps if a pair was truncated."""
         return self._outcomes.tau
 
     @property
@@ -392,7 +392,7 @@ class PairStream:
     @property
     def t(self) -> int:
         """Sweeps of the first chain in the pair under way; 0: the next one has not begun."""
-        return int(self._progress["t"])
+        return int(self._progress[0].t)
 
     def advance(self, sweeps: int) -> int:
         """Run for about so many sweeps and stop at the end of a block; return how many were done.
@@ -401,14 +401,14 @@ class PairStream:
         """
         if self.finished >= MAX_PAIRS:
             return 0
-        if self._progress["pair"] == len(self._v0):
+        if self._progress[0].pair == len(self._v0):
             self._begin(self._first // PAIRS_PER_BLOCK + 1)
-        before = int(self._progress["pair"])
+        before = int(self._progress[0].pair)
         done = kernels.run_pairs(
             self._chains, self._v0, self._rng_states, self._setup, sweeps,
             self._progress, self._here, self._sums, self._watched,
         )  # fmt: skip
-        ended = slice(before, int(self._progress["pair"]))
+        ended = slice(before, int(self._progress[0].pair))
         if ended.stop > before:
             self.finished = self._first + ended.stop
             self.stopped += int(self._here.stopped[ended].sum())

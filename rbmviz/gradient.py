@@ -15,29 +15,30 @@ from rbmviz.trainers import Trainer, make_trainer, training
 from rbmviz.trainers.parameters import FixedParameters
 
 RUNS = 20
-"""Independent runs that the replications are cut into: errors come from the differences between them."""
+"""Independent runs among which the estimates are divided; standard errors come from their spread."""
 
 CHAIN_BURN_IN = 1000
+"""Updates of persistent chains before the first estimate of a run."""
 
 
 @dataclass(frozen=True)
 class GradientQuality:
-    """Bias and variance of one estimator, both squared and a parameter, as in the paper's table 1.
+    """Squared bias and variance of one estimator, both per parameter, as in the paper's table 1.
 
     Parameters
     ----------
     bias : float
-        Squared distance of the mean of all estimates to the exact gradient, over the number of parameters.
-        Measured from finitely many estimates it is too large, by at most about variance / replications: an
-        unbiased estimator shows that much, not zero.
+        Squared distance of the mean of all estimates to the exact gradient, divided by the number of
+        parameters. From finitely many estimates it is too large, by at most about variance / replications:
+        for an unbiased estimator it has about this value, not 0.
     bias_corrected : float
-        ``bias`` less the squared error of the mean, as the runs show it: unbiased, may be negative.
+        ``bias`` minus the squared error of the mean, estimated from the runs; unbiased, may be negative.
     std_error : float
         Standard error of ``bias_corrected`` (and of ``bias``), by the jackknife over the runs.
     variance : float
         Mean squared distance of the estimates to their mean, over the number of parameters.
     replications : int
-        Estimates.
+        Number of estimates.
     """
 
     bias: float
@@ -49,7 +50,17 @@ class GradientQuality:
 
 @dataclass(frozen=True, eq=False)
 class EstimatorRun:
-    """One independent run: how many estimates, their mean float64 (parameters,), mean squared length."""
+    """The estimates of one independent run.
+
+    Attributes
+    ----------
+    n : int
+        Number of estimates.
+    mean : float64 (parameters,)
+        Their mean.
+    square : float
+        The mean of their squared lengths.
+    """
 
     n: int
     mean: np.ndarray
@@ -68,10 +79,10 @@ def gradient_runs(
     seed: rng.Seed = 0,
     burn_in: int = CHAIN_BURN_IN,
 ) -> Iterator[EstimatorRun]:
-    """Yield the 20 runs of ``gradient_quality`` one by one, for a progress bar; see there."""
+    """Yield the 20 runs of ``gradient_quality`` one by one, for callers with a progress bar."""
     if trainer.chains == "driven":
         raise BadInput(
-            f"gradient: the chains of {trainer.name} move by the updates, and none are made here: choose pcd."
+            f"gradient: the chains of {trainer.name} need updates, and none are made here: choose pcd."
         )
     if replications < 2 * RUNS or burn_in < 0:
         raise BadInput(
@@ -86,7 +97,7 @@ def gradient_runs(
 def endless_run(
     rbm: RBM, data: np.ndarray, trainer: Trainer, index: int, seed: rng.Seed = 0, burn_in: int = CHAIN_BURN_IN
 ) -> Iterator[EstimatorRun]:
-    """Yield the ``index``-th run after each of its estimates, for whoever watches ``quality`` settle."""
+    """Yield the ``index``-th run after each of its estimates, without end."""
     state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
     total, square = np.zeros(sum(x.size for x in state.theta)), 0.0
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
@@ -99,14 +110,14 @@ def endless_run(
 
 
 def quality(exact: np.ndarray, runs: Iterable[EstimatorRun]) -> GradientQuality:
-    """Return what the runs say about an estimator of ``exact``, float64 (parameters,)."""
+    """Return bias and variance, estimated from runs, of an estimator of ``exact``, float64 (parameters,)."""
     runs = list(runs)
     n = sum(run.n for run in runs)
     errors = np.array([run.mean for run in runs]) - exact
     products = errors @ errors.T / len(exact)
 
     def unbiased(products: np.ndarray) -> float:
-        # Only products of different runs, whose noises are independent.
+        # The mean over pairs of different runs, whose errors are independent.
         k = len(products)
         return float((products.sum() - np.trace(products)) / (k * (k - 1)))
 
@@ -118,7 +129,7 @@ def quality(exact: np.ndarray, runs: Iterable[EstimatorRun]) -> GradientQuality:
         bias=float(products.mean()),
         bias_corrected=unbiased(products),
         std_error=float(np.sqrt((k - 1) * np.var(without))),
-        variance=max(float(variance), 0.0),  # rounding, where all estimates are the same
+        variance=max(float(variance), 0.0),  # rounding can make it negative if all estimates are equal
         replications=n,
     )
 
@@ -143,18 +154,19 @@ def gradient_quality(
 
     As in population CD, section 4.1: the bias is the squared distance between the mean of many estimates and
     the true gradient of the whole training set, the variance the mean squared distance of the estimates to
-    their mean, both over the number of parameters. Differences: the true gradient is enumerated (the paper:
-    200,000 samples of parallel tempering), and the part of the bias that is only noise is measured, too.
+    their mean, both divided by the number of parameters. There are two differences: the true gradient is
+    enumerated (the paper uses 200,000 samples of parallel tempering), and ``bias_corrected`` is free of the
+    noise of the mean.
 
-    An estimate is what one update would take: the next mini-batch of ``batch_size`` rows gives the positive
-    statistics and, where chains start at data, the starts; batches are drawn in whole epochs, as in training,
-    so that little of their noise is left in the mean. Persistent chains (pcd, pt, herding) run on at the
-    fixed model, through ``burn_in`` updates before the first estimate of a run.
+    An estimate is the gradient of one update: the next mini-batch of ``batch_size`` rows gives the positive
+    statistics and, if chains start at data, the starts. Batches are drawn in whole epochs, as in training, so
+    that the mean contains little of their noise. Persistent chains (pcd, pt, herding) sample the fixed model,
+    for ``burn_in`` updates before the first estimate of a run.
 
     Measured (16 hidden units, CD-1 at rate 0.1 for 10,000 updates, batches of 32 and 500): the bias of CD-1
-    over that of pop-CD-1 is 16 to 142 on six models of Bars and Stripes, 91 with seed 0 (paper: 156); on
-    Artificial Modes 0.157 against nothing to be seen, 1e-10 in 50,000 estimates (paper: 8e-9, which is what
-    batches drawn independently of each other leave behind).
+    over that of pop-CD-1 is 16 to 142 on six models of Bars and Stripes, 91 with seed 0 (paper: 156). On
+    Artificial Modes it is 0.157 for CD-1 and not measurable for pop-CD-1, 1e-10 in 50,000 estimates (paper:
+    8e-9, the noise of batches that are drawn independently of each other).
 
     Parameters
     ----------

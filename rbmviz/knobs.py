@@ -1,7 +1,7 @@
-"""Knobs: what may be tuned on an algorithm, said once, beside the parameter.
+"""Knobs: the parameters of an algorithm that a user may change, each declared once.
 
-A knob is metadata on a dataclass field. Widgets, command-line flags, URL parameters, sweep axes,
-checks and documentation are all made from it.
+A knob is metadata of a dataclass field. Widgets, command-line flags, parameters of links, checks and
+documentation are all made from it.
 """
 
 import dataclasses
@@ -26,21 +26,21 @@ class Knob:
     name, kind, default
         Field name, type (int, float, bool or str) and default value.
     label, help, unit
-        For a person; ``help`` is one sentence that says what to look for.
+        Texts for the user; ``help`` is one sentence that says what to look for.
     lo, hi
         Smallest and largest value, both allowed (numbers only).
     scale
-        How a slider runs from lo to hi.
+        Whether a slider runs from lo to hi linearly or logarithmically.
     zero
-        Whether 0, "switched off", is allowed although lo > 0 (log scales).
+        Whether 0 ("switched off") is allowed although lo > 0, as log scales need it.
     live
-        Whether it may change while the chain runs; else a change restarts the chain.
+        Whether it may change during a run; otherwise a change starts the run anew.
     choices
-        The allowed words of a str knob.
+        The allowed values of a str knob.
     front
-        Whether its slider stands in sight where a page shows only some; the others are a click away.
+        Whether a panel shows its slider at once; the other knobs are behind "More knobs".
     formerly
-        An earlier name, which links, command lines and checkpoints may still say; "": none.
+        An earlier name, still accepted in links, command lines and checkpoints; "": none.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Knob:
 def knob(
     default: Value, lo: float = -math.inf, hi: float = math.inf, *, label: str, help: str, **more: Any
 ) -> Any:
-    """Declare a dataclass field with a knob; see Knob for what may be said."""
+    """Declare a dataclass field with a knob; ``more`` are further fields of ``Knob``."""
     return dataclasses.field(
         default=default, metadata={"knob": {"lo": lo, "hi": hi, "label": label, "help": help, **more}}
     )

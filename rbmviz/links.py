@@ -109,10 +109,11 @@ DEFAULTS: dict[int, Defaults] = {
                 **{"coupling_start": "random", "coupling_seed": 0, "coupling_speed": 10},
                 **{"tau_log": True, "lag": 10, "tv_log": False, "estimate_k": 1},
                 "coupling_statistic": "both units on",
+                "coupling_more": False,
             },
             "weights": {
                 **{"weights_model": "bas_pcd", "weights_start": "data", "weights_seed": 0},
-                **{"weights_pace": 10, "grown": "bas", "growth_quantity": "ratio"},
+                **{"weights_pace": 10, "grown": "bas", "growth_quantity": "ratio", "weights_more": False},
             },
             "chain": {
                 **{"little": "landscape", "land": "two halves", "land_depth": 9.0, "land_seed": 0},
@@ -134,7 +135,7 @@ def names_of_other_pages(page: str) -> list[str]:
 
 
 def version_of(text: str | None) -> tuple[int, str]:
-    """Return the version whose defaults a link has, and a sentence where its own version is not known.
+    """Return the version whose defaults a link has, and a sentence if its own version is not known.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
 
 
 def left_out(page: str, named: Collection[str], version: int) -> dict[str, Value]:
-    """Return the settings that a link of an older version leaves out, where their default is another one now.
+    """Return the settings that a link of an older version leaves out and whose default is different now.
 
     Parameters
     ----------

@@ -27,8 +27,9 @@ theta        the parameters (W, b, c) together
 free_energy  F(v) with exp(-F(v)) the unnormalised probability of v
 log_z        logarithm of the partition function
 nats         unit of every log-likelihood: natural logarithms
-beta         inverse temperature (tempering), or the kernel parameter of ISL where the context says so
-statistics   the sufficient statistics s = (v h', v, h); with means of h instead of draws where it says "mean"
+law          a probability distribution; the law of the model is p(v)
+beta         inverse temperature (tempering); in ISL the parameter of the kernel
+statistics   the sufficient statistics s = (v h', v, h); in "mean" statistics h is replaced by its mean
 rates        mean statistics of the training set, R = (<v E[h|v]'>, <v>, <E[h|v]>)
 
 Chains
@@ -38,8 +39,8 @@ v0           the state in which a chain begins
 n_chains     chains that take turns; sample t belongs to chain t % n_chains
 interleave   to put the samples of several chains into one sequence, in turns
 target       the model that the next sample of a chain is drawn from
-exact_chain  says that a chain leaves the law of the model as it is
-driven       said of chains that are pushed away from where they have been: their parameters move
+exact_chain  whether a chain leaves the law of the model invariant
+driven       said of chains whose parameters move, which pushes them away from states that they have visited
 theta_F      the fast parameters, which are added to theta while a driven chain runs
 eps, alpha   step size and decay of theta_F
 fast_norm    the Euclidean norm of theta_F
@@ -49,8 +50,9 @@ lag          sweeps by which the first of two coupled chains is ahead
 burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
 thin         to keep only every n-th sample of a chain
 ess          effective sample size: number of independent samples with the same precision
-rhat         disagreement of several chains, near 1 where they agree
-isl          log-likelihood of test data under a kernel density around the samples
+rhat         disagreement of several chains (Gelman and Rubin), near 1 if they agree
+isl          indirect sampling likelihood: mean log-likelihood of test data under a kernel density around the
+             samples, in nats
 
 Training
 update       one change of theta, from one mini-batch
@@ -81,7 +83,9 @@ lanes        generators of one stream that are advanced side by side, one in eac
 pre-activation  what a unit's mean is the sigmoid of: its bias and the sum over the active units below it
 flips        units that differ from the sweep before, whose rows alone change a pre-activation
 half-step    v -> h, or h -> v
-history      the newest samples of a chain, packed as bits, whose statistics make up theta_F where it decays
+map          the affine map of one half-step, bias + x @ rows, with its value: a ``PreActivation``
+regime       how theta_F is stored: as a history, or as rows of a matrix
+history      the newest samples of a chain, packed as bits; their statistics make up theta_F if it decays fast
 pending      an update of rank 1 that has been added up and not yet written to the rows of a matrix
 pair         two coupled chains
 oracle       the slow form that a kernel is tested against
@@ -115,7 +119,7 @@ from rbmviz.output import write_whole
 SCHEMA = 1
 
 ENTRIES_PER_BLOCK = 2**22
-"""Numbers in a block of what is computed by rows, at most, whatever the number of rows."""
+"""Most numbers in one block of rows: bounds the temporary memory of what is computed row by row."""
 
 ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
 
@@ -131,13 +135,14 @@ def softplus(x: np.ndarray) -> np.ndarray:
 
 
 def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Return a parameter as a read-only float32 copy, or raise BadInput; ``shape`` is what W requires."""
     with np.errstate(over="ignore"):  # infinite, and refused as that
         array = np.array(checks.numbers(name, value), dtype=np.float32, order="C")
     if array.ndim != (2 if name.endswith("W") else 1) or 0 in array.shape:
         want = "(n_visible, n_hidden)" if name.endswith("W") else "one-dimensional"
         raise BadInput(f"{name} has shape {array.shape}; it must be {want} and not empty.")
     if shape is not None and array.shape != shape:
-        raise BadInput(f"{name} has shape {array.shape}; W asks for {shape}.")
+        raise BadInput(f"{name} has shape {array.shape}; W requires {shape}.")
     if not np.isfinite(array).all():
         raise BadInput(f"{name} holds NaN or infinite values; give finite parameters.")
     array.flags.writeable = False
@@ -145,9 +150,10 @@ def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> n
 
 
 def _layer(name: str, value: Any, units: int) -> np.ndarray:
+    """Return states of one layer, (..., units), as an array of numbers, or raise BadInput."""
     array = checks.numbers(name, value)
     if not array.ndim or array.shape[-1] != units:
-        raise BadInput(f"{name} has shape {array.shape}; the model asks for (..., {units}).")
+        raise BadInput(f"{name} has shape {array.shape}; the model requires (..., {units}).")
     return array
 
 
@@ -223,7 +229,7 @@ class RBM:
     def free_energy(self, v: np.ndarray) -> np.ndarray:
         """Return ``F(v) = -b'v - sum_j softplus(c_j + v'W_:j)``, float64 (...), in nats.
 
-        Many rows (n, n_visible) are taken a block at a time: in float64 they would be eight times their size.
+        Rows (n, n_visible) are processed in blocks, because in float64 they take eight times their memory.
         """
         v = _layer("v", v, self.n_visible)
         rows = max(ENTRIES_PER_BLOCK // max(self.W.shape), 1)
@@ -236,8 +242,8 @@ class RBM:
     def rates(self, v: np.ndarray) -> Statistics:
         """Return the mean statistics <v E[h|v]'>, <v>, <E[h|v]> of the rows of v (n, n_visible).
 
-        Mean-field hidden units, summed in float64 blocks (ALGORITHMS: the positive statistics of the
-        whole training set; paper rates-FPCD, section 4).
+        The hidden units are represented by their means. For the whole training set these are the positive
+        statistics of training, which rates-FPCD keeps fixed (section 4 of that paper). Summed in float64.
         """
         v = checks.bits("The data", v, self.n_visible)
         W, b, c = (np.zeros(a.shape) for a in (self.W, self.b, self.c))
@@ -259,15 +265,15 @@ class Model:
     rbm : RBM
         The parameters.
     rates : Statistics or None
-        Rates of its training set; the driven samplers (rates-FPCD, rates-herding) need them.
+        Mean statistics of its training set, which rates-FPCD and rates-herding need.
     meta : mapping
-        Provenance, JSON values only: data set, binarisation, trainer, knobs, seed, updates, scores. What the
-        known keys may hold is in ``metadata.SCHEMA_OF_KEYS``.
+        Provenance, JSON values only: data set, binarisation, trainer, knobs, seed, updates, scores.
+        ``metadata.SCHEMA_OF_KEYS`` lists the known keys and their types.
 
     Raises
     ------
     BadInput
-        If the rates do not fit, or the metadata are not what they should be.
+        If the rates have another shape than W, or a known key of the metadata has an invalid value.
     """
 
     rbm: RBM
@@ -283,7 +289,7 @@ class Model:
 def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
     """Return the content of a model file, .safetensors or .npz.
 
-    Arrays: W, b, c, and rates.W, rates.b, rates.c where the model has rates (float32).
+    Arrays (float32): W, b, c, and rates.W, rates.b, rates.c if the model has rates.
     Header string ``rbmviz`` (in .npz an array of one string): JSON of the schema version and ``model.meta``.
     """
     arrays = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
@@ -332,9 +338,19 @@ def load_model_file(path: str | Path) -> Model:
 
 
 def load_model_bytes(content: Content, name: str) -> Model:
-    """Return the model of a file's bytes (an upload), or of a path, as ``load_model_file`` does.
+    """Return the model in a file's content, as ``load_model_file`` does.
 
-    name : as the person knows the file; its suffix says what it is
+    Parameters
+    ----------
+    content : bytes or Path
+        The bytes (of an upload), or the file that contains them.
+    name : str
+        The file's name for error messages; its suffix determines the format.
+
+    Raises
+    ------
+    BadInput
+        If the content is not a valid model file.
     """
     read = _read_npz if Path(name).suffix == ".npz" else _read_safetensors
     try:
@@ -358,8 +374,8 @@ def load_model_bytes(content: Content, name: str) -> Model:
         raise BadInput(f"'{name}': {error}") from None
 
 
-def _need(headers: Headers) -> int:
-    """Return what a model takes while it is read: its arrays, float32 copies, the mask of one."""
+def _bytes_to_read(headers: Headers) -> int:
+    """Return the bytes that reading a model takes: its arrays, float32 copies, one mask of finite values."""
     arrays = {array: headers[array] for array in ARRAYS if array in headers}
     for array, header in arrays.items():
         if header.dtype.kind not in "biuf":
@@ -375,10 +391,10 @@ def _need(headers: Headers) -> int:
 
 
 def _read_npz(content: Content, name: str) -> tuple[dict[str, np.ndarray], str]:
-    arrays = read_npz(content, f"'{name}'", (*ARRAYS, "rbmviz").__contains__, _need)
+    arrays = read_npz(content, f"'{name}'", (*ARRAYS, "rbmviz").__contains__, _bytes_to_read)
     return arrays, text_of(arrays.pop("rbmviz", None), "rbmviz")
 
 
 def _read_safetensors(content: Content, name: str) -> tuple[dict[str, np.ndarray], str]:
-    arrays, texts = read_safetensors(content, f"'{name}'", ARRAYS.__contains__, _need)
+    arrays, texts = read_safetensors(content, f"'{name}'", ARRAYS.__contains__, _bytes_to_read)
     return arrays, texts.get("rbmviz", "{}")

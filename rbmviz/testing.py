@@ -85,6 +85,7 @@ def check_trainer(algorithm: type[Trainer]) -> None:
 
 
 def _check(cls: Any, promises: dict[str, Check]) -> None:
+    """Check all promises of an algorithm; the first broken one is named in an AssertionError."""
     name = getattr(cls, "name", getattr(cls, "__name__", cls))
     for promise, check in promises.items():
         try:
@@ -95,6 +96,8 @@ def _check(cls: Any, promises: dict[str, Check]) -> None:
 
 
 def _promise(promises: dict[str, Check], name: str) -> Callable[[Check], Check]:
+    """Return a decorator that adds a check to these promises under this name."""
+
     def register(check: Check) -> Check:
         promises[name] = check
         return check
@@ -102,13 +105,14 @@ def _promise(promises: dict[str, Check], name: str) -> Callable[[Check], Check]:
     return register
 
 
-def _require(held: Any, sentence: str) -> None:
-    if not held:
+def _require(holds: Any, sentence: str) -> None:
+    """Raise an AssertionError with this sentence unless the promise holds."""
+    if not holds:
         raise AssertionError(sentence)
 
 
 def _refused(what: str, function: Callable[..., Any], *args: Any, **more: Any) -> None:
-    """Require that a call raises BadInput, with one line of text."""
+    """Require that a call raises BadInput with one sentence; ``what`` names the argument in the message."""
     try:
         function(*args, **more)
     except BadInput as error:
@@ -118,10 +122,11 @@ def _refused(what: str, function: Callable[..., Any], *args: Any, **more: Any) -
     raise AssertionError(f"{what} is not refused with rbmviz.BadInput.")
 
 
-# What samplers and trainers have in common
+# Checks of samplers and trainers alike
 
 
 def _check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) -> None:
+    """Check what the decorator and the class attributes declare; flags: test of the value by attribute."""
     decorated = dataclasses.is_dataclass(cls) and "name" in vars(cls)
     _require(decorated, f"it is not decorated with rbmviz.registry.{kind}(name, label=..., paper=...).")
     word = isinstance(cls.name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", cls.name)
@@ -133,7 +138,7 @@ def _check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) 
     _require(colour, f"its colour {cls.colour!r} is neither '' nor of the form '#rrggbb'.")
     _require((cls.__doc__ or "").strip(), "it has no docstring, which people read on the pages.")
     for flag, legal in flags.items():
-        _require(hasattr(cls, flag), f"it does not say {flag}.")
+        _require(hasattr(cls, flag), f"it does not declare {flag}.")
         _require(
             legal(getattr(cls, flag)),
             f"its {flag} has the value {getattr(cls, flag)!r}, which is not allowed.",
@@ -141,6 +146,7 @@ def _check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) 
 
 
 def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
+    """Check the declarations of all knobs, and that the algorithm has the needed attributes."""
     for name in needed:
         _require(hasattr(cls(), name), f"it has no {name}.")
     for knob in knobs_of(cls).values():
@@ -184,8 +190,8 @@ def _variants(cls: Any) -> Iterator[dict[str, Any]]:
             yield from ({knob.name: value} for value in others if value != knob.default)
 
 
-def _kept_bytes(make: Callable[[], Any]) -> int:
-    """Return the bytes of what ``make`` returns, at a second call: the first compiles and fills caches."""
+def _bytes_of(make: Callable[[], Any]) -> int:
+    """Return the bytes of what ``make`` returns at its second call; the first compiles and fills caches."""
     gc.freeze()  # otherwise the collection below would visit all earlier objects
     make()
     tracemalloc.start()
@@ -200,10 +206,11 @@ def _kept_bytes(make: Callable[[], Any]) -> int:
 
 
 def _check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[], Any]) -> None:
-    taken, said = _kept_bytes(make), algorithm.state_bytes(n_visible, n_hidden)
-    of = f"a state of {algorithm} for {n_visible} x {n_hidden} units"
-    _require(taken <= said, f"{of} takes {taken:,} bytes, and state_bytes says {said:,}.")
-    _require(said <= 2 * taken, f"{of} takes only {taken:,} bytes, and state_bytes says {said:,}.")
+    """Require that ``state_bytes`` is at least the bytes of a state, and at most twice as much."""
+    taken, bound = _bytes_of(make), algorithm.state_bytes(n_visible, n_hidden)
+    state = f"a state of {algorithm} for {n_visible} x {n_hidden} units"
+    _require(taken <= bound, f"{state} takes {taken:,} bytes, and state_bytes returns {bound:,}.")
+    _require(bound <= 2 * taken, f"{state} takes only {taken:,} bytes, and state_bytes returns {bound:,}.")
 
 
 def _bits(rows: int, width: int, seed: int) -> np.ndarray:
@@ -214,7 +221,7 @@ def _bits(rows: int, width: int, seed: int) -> np.ndarray:
 
 
 def _model(n_visible: int = 70, n_hidden: int = 37) -> Model:
-    """Return a model wider than a block of random numbers, and no multiple of the padding of kernels."""
+    """Return a model with more units than a block of random numbers, no multiple of the kernels' padding."""
     g = np.random.default_rng(1)
     W, b, c = (g.normal(0, 0.3, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden))
     rbm = RBM(W, b, c)
@@ -240,7 +247,7 @@ def _chains(cls: Any, n: int, **more: Any) -> Any:
     return cls(**({"n_chains": n} if "n_chains" in knobs_of(cls) else {}), **more)
 
 
-@_promise(SAMPLER_PROMISES, "it says what it is")
+@_promise(SAMPLER_PROMISES, "it declares what it is")
 def _sampler_record(cls: Any) -> None:
     def is_bool(flag: Any) -> bool:
         return isinstance(flag, bool)
@@ -299,7 +306,7 @@ def _seeds(cls: Any) -> None:
     )
     _require(
         not (drawn and cls.deterministic),
-        "it says deterministic, but from one start two seeds give different samples.",
+        "it declares deterministic, but from one start two seeds give different samples.",
     )
 
 
@@ -316,17 +323,19 @@ def _fresh(cls: Any) -> None:
             _require(_same(made, before), "step writes to the arrays that an earlier step has returned.")
 
 
-@_promise(SAMPLER_PROMISES, "how steps are cut changes nothing")
-def _cuts(cls: Any) -> None:
+@_promise(SAMPLER_PROMISES, "how a run is divided into steps does not change it")
+def _division(cls: Any) -> None:
     model = _model()
     for more in _variants(cls):
-        for n_chains, cuts in ((1, (5, 7)), (1, (1, 9, 0, 290)), (7, (1, 9, 0, 2, 4, 284))):
+        for n_chains, steps in ((1, (5, 7)), (1, (1, 9, 0, 290)), (7, (1, 9, 0, 2, 4, 284))):
             sampler = _chains(cls, n_chains, **more)
-            whole = sampler.step(sampler.init(model, 7), sum(cuts))
+            whole = sampler.step(sampler.init(model, 7), sum(steps))
             state = sampler.init(model, 7)
-            cut = _joined([sampler.step(state, n) for n in cuts])
-            pieces = " and ".join(f"step({n})" for n in cuts)
-            _require(_same(cut, whole), f"{sampler}: {pieces} give other samples than step({sum(cuts)}).")
+            divided = _joined([sampler.step(state, n) for n in steps])
+            pieces = " and ".join(f"step({n})" for n in steps)
+            _require(
+                _same(divided, whole), f"{sampler}: {pieces} give other samples than step({sum(steps)})."
+            )
 
 
 @_promise(SAMPLER_PROMISES, "states of one model do not affect each other")
@@ -418,7 +427,7 @@ def _starts(cls: Any) -> None:
         _refused(f"the seed {seed!r}", cls().init, model, seed)
 
 
-@_promise(SAMPLER_PROMISES, "models without rates are refused where they are needed, and only there")
+@_promise(SAMPLER_PROMISES, "models without rates are refused if they are needed, and only then")
 def _rates(cls: Any) -> None:
     bare = Model(_model().rbm)
     if cls.needs_rates:
@@ -432,7 +441,7 @@ def _sampler_bytes(cls: Any) -> None:
     for n_visible, n_hidden, n_chains in ((4, 3, 60), (300, 200, 1), (300, 200, 60)):
         for more in _variants(cls):
             sampler = _chains(cls, n_chains, **more)
-            # Models of their own: what the chains of one model share is kept with it.
+            # A new model for each call, because chains of one model share its maps.
             models = iter([_model(n_visible, n_hidden) for _ in range(2)])
 
             def make(sampler: Any = sampler, models: Iterator[Model] = models) -> Any:
@@ -454,7 +463,7 @@ def _target(cls: Any) -> None:
             _require(target.W.shape == (70, 37), f"the target has the shape {target.W.shape}.")
             if cls.exact_chain and not more:
                 same = all(np.allclose(getattr(target, x), getattr(model.rbm, x), atol=1e-6) for x in "Wbc")
-                _require(same, "it says exact_chain, but its target is not the model.")
+                _require(same, "it declares exact_chain, but its target is not the model.")
 
 
 @_promise(SAMPLER_PROMISES, "p is the mean of v")
@@ -467,7 +476,7 @@ def _means(cls: Any) -> None:
     _require(not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of its bits in v.")
 
 
-@_promise(SAMPLER_PROMISES, "an exact chain leaves the law of the model as it is")
+@_promise(SAMPLER_PROMISES, "an exact chain leaves the law of the model invariant")
 def _law(cls: Any) -> None:
     """Check that chains whose starts are drawn from the law still have that law after some samples."""
     if not cls.exact_chain:
@@ -510,6 +519,7 @@ def _rbm() -> RBM:
 
 
 def _begun(trainer: Any, seed: int = 0, data: np.ndarray | None = None) -> Any:
+    """Return the state of a new training at ``_rbm()``."""
     return trainer.init(_rbm(), _data() if data is None else data, seed)
 
 
@@ -526,7 +536,7 @@ def _equal(a: Progress, b: Progress) -> bool:
     return same_rbm and same_stats and a.update == b.update
 
 
-@_promise(TRAINER_PROMISES, "it says what it is")
+@_promise(TRAINER_PROMISES, "it declares what it is")
 def _trainer_record(cls: Any) -> None:
     def labels(inner: Any) -> bool:
         return isinstance(inner, dict) and all(
@@ -547,7 +557,7 @@ def _trainer_knobs(cls: Any) -> None:
     _require(all(live), "learning_rate, batch_size and iterations are not live.")
 
 
-@_promise(TRAINER_PROMISES, "progress says where training stands")
+@_promise(TRAINER_PROMISES, "progress has the counts, the model and the statistics that are promised")
 def _progress(cls: Any) -> None:
     trainer = cls(iterations=30, batch_size=20)
     state = _begun(trainer)
@@ -556,12 +566,12 @@ def _progress(cls: Any) -> None:
         _require(isinstance(made, Progress), f"step returns {type(made).__name__} and no Progress.")
         _require(made.update == update, f"after {update} updates progress.update is {made.update}.")
         _require(made.iterations == 30, f"with iterations = 30 progress.iterations is {made.iterations}.")
-        _require(made.rbm.W.shape == (6, 4), f"the model has become one of {made.rbm.W.shape}.")
+        _require(made.rbm.W.shape == (6, 4), f"W of the model has become {made.rbm.W.shape}.")
         want = {*STATS, *cls.inner}
         _require(set(made.stats) == want, f"stats has {sorted(made.stats)}, and {sorted(want)} are declared.")
-        _require(all(type(x) is float for x in made.stats.values()), "stats holds values that are no floats.")
-        many = {name: x.shape for name, x in made.inner_samples.items() if x.ndim != 1}
-        _require(not many, f"inner_samples are no rows of numbers: {many}.")
+        _require(all(type(x) is float for x in made.stats.values()), "stats has values that are no floats.")
+        shapes = {name: x.shape for name, x in made.inner_samples.items() if x.ndim != 1}
+        _require(not shapes, f"inner_samples are not one-dimensional: {shapes}.")
     _require(made.seconds > 0, "progress.seconds is 0 after 9 updates.")
 
 
@@ -573,15 +583,15 @@ def _trainer_seeds(cls: Any) -> None:
     _require((a.rbm.W != other.rbm.W).any(), "seeds 0 and 1 give the same training.")
 
 
-@_promise(TRAINER_PROMISES, "how steps are cut changes nothing")
-def _trainer_cuts(cls: Any) -> None:
+@_promise(TRAINER_PROMISES, "how a run is divided into steps does not change it")
+def _trainer_division(cls: Any) -> None:
     trainer = cls(iterations=30, batch_size=20)
-    for cuts in ((5, 7), (1, 9, 0, 20)):
-        whole, state = trainer.step(_begun(trainer), sum(cuts)), _begun(trainer)
-        for n in cuts:
-            made = trainer.step(state, n)
-        pieces = " and ".join(f"step({n})" for n in cuts)
-        _require(_equal(made, whole), f"{pieces} end elsewhere than step({sum(cuts)}).")
+    for steps in ((5, 7), (1, 9, 0, 20)):
+        whole, state = trainer.step(_begun(trainer), sum(steps)), _begun(trainer)
+        for n in steps:
+            divided = trainer.step(state, n)
+        pieces = " and ".join(f"step({n})" for n in steps)
+        _require(_equal(divided, whole), f"{pieces} give another model than step({sum(steps)}).")
 
 
 @_promise(TRAINER_PROMISES, "trainings do not affect each other, and data are not changed")

@@ -1,5 +1,6 @@
 """Fixtures of all tests: a small model, a small data set, workers and pages that are closed afterwards."""
 
+import atexit
 import json
 import os
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, app_test
 from streamlit.util import calc_hash
 from waiting import PATIENCE
 
@@ -18,10 +19,27 @@ from rbmviz.session import Worker
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
 
+atexit.register(app_test.TMP_DIR.cleanup)  # Streamlit leaves it to Python, which warns of it at the end
+
 
 def pytest_addoption(parser):
     text = "how long each attack lasts (pytest -m attack), default 1"
     parser.addoption("--attack-minutes", type=float, default=1.0, metavar="M", help=text)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Keep groups of tests together, in order, if they run in several processes (``-n 2``)."""
+    if getattr(config.option, "numprocesses", None):
+        config.option.dist, config.option.loadscopereorder = "loadgroup", False
+
+
+def pytest_collection_modifyitems(items):
+    """Let one process run the browser tests, which share a server, first; other tests go file by file."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    for item in items:
+        group = "browser" if item.get_closest_marker("browser") else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture

@@ -50,9 +50,13 @@ def colour(name: str) -> str:
 
 
 def about(algorithm: Any) -> str:
-    """Return a paragraph on an algorithm, with its source."""
+    """Return a paragraph on an algorithm, with its source; LaTeX stands between dollars.
+
+    An algorithm that has no ``about`` for the pages is described by its docstring.
+    """
     cls = type(algorithm)
-    return f"{' '.join((cls.__doc__ or '').split())} Source: {cls.paper}."  # type: ignore[attr-defined]
+    text = getattr(cls, "about", "") or " ".join((cls.__doc__ or "").replace("$", "").split())
+    return f"{text} Source: {cls.paper}."  # type: ignore[attr-defined]
 
 
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:

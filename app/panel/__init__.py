@@ -91,7 +91,8 @@ class Canvas:
         data
             Further JSON values for the page's own JavaScript.
         """
-        triggers = {"on_edit_change": on_edit}
+        # That the page is shown again changes nothing here: its part is drawn, which starts the timers.
+        triggers = {"on_edit_change": on_edit, "on_shown_change": lambda: None}
         if on_remove is not None:
             triggers["on_remove_change"] = on_remove
         common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells}

@@ -37,6 +37,7 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
+const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (HIDDEN_SECONDS in app/timer.py)
 const WORDS_MS = 1000; // words change this often: more could not be read
 const SAY_MS = 2000; // and what is read aloud this often at most
 const FIT_MS = 500; // while presenting, panels are fitted to the window this often
@@ -248,6 +249,9 @@ class Grid {
     this.frames = 0;
     this.askWhenShown = false;
     this.fittedAt = 0;
+    /** Since when the server has not been asked for a frame, ms: at first, since the address was opened. */
+    this.unaskedSince = 0;
+    this.tellShown = false;
     /** @type {Map<number, Panel>} */
     this.panels = new Map();
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
@@ -366,7 +370,10 @@ class Grid {
     const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => { this.banner.hidden = true; this.askForFrame(); };
-    socket.onmessage = event => requestAnimationFrame(() => { if (socket === this.socket && this.take(event.data)) this.askForFrame(); });
+    socket.onmessage = event => {
+      this.unaskedSince = performance.now();
+      requestAnimationFrame(() => { if (socket === this.socket && this.take(event.data)) this.askForFrame(); });
+    };
     socket.onclose = event => {
       if (!this.alive) return;
       if (event.code === UNKNOWN_TOKEN) return this.showBanner('This page belongs to a session that has ended: reload it.');
@@ -395,7 +402,9 @@ class Grid {
 
   askForFrame() {
     this.askWhenShown = document.hidden;
-    if (!this.askWhenShown) this.send(this.request);
+    if (this.askWhenShown) return;
+    this.send(this.request);
+    this.tellShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
   }
 
   /** @param {ArrayBuffer} buffer @returns {boolean} whether to ask for more */
@@ -414,6 +423,8 @@ class Grid {
     this.host.dataset.frames = String(this.frames);
     this.draw();
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fit();
+    if (this.tellShown) this.trigger('shown', true); // the server has been asked, and starts the timers if it has stopped them
+    this.tellShown = false;
     return true;
   }
 

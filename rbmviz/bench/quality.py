@@ -114,7 +114,7 @@ def _summary(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def dataset_of(name: str, model: Model, dataset: str | None) -> Dataset:
-    """Return the data that samples of a model are scored against: those asked for, or what it names."""
+    """Return the data set to score samples against: the given one, or the one that the model names."""
     if dataset is None and data_name(model.meta) is None:
         raise BadInput(f"bench: {name} does not say what data to score against: give --dataset.")
     return load_dataset(dataset) if dataset else data_of(model)

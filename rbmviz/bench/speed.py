@@ -142,7 +142,8 @@ def _row_bytes(sampler: Any, state: Any, v_flips: Any, h_flips: Any, rbm: RBM, s
     for _ in range(samples):
         sampler.step(state, 1)
         for i, flips in enumerate((v_flips, h_flips)):
-            rows[i] += min(flips.n.on + flips.n.off, flips.n.active)
+            n = flips.n[0]
+            rows[i] += min(n.on + n.off, n.active)
     return float(4 * (rows @ (rbm.n_hidden, rbm.n_visible))) / samples
 
 

@@ -28,10 +28,16 @@ class Contestant:
 
 
 class TimingBudget(NamedTuple):
-    """How long to measure: most rounds, shortest turn of a contestant in a round, and longest time in all.
+    """How long to measure.
 
-    ``turn`` and ``most`` are in seconds. At least ``MIN_ROUNDS`` rounds are measured, even if they take
-    longer.
+    Attributes
+    ----------
+    rounds : int
+        Most rounds.
+    turn : float
+        Seconds of one contestant in one round, at least.
+    most : float
+        Seconds in all, at most; but at least ``MIN_ROUNDS`` rounds are measured.
     """
 
     rounds: int

@@ -16,21 +16,22 @@ from rbmviz.samplers import make_sampler
 from rbmviz.session import Allowance, Comparison, SamplingSetup
 
 PANELS = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
-"""Those of the first page as it opens."""
+"""The panels of the first page when it opens."""
 
 RATE, FRAMES_PER_SECOND = 60.0, 20.0
-"""Samples a second of a panel, and frames a second of a page, by default."""
+"""Default samples per second of a panel, and frames per second of a page."""
 
 PHASES = {
     "kernels": "samples alone, one by one, on one thread",
-    "samples": "the panels, while nobody looks",
+    "samples": "the panels, while no page shows them",
     "snapshots": f"the panels, with all snapshots taken {FRAMES_PER_SECOND:g} times a second",
     "paused, snapshots": "a pause, with snapshots taken as often",
-    "paused": "a pause, while nobody looks",
+    "paused": "a pause, while no page shows the panels",
 }
 """What is measured, one after another."""
 
 PATIENCE = 600.0
+"""Seconds to wait for the panels before the benchmark fails."""
 
 SETTLED = 4 * RATE
 """Samples of each panel before the clock starts: at first the ISL curve has a point every few samples."""
@@ -48,15 +49,16 @@ def visitor(
 
     Parameters
     ----------
-    model : name or file of a model
-    samplers : names
-        A panel each.
+    model : str
+        Name or file of a model.
+    samplers : sequence of str
+        Names of samplers, one per panel.
     dataset : str, optional
-        What samples are scored against; default: what the model names.
+        Data to score samples against; default: those that the model names.
     rate : float
-        Samples a second of each panel.
+        Samples per second of each panel.
     seconds : float
-        Length of each phase, shorter than a run goes on unwatched.
+        Length of each phase, less than the 30 seconds after which a run without a viewer sleeps.
     settled : float
         Samples of each panel before the first phase.
 

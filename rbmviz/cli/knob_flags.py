@@ -10,7 +10,7 @@ from rbmviz.registry import Table
 
 
 def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
-    """Return the arguments that the command does not declare, as knob name to text of the value."""
+    """Return the arguments that the command does not declare, as a mapping from knob name to text."""
     given: dict[str, str] = {}
     words = list(rest)
     while words:

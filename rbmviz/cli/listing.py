@@ -5,6 +5,7 @@ from typing import Any
 
 from rbmviz.cli import add_command
 from rbmviz.datasets import describe
+from rbmviz.errors import unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import list_metrics
 from rbmviz.models import list_models, load_model
@@ -67,8 +68,6 @@ def _models() -> list[dict[str, Any]]:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the requested kinds, each a list of entries."""
-    from rbmviz.errors import unknown
-
     for kind in args.kind:
         if kind not in KINDS:
             raise unknown("kind", kind, KINDS)

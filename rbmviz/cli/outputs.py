@@ -5,10 +5,12 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
+from rbmviz.datasets import list_datasets
 from rbmviz.datasets.raw import SOURCES, path_of
 from rbmviz.errors import BadInput
 from rbmviz.models import FOLDER
 from rbmviz.output import check_writable, output_path
+from rbmviz.registry import datasets
 
 
 def check_outputs(
@@ -59,8 +61,10 @@ def _model_files(name: str) -> list[Path]:
 def _data_files(name: str) -> list[Path]:
     """Return the existing files that a data set's name or path, with or without a variant, may mean."""
     names = {name, name.rpartition("@")[0] or name}
-    known = [path_of(one) for one in names if one in SOURCES]
-    return [Path(one) for one in names if Path(one).is_file()] + [path for path in known if path]
+    paths = [Path(one) for one in names]
+    published = {datasets[one].file for one in names if one in list_datasets()} & set(SOURCES)
+    paths += [path for path in map(path_of, published) if path]
+    return [path for path in paths if path.is_file()]
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -8,7 +8,8 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from rbmviz.models import data_of, load_model
 from rbmviz.output import neighbour, output_path, put_in_place, rescue, writing
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
-from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.samplers import Sampler, list_samplers, make_sampler
 from rbmviz.session import SamplingSetup, write_array
 
 WRITE_SECONDS = 0.2
@@ -72,6 +73,7 @@ def add(commands: Any) -> None:
 
 
 def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray | None:
+    """Return the starts of the chains, or None for random bits."""
     if args.init == "random":
         return None
     if args.dataset is not None:
@@ -88,6 +90,42 @@ def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray 
     return SamplingSetup(model, dataset, args.seed).starts(n_chains)
 
 
+@dataclass(frozen=True)
+class _Selection:
+    """Which of the samples are written: ``n`` of them, from every ``thin``-th round of one sample per chain.
+
+    Row t of the file is of chain t % n_chains.
+    """
+
+    n: int
+    thin: int
+    n_chains: int
+
+    @property
+    def total(self) -> int:
+        """Number of samples that have to be made."""
+        last_round, last_chain = divmod(self.n - 1, self.n_chains)
+        return (last_round * self.thin + self.thin - 1) * self.n_chains + last_chain + 1
+
+    def of(self, begin: int, end: int) -> np.ndarray:
+        """Return which of the samples begin, ..., end - 1 are written, bool (end - begin,)."""
+        return np.arange(begin, end) // self.n_chains % self.thin == self.thin - 1
+
+
+@dataclass
+class _Outcome:
+    """What has been written: samples and their sweeps, and why it ended before the last sample, if it did."""
+
+    done: int = 0
+    sweeps: int = 0
+    interrupted: bool = False
+    failure: OutputFailure | None = None
+
+
+Parts = dict[str, tuple[Path, Any]]
+"""Array name -> the file with its bytes, and its dtype."""
+
+
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Write samples, chunk by chunk, into temporary files beside the target; pack them at the end.
 
@@ -96,70 +134,22 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     target = Path(args.out)
     if target.suffix != ".npz":
         raise BadInput(f"sample: '{target}' must end in .npz.")
-    check_outputs({"--out": target}, models={"--model": args.model})
+    check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     model = load_model(args.model)
     sampler = make_sampler(args.sampler, **read_knobs(samplers[args.sampler], args.rest))
     width = model.rbm.n_visible
-    needed = args.n * width * (1 if args.no_means else 5)
-    free = shutil.disk_usage(target.parent).free
-    if 2 * needed > free:  # the temporary files and the archive
-        raise BadInput(
-            f"sample: {args.n:,} samples need up to {_size(2 * needed)} while they are written and "
-            f"'{target.parent}' has {_size(free)} free: take fewer, --thin them, or use --no-means."
-        )
+    _check_disk(args, width, target)
     state = sampler.init(model, args.seed, _start(model, args, sampler.n_chains))
-    # Every THIN-th round (one sample of each chain) is written: row t of the file is of chain t % n_chains.
-    size, thin = sampler.n_chains, args.thin
-    last_round, last = divmod(args.n - 1, size)
-    total = (last_round * thin + thin - 1) * size + last + 1
-    made, done, sweeps, chunk, interrupted = 0, 0, 0, 1, False
-    most = max(CHUNK_BYTES // (5 * width), 1)  # a byte for v, four for p
-    failure: OutputFailure | None = None
     begin = time.perf_counter()
     with _scratch_folder(output_path(target)) as folder:
-        v_file, p_file = folder / "v", folder / "p"
-        try:
-            with (
-                writing(target),
-                v_file.open("wb") as v_out,
-                p_file.open("wb") as p_out,
-                tqdm(total=args.n, unit="sample", file=sys.stderr, disable=None) as bar,
-            ):
-                while made < total:
-                    tick = time.perf_counter()
-                    n = min(chunk, total - made)
-                    samples = sampler.step(state, n)
-                    spent = time.perf_counter() - tick
-                    chunk = min(max(int(n * WRITE_SECONDS / spent), 1), 2 * chunk, most)
-                    kept = np.arange(made, made + n) // size % thin == thin - 1
-                    v_out.write(samples.v[kept].data)
-                    if not args.no_means:
-                        p_out.write(samples.p[kept].data)
-                    sweeps += int(samples.info["sweeps"].sum())
-                    made, done = made + n, done + int(kept.sum())
-                    bar.update(done - bar.n)
-        except KeyboardInterrupt:
-            if not done:
-                raise
-            interrupted = True
-        except OutputFailure as error:
-            # The last chunk may be only partly on the disk.
-            done = min(done, v_file.stat().st_size // width)
-            done = done if args.no_means else min(done, p_file.stat().st_size // (4 * width))
-            if not done:
-                raise
-            failure = error
+        parts: Parts = {"v": (folder / "v", np.uint8)}
+        if not args.no_means:
+            parts["p"] = folder / "p", np.float32
+        selection = _Selection(args.n, args.thin, sampler.n_chains)
+        outcome = _write_samples(sampler, state, selection, width, parts, target)
         seconds = time.perf_counter() - begin
-        result: dict[str, Any] = {
-            "n": done,
-            "seconds": seconds,
-            "samples_per_second": done / seconds,
-            "sweeps": sweeps,
-            "out": str(target),
-        }
-        if interrupted:
-            result["interrupted"] = True
-            print_message(f"Interrupted: the {done:,} samples made so far are kept.")
+        if outcome.interrupted:
+            print_message(f"Interrupted: the {outcome.done:,} samples made so far are kept.")
         meta = {
             "model": args.model,
             "model_meta": dict(model.meta),
@@ -168,28 +158,101 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             "seed": args.seed,
             "init": args.init,
             "thin": args.thin,
-            "n": done,
+            "n": outcome.done,
             "seconds": seconds,
-            "sweeps": sweeps,
+            "sweeps": outcome.sweeps,
         }
-        parts = {"v": (v_file, np.uint8)} | ({} if args.no_means else {"p": (p_file, np.float32)})
-        where: Path | None = target
-        try:
-            with writing(target):
-                _pack(folder / "whole.npz", parts, (done, width), meta)
-                put_in_place(folder / "whole.npz", output_path(target))
-        except KeyboardInterrupt:
-            print_message(f"Interrupted while '{target}' was packed: it is not written.")
-            raise
-        except (BadInput, OutputFailure) as error:
-            failure = failure or OutputFailure(str(error))
-            where = rescue(target.name, lambda path: _pack(path, parts, (done, width), meta))
-    if failure:
+        kept = _put_in_place(target, folder / "whole.npz", parts, (outcome.done, width), meta, outcome)
+    if outcome.failure:
         kept_in = (
-            f"The first {done:,} samples are kept in '{where}'." if where else "No sample could be kept."
+            f"The first {outcome.done:,} samples are kept in '{kept}'."
+            if kept
+            else "No sample could be kept."
         )
-        raise OutputFailure(f"{failure} {kept_in}")
-    return result
+        raise OutputFailure(f"{outcome.failure} {kept_in}")
+    result: dict[str, Any] = {
+        "n": outcome.done,
+        "seconds": seconds,
+        "samples_per_second": outcome.done / seconds,
+        "sweeps": outcome.sweeps,
+        "out": str(target),
+    }
+    return result | ({"interrupted": True} if outcome.interrupted else {})
+
+
+def _check_disk(args: argparse.Namespace, width: int, target: Path) -> None:
+    """Refuse more samples than the disk has room for: the temporary files, and the archive."""
+    needed = 2 * args.n * width * (1 if args.no_means else 5)
+    free = shutil.disk_usage(target.parent).free
+    if needed > free:
+        raise BadInput(
+            f"sample: {args.n:,} samples need up to {_size(needed)} while they are written and "
+            f"'{target.parent}' has {_size(free)} free: take fewer, --thin them, or use --no-means."
+        )
+
+
+def _write_samples(
+    sampler: Sampler, state: Any, selection: _Selection, width: int, parts: Parts, target: Path
+) -> _Outcome:
+    """Make the samples chunk by chunk, and write the selected ones to the files of ``parts``.
+
+    Errors name the file ``target``. Interrupts and errors are raised if nothing has been written yet.
+    """
+    outcome, made, chunk, total = _Outcome(), 0, 1, selection.total
+    largest_chunk = max(CHUNK_BYTES // (5 * width), 1)  # a byte for v, four for p
+    try:
+        with (
+            writing(target),
+            ExitStack() as stack,
+            tqdm(total=selection.n, unit="sample", file=sys.stderr, disable=None) as bar,
+        ):
+            files = {name: stack.enter_context(path.open("wb")) for name, (path, _) in parts.items()}
+            while made < total:
+                tick = time.perf_counter()
+                n = min(chunk, total - made)
+                samples = sampler.step(state, n)
+                spent = time.perf_counter() - tick
+                chunk = min(max(int(n * WRITE_SECONDS / spent), 1), 2 * chunk, largest_chunk)
+                selected = selection.of(made, made + n)
+                for name, file in files.items():
+                    file.write(getattr(samples, name)[selected].data)
+                made += n
+                outcome.sweeps += int(samples.info["sweeps"].sum())
+                outcome.done += int(selected.sum())
+                bar.update(outcome.done - bar.n)
+    except KeyboardInterrupt:
+        if not outcome.done:
+            raise
+        outcome.interrupted = True
+    except OutputFailure as error:
+        for path, dtype in parts.values():  # the last chunk may be only partly on the disk
+            rows = path.stat().st_size // (np.dtype(dtype).itemsize * width) if path.exists() else 0
+            outcome.done = min(outcome.done, rows)
+        if not outcome.done:
+            raise
+        outcome.failure = error
+    return outcome
+
+
+def _put_in_place(
+    target: Path, whole: Path, parts: Parts, shape: tuple[int, int], meta: dict[str, Any], outcome: _Outcome
+) -> Path | None:
+    """Pack the samples into the file ``whole``, and rename it to the target.
+
+    If that fails, it is the outcome's failure, and the samples are packed into the temporary folder of the
+    system. Returns the file that contains them, or None.
+    """
+    try:
+        with writing(target):
+            _pack(whole, parts, shape, meta)
+            put_in_place(whole, output_path(target))
+    except KeyboardInterrupt:
+        print_message(f"Interrupted while '{target}' was packed: it is not written.")
+        raise
+    except (BadInput, OutputFailure) as error:
+        outcome.failure = outcome.failure or OutputFailure(str(error))
+        return rescue(target.name, lambda path: _pack(path, parts, shape, meta))
+    return target
 
 
 def _size(n: int) -> str:
@@ -207,10 +270,6 @@ def _scratch_folder(beside: Path) -> Iterator[Path]:
     finally:
         with signals_deferred():
             shutil.rmtree(folder, ignore_errors=True)
-
-
-Parts = dict[str, tuple[Path, Any]]
-"""Array name -> the file with its bytes, and its dtype."""
 
 
 def _pack(path: Path, parts: Parts, shape: tuple[int, int], meta: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ import csv
 import io
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from rbmviz.output import write_or_rescue, write_whole
 from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.trainers import STATS, list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers import STATS, Progress, Training, list_trainers, make_trainer, train, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
@@ -126,19 +127,41 @@ def history_bytes(rows: list[dict[str, Any]]) -> bytes:
     return content.getvalue().encode()
 
 
-def _save_checkpoint(
-    path: Path, content: bytes, history: Path | None, rows: list[dict[str, Any]], before: str
-) -> str:
-    """Write checkpoint and history; return the error message, and print it unless it equals ``before``."""
-    try:
-        if history:
-            write_whole(history, history_bytes(rows))
-        write_whole(path, content)
-    except (BadInput, OutputFailure) as error:
-        if str(error) != before:
-            print_message(f"{error} Training goes on without this checkpoint.")
-        return str(error)
-    return ""
+@dataclass(frozen=True)
+class _Files:
+    """The files that a training writes; ``history`` is None if it was not requested."""
+
+    out: Path
+    checkpoint: Path
+    history: Path | None
+
+
+@dataclass
+class _Outcome:
+    """What a training has reached, whether it is complete, interrupted or failed.
+
+    Attributes
+    ----------
+    rows : list of dict
+        The history, one row per step.
+    last : Progress or None
+        The newest progress, whose model is finite; None before the first step.
+    kept : bytes or None
+        The checkpoint at ``last``; None if ``last`` is itself the end of a checkpoint.
+    warning : str
+        The newest warning of the trainer, or "".
+    interrupted : bool
+        Whether the user stopped the training.
+    failure : Exception or None
+        The error that ended it: the parameters diverged, or memory ran out.
+    """
+
+    rows: list[dict[str, Any]]
+    last: Progress | None = None
+    kept: bytes | None = None
+    warning: str = ""
+    interrupted: bool = False
+    failure: Exception | None = None
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
@@ -148,7 +171,43 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     checkpoint of an interrupt cannot be written to its place, it is kept in the system's temporary folder,
     and the command fails with a message that names this folder.
     """
-    out, history = Path(args.out), Path(args.history) if args.history else None
+    files = _check_files(args)
+    dataset, steps = _prepare(args, files.checkpoint)
+    exact = min(steps.state.theta.W.shape) <= MAX_UNITS_EXACT_ROWS
+    outcome = _Outcome(_earlier_rows(args, files, steps, exact))
+    _run_steps(args, files, dataset, steps, exact, outcome)
+    last = outcome.last
+    if last is None:
+        raise KeyboardInterrupt
+    with signals_deferred() as stops:
+        model = _make_model(args, files.out, dataset, steps, last, exact)
+        problems = {files.out: write_or_rescue(files.out, model_bytes(model))}
+        if files.history and outcome.rows:
+            problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows))
+    outcome.interrupted |= bool(stops)
+    if args.score and not outcome.interrupted and not outcome.failure:
+        print_message("Scoring 10,000 samples of each sampler.")
+        try:
+            model = _with_scores(model, dataset)
+            problems[files.out] = write_or_rescue(files.out, model_bytes(model))
+        except KeyboardInterrupt:
+            outcome.interrupted = True
+        except BadInput as error:
+            print_message(f"The model has no scores: {error}")
+    if outcome.interrupted:
+        with signals_deferred():
+            content = outcome.kept or steps.checkpoint()
+            problems[files.checkpoint] = write_or_rescue(files.checkpoint, content)
+    _report(outcome, last, files.out, list(problems.values()))
+    if not outcome.interrupted:
+        with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
+            files.checkpoint.unlink(missing_ok=True)
+    return _summary(outcome, last, files, dataset, model)
+
+
+def _check_files(args: argparse.Namespace) -> _Files:
+    """Return the output files after checking that they can be written, before anything is read."""
+    out = Path(args.out)
     if out.suffix != ".safetensors":
         raise BadInput(f"train: '{out}' must end in .safetensors.")
     checkpoint = out.with_suffix(".checkpoint")
@@ -159,6 +218,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     )
     if args.resume and not checkpoint.is_file():
         raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start anew.")
+    return _Files(out, checkpoint, Path(args.history) if args.history else None)
+
+
+def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Training]:
+    """Return the data and the training, at its start or at the checkpoint."""
     trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
     dataset = load_dataset(args.dataset)
     start = load_model(args.warm_start).rbm if args.warm_start else None
@@ -170,104 +234,131 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         40 * dataset.n_visible * n_hidden,  # parameters, update, momentum, rates, and the file's content
         "give fewer --n-hidden",
     )
-    exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_ROWS
     resume = checkpoint.read_bytes() if args.resume else None
     try:
         steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start, args.every, resume)
     except BadInput as error:
         raise (BadInput(f"'{checkpoint}': {error}") if resume else error) from None
-    begun = saved = steps.state.update
-    columns = {"update", "seconds", *STATS, *trainer.inner, *(["log_likelihood"] if exact else [])}
-    rows = read_history(history, columns, begun) if history and args.resume else []
-    last, kept, warning, interrupted, failed, unsaved = None, None, "", False, None, ""
-    bar = tqdm(total=args.iterations, initial=begun, unit="update", file=sys.stderr, disable=None)
+    return dataset, steps
+
+
+def _earlier_rows(
+    args: argparse.Namespace, files: _Files, steps: Training, exact: bool
+) -> list[dict[str, Any]]:
+    """Return the history of the training that is resumed; [] if there is none."""
+    if not (files.history and args.resume):
+        return []
+    columns = {"update", "seconds", *STATS, *steps.trainer.inner, *(["log_likelihood"] if exact else [])}
+    return read_history(files.history, columns, steps.state.update)
+
+
+def _run_steps(
+    args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training, exact: bool, outcome: _Outcome
+) -> None:
+    """Train to the end, an interrupt or a failure; keep in ``outcome`` what each step has reached."""
+    saved, unsaved = steps.state.update, ""
+    bar = tqdm(total=args.iterations, initial=saved, unit="update", file=sys.stderr, disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with threadpool_limits(limits=1, user_api="blas"), bar:
         try:
             for step in steps:
                 # Both are set between two steps, together: an interrupt may leave a step incomplete.
-                last, kept = step, steps.checkpoint()
-                row = {"update": last.update, "seconds": last.seconds, **last.stats}
+                content = steps.checkpoint()
+                outcome.last, outcome.kept = step, content
+                row = {"update": step.update, "seconds": step.seconds, **step.stats}
                 if exact:
-                    row["log_likelihood"] = metrics.log_likelihood(last.rbm, dataset.train)
-                rows.append(row)
-                if last.warning:
-                    warning = f"After {last.update:,} updates {last.warning}"
-                if args.checkpoint_every and last.update - saved >= args.checkpoint_every:
-                    unsaved = _save_checkpoint(checkpoint, kept, history, rows, unsaved)
-                    saved = last.update
-                bar.update(last.update - bar.n)
-            if last is None:  # the checkpoint is of the last update
-                last = steps.trainer.step(steps.state, 0)
+                    row["log_likelihood"] = metrics.log_likelihood(step.rbm, dataset.train)
+                outcome.rows.append(row)
+                if step.warning:
+                    outcome.warning = f"After {step.update:,} updates {step.warning}"
+                if args.checkpoint_every and step.update - saved >= args.checkpoint_every:
+                    unsaved = _save_checkpoint(files, content, outcome.rows, unsaved)
+                    saved = step.update
+                bar.update(step.update - bar.n)
+            if outcome.last is None:  # the checkpoint is of the last update
+                outcome.last = steps.trainer.step(steps.state, 0)
         except KeyboardInterrupt:
-            interrupted = True
+            outcome.interrupted = True
         except Exception as error:  # it diverged or ran out of memory: the result so far is kept
-            if last is None:
+            if outcome.last is None:
                 raise
-            failed = error
-    if last is None:
-        raise KeyboardInterrupt
+            outcome.failure = error
+
+
+def _save_checkpoint(files: _Files, content: bytes, rows: list[dict[str, Any]], before: str) -> str:
+    """Write checkpoint and history; return the error message, and print it unless it equals ``before``."""
+    try:
+        if files.history:
+            write_whole(files.history, history_bytes(rows))
+        write_whole(files.checkpoint, content)
+    except (BadInput, OutputFailure) as error:
+        if str(error) != before:
+            print_message(f"{error} Training goes on without this checkpoint.")
+        return str(error)
+    return ""
+
+
+def _make_model(
+    args: argparse.Namespace, out: Path, dataset: Dataset, steps: Training, last: Progress, exact: bool
+) -> Model:
+    """Return the model with its provenance: the command that repeats it, its likelihood if that is exact."""
     command = " ".join(
-        [f"rbmviz train --dataset {args.dataset} --trainer {args.trainer} --n-hidden {n_hidden}"]
+        [f"rbmviz train --dataset {args.dataset} --trainer {args.trainer} --n-hidden {last.rbm.n_hidden}"]
         + [f"--iterations {args.iterations} --seed {args.seed}", *args.rest]
         + ([f"--warm-start {args.warm_start}"] if args.warm_start else [])
         + (["--score"] if args.score else [])
         + [f"--out {out.name}"]
     )
-    with signals_deferred() as stops:
-        model = trained_model(dataset, trainer, last, args.seed, command=command)
-        likelihood = metrics.log_likelihood(last.rbm, dataset.train) if exact else None
-        if exact:
-            model = Model(model.rbm, model.rates, {**model.meta, "scores": {"log_likelihood": likelihood}})
-        problems = [write_or_rescue(out, model_bytes(model))]
-        if history and rows:
-            problems.append(write_or_rescue(history, history_bytes(rows)))
-    interrupted = interrupted or bool(stops)
-    if args.score and not interrupted and not failed:
-        print_message("Scoring 10,000 samples of each sampler.")
-        try:
-            found = scores(model, dataset)
-            found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
-            model = Model(model.rbm, model.rates, {**model.meta, **found})
-            problems[0] = write_or_rescue(out, model_bytes(model))
-        except KeyboardInterrupt:
-            interrupted = True
-        except BadInput as error:
-            print_message(f"The model has no scores: {error}")
-    if interrupted:
-        with signals_deferred():
-            problems.append(write_or_rescue(checkpoint, kept or steps.checkpoint()))
-    if warning:
-        print_message(warning)
+    more: dict[str, Any] = {"command": command}
+    if exact:
+        more["scores"] = {"log_likelihood": metrics.log_likelihood(last.rbm, dataset.train)}
+    return trained_model(dataset, steps.trainer, last, args.seed, **more)
+
+
+def _with_scores(model: Model, dataset: Dataset) -> Model:
+    """Return the model with ``scores`` added to its provenance."""
+    found = scores(model, dataset)
+    found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
+    return Model(model.rbm, model.rates, {**model.meta, **found})
+
+
+def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -> None:
+    """Print the warning, then raise what went wrong: files that could not be written, or a failed update."""
+    if outcome.warning:
+        print_message(outcome.warning)
     if any(problems):
         raise OutputFailure(" ".join(filter(None, problems)))
-    if failed:
+    if outcome.failure:
         known = f"The last finite model ({last.update:,} updates) is kept in '{out}'."
-        if isinstance(failed, BadInput):
-            raise BadInput(f"{failed} {known}")
+        if isinstance(outcome.failure, BadInput):
+            raise BadInput(f"{outcome.failure} {known}")
         print_message(known)
-        raise failed
+        raise outcome.failure
+
+
+def _summary(
+    outcome: _Outcome, last: Progress, files: _Files, dataset: Dataset, model: Model
+) -> dict[str, Any]:
+    """Return the result of the command; after an interrupt, say how to go on."""
+    found = model.meta.get("scores")
     result: dict[str, Any] = {
-        "out": str(out),
+        "out": str(files.out),
         "updates": last.update,
         "seconds": last.seconds,
         "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
-        "log_likelihood": likelihood,
-        "scores": model.meta.get("scores"),
+        "log_likelihood": (found or {}).get("log_likelihood"),
+        "scores": found,
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
     if "truncated" in last.stats:
         result["truncated"] = last.stats["truncated"]
-    if warning:
-        result["warning"] = warning
-    if interrupted:
-        result |= {"interrupted": True, "checkpoint": str(checkpoint)}
+    if outcome.warning:
+        result["warning"] = outcome.warning
+    if outcome.interrupted:
+        result |= {"interrupted": True, "checkpoint": str(files.checkpoint)}
         print_message(
             f"Interrupted: the model after {last.update:,} updates is kept; --resume continues from there."
         )
-    else:
-        with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
-            checkpoint.unlink(missing_ok=True)
     return result
 
 

@@ -11,6 +11,9 @@ from rbmviz.datasets import load_dataset
 from rbmviz.models import load_model
 from rbmviz.trainers.pop_cd import PROPOSALS, PopCD, pop_weights
 
+MAX_UNITS_EXACT = 16
+"""The exact log Z is computed as well if the smaller layer has at most so many units."""
+
 
 def add(commands: Any) -> None:
     """Add the command."""
@@ -22,7 +25,10 @@ def add(commands: Any) -> None:
     command.add_argument("--k", type=range_of(PopCD, "k"), default=1, help="Gibbs sweeps (default 1)")
     command.add_argument("--batch", type=COUNT, default=100, help="random training examples (default 100)")
     command.add_argument(
-        "--proposal", choices=PROPOSALS, default="visible", help="see pop-CD (default visible)"
+        "--proposal",
+        choices=PROPOSALS,
+        default="visible",
+        help="the weights compare the model with this law (default visible)",
     )
     command.add_argument(
         "--mixture",
@@ -34,7 +40,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return log weights, their ESS and log Z estimate; the exact log Z only for layers up to 16 units."""
+    """Return log weights, their ESS and log Z estimate, and for small models the exact log Z."""
     rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
     check_memory(
         f"weights: a batch of {args.batch:,} examples",
@@ -45,7 +51,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     found = pop_weights(
         rbm, dataset.train[chosen], args.k, args.seed, proposal=args.proposal, mixture=args.mixture
     )
-    exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= 16 else None
+    exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT else None
     return {
         "log_weights": found.log_weights.tolist(),
         "ess": found.ess,

@@ -1,4 +1,4 @@
-"""numba's cache on disk where disks are full and processes are killed: what is damaged is compiled again."""
+"""numba's cache on disk, if the disk is full or processes are killed: damaged entries are compiled again."""
 
 import hashlib
 import pickle
@@ -11,7 +11,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 class _CheckedFile(IndexDataCacheFile):
     """The index and the machine code of one function, which begins with its SHA-256.
 
-    numba believes what it reads: half an index raises, and half a program would be run.
+    numba does not check what it reads: an incomplete index raises an error, and incomplete machine code would
+    be run.
     """
 
     def _load_index(self) -> dict[Any, str]:
@@ -31,18 +32,18 @@ class _CheckedFile(IndexDataCacheFile):
             content = file.read()
         size = hashlib.sha256().digest_size
         if hashlib.sha256(content[size:]).digest() != content[:size]:
-            raise OSError(f"'{path}' is damaged.")  # which numba takes as: not there
+            raise OSError(f"'{path}' is damaged.")  # numba then compiles the kernel
         return pickle.loads(content[size:])
 
 
 class _OwnFolder(CompileResultCacheImpl):
-    """In numba's CACHE_DIR or nowhere: never beside the sources, nor in a folder of all programs."""
+    """Stores code in numba's CACHE_DIR only, never beside the sources or in numba's common folder."""
 
     _locator_classes = CompileResultCacheImpl._locator_classes[:1]  # those after it are for other places
 
 
 class KernelCache(FunctionCache):
-    """A cache that a run can do without: nothing that is wrong with it stops anybody."""
+    """numba's cache of one kernel, except that errors of the cache never stop a program."""
 
     _impl_class = _OwnFolder
 
@@ -52,7 +53,7 @@ class KernelCache(FunctionCache):
         self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, own._source_stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save compiled code, or go on without where the disk is full."""
+        """Save compiled code, or continue without saving if the disk is full."""
         try:
             super().save_overload(sig, data)
         except OSError:

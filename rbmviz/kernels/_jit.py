@@ -17,6 +17,7 @@ import numba
 from numba import njit
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 
 from rbmviz.kernels._cache import KernelCache
 from rbmviz.kernels._without_jit import PythonKernel
@@ -30,14 +31,17 @@ FLAGS: dict[str, Any] = {
     "no_cfunc_wrapper": True,  # nobody calls kernels from C: saves a twentieth of compiling
 }
 # Not here, on purpose: parallel=True (two Python threads on numba's workqueue layer abort the whole
-# process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact), but for
-# the order of sums in ``reduction``.
+# process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact), except
+# for the order of sums in ``reduction``.
+
+WITHIN_KERNELS: dict[str, Any] = {**FLAGS, "no_cpython_wrapper": True, "_nrt": False}
+"""Flags of kernels that only kernels call."""
 
 
 def _cache_folder() -> str | None:
     """Name the cache by what numba cannot see: edits in a *neighbouring* file, and numba's own version.
 
-    Where the cache folder cannot be written it is one of this process alone; None where none can be made.
+    If the cache folder cannot be written, a temporary folder of this process is used; None if there is none.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
@@ -79,33 +83,57 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that other kernels call and that makes no array of its own (numba refuses if it does).
+    """Compile a kernel that makes no array of its own (numba refuses if it does).
 
-    Elsewhere numba counts the references to every array at every call, by atomic additions: a sweep had 150
-    of them, a tenth of its time, and threads with one model would fight for one counter. Here is nothing to
-    be counted, for all arrays belong to the caller.
+    In other kernels numba counts the references to every array at every call, by atomic additions: a sweep
+    had 150 of them, a tenth of its time, and threads that share a model would compete for the counters. In an
+    inner kernel nothing has to be counted, because all arrays belong to the caller.
     """
     return kernel(function, _nrt=False)
 
 
-def reduction(function: Callable[..., Any]) -> Any:
-    """Compile an inner kernel whose sums may be taken in any order, for else they are taken one by one.
+class _WithinKernels(CPUDispatcher):
+    """A kernel that only kernels call: without the wrapper, a call from Python would crash the process."""
 
-    For figures that are shown, never for what a sample depends on: the order is the compiler's, and another
-    on another machine.
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(
+            f"{self.py_func.__name__}: only kernels can call it; what Python calls, too, is an inner kernel."
+        )
+
+
+def private(function: Callable[..., Any]) -> Any:
+    """Compile an ``inner`` kernel that only kernels call.
+
+    numba makes no wrapper that takes Python's arguments apart. For nested tuples of arrays the wrapper takes
+    longer than the kernel: without those wrappers all kernels compile in four fifths of the time. The cache
+    keeps the machine code with that of the kernels that call this one.
+    """
+    if settings.DISABLE_JIT:
+        return PythonKernel(function)
+    compiled = njit(**WITHIN_KERNELS)(function)
+    compiled.__class__ = _WithinKernels
+    return compiled
+
+
+def reduction(function: Callable[..., Any]) -> Any:
+    """Compile an inner kernel whose sums may be computed in any order; otherwise they run term by term.
+
+    The order is chosen by the compiler, and differs between processors. It is meant for displayed numbers,
+    such as norms. The one place in which samples depend on it is named in ``fast_weights.norm.dot``.
     """
     return kernel(function, _nrt=False, fastmath={"reassoc"})
 
 
 def inline(function: Callable[..., Any]) -> Any:
-    """Compile an ``inner`` kernel into the kernels that call it, and nowhere else: Python cannot call it.
+    """Compile a ``private`` kernel into the kernels that call it, and nowhere else.
 
     A call hands over seven words for every array, and a small step costs less than that.
     """
     if settings.DISABLE_JIT:
         return PythonKernel(function)
-    alone: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(**{**FLAGS, **alone, "_nrt": False, "forceinline": True})(function)
+    compiled = njit(**WITHIN_KERNELS, forceinline=True)(function)
+    compiled.__class__ = _WithinKernels
+    return compiled
 
 
 _after: list[Callable[[], None]] = []
@@ -127,8 +155,8 @@ event.register("numba:compiler_lock", _Ends())
 def after_compiling(call: Callable[[], None]) -> bool:
     """Call this when the compilation in the main thread ends; False: there is none, and nothing is called.
 
-    For interrupts: an exception between two calls of LLVM leaves objects that both sides free, and Python
-    crashes. Only the main thread may ask, and only the last ``call`` counts.
+    For interrupts: an exception between two calls of LLVM leaves objects that are freed twice, and Python
+    crashes. Only the main thread may call this, and only the last ``call`` is made.
     """
     if not global_compiler_lock.is_locked():
         return False

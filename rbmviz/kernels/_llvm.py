@@ -1,12 +1,12 @@
-"""How intrinsics are written: in instructions of LLVM, for what numba has no name.
+"""How intrinsics are written: in instructions of LLVM, for operations that numba does not offer.
 
 numba compiles loops over numbers. A vector that stays in registers through a loop, a population count, or
-sixteen comparisons that become sixteen bits of a word cannot be said in its Python; LLVM has instructions for
-them. An intrinsic is a function whose body builds such instructions. Its first parameter is the builder,
+sixteen comparisons that become sixteen bits of a word cannot be written in its Python; LLVM has instructions
+for them. An intrinsic is a function whose body builds such instructions. Its first parameter is the builder,
 always called ``build``; the others are arrays (``Array``) and numbers of LLVM.
 
-An *offset* counts the values of an array from its first one, also where the array is a matrix. It is a Python
-int, or a number of 64 bits that instructions have computed.
+An *offset* is the index of a value in the flattened array. It is a Python int, or a number of 64 bits that
+instructions have computed.
 """
 
 import inspect
@@ -43,13 +43,13 @@ def in_llvm(signature: str, *, means: Callable[..., Any]) -> Callable[[Callable[
     Parameters
     ----------
     signature : str
-        What kernels hand over and get back, in numba's notation: ``"uint64(uint8[::1], int64)"`` takes a
+        Types of the arguments and of the result, in numba's notation: ``"uint64(uint8[::1], int64)"`` takes a
         contiguous uint8 array and an int64 and returns a uint64. Numbers are converted. An array of another
         dtype, number of axes or layout is refused when the call is typed, before anything is compiled,
-        because offsets would lead elsewhere.
+        because offsets would address other memory.
     means : callable
-        The same in Python and numpy, with the same parameters but ``build``: the documentation, the oracle
-        of the tests, and what runs under ``NUMBA_DISABLE_JIT=1``.
+        The same function in Python and numpy, with the same parameters except ``build``. It is the
+        documentation, the oracle of the tests, and runs instead under ``NUMBA_DISABLE_JIT=1``.
     """
     wanted, result = sigutils.normalize_signature(signature)
     names = list(inspect.signature(means).parameters)

@@ -1,8 +1,8 @@
 """Kernels without compilation, under ``NUMBA_DISABLE_JIT=1``: for debuggers, and for coverage.
 
 A kernel then runs as the Python function that it is written as, and an intrinsic as its meaning, so that each
-line can be stepped through. numba computes differently from Python in a few places. They are evened out here
-and nowhere else:
+line can be stepped through. numba computes differently from Python in a few places. These differences are
+removed here and nowhere else:
 
 - **Types of arguments.** A Python number adapts to its neighbour: ``np.float32(3) * 0.1`` is float32. numba
   gives every argument a type of its own, int64 or float64, and the product is float64. Arguments are
@@ -66,7 +66,7 @@ class PythonIntrinsic(PythonKernel):
     convert : callable
         Checks and converts the arguments, as the compiler does it.
     result : dtype or None
-        Type of the number that is returned; None where nothing is.
+        Type of the number that is returned; None if nothing is.
     """
 
     def __init__(

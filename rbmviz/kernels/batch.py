@@ -1,10 +1,10 @@
 """Products of a batch of bits with a matrix, at a cost in proportion to the active units.
 
-For each example, x M is a sum of rows of M. Where one unit in five is active, four fifths of a dense product
-are additions of 0. So the active units are listed first, and M is then read panel by panel:
+For each example, x M is a sum of rows of M. If one unit in five is active, four fifths of a dense product are
+additions of 0. The active units are therefore listed first, and M is then read panel by panel:
 
-- A *panel* is TILE_WIDTH columns of M, copied beside one another. While all examples read their rows from it,
-  it stays in the cache and lies on few pages of memory, and the sum of an example stays in vector registers.
+- A *panel* is a contiguous copy of TILE_WIDTH columns of M. While all examples read their rows from it, it
+  stays in the cache and on few pages of memory, and the sum of an example stays in vector registers.
 - A list is filled up to whole groups of ROW_GROUP rows by the index of a row of zeros at the end of the
   panel, so that there is no remainder.
 
@@ -13,8 +13,8 @@ of y that belong to the examples in which the unit is active.
 
 Rounding: the sums are float32, in the order of the list, and the rows of a group of ROW_GROUP are added among
 themselves first. There is one thread, and therefore one order. Dense batches, small batches, and batches of
-anything but bits are multiplied by BLAS, see ``pays``. The gain of the intrinsic was measured as those of
-``bits``.
+values other than 0 and 1 are multiplied by BLAS, see ``beats_blas``. How the gain of
+the intrinsic was measured is said in ``bits``.
 """
 
 import numpy as np
@@ -27,11 +27,16 @@ from rbmviz.kernels.vectors import aligned_empty
 f32, i32, u64 = np.float32, np.int32, np.uint64
 
 TILE_WIDTH = 32
+"""Columns of a panel."""
 ROW_GROUP = 4
+"""Rows that are added among themselves before they are added to the sum."""
 
-BEGIN, LISTING, COPYING = 1 << 19, 32, 8
-"""Costs that are not additions, see ``pays``: of a call and of a value of x, in multiplications of BLAS, and
-of copying a value of M, in additions."""
+CALL_COST = 1 << 19
+"""Cost of a call, see ``beats_blas``, in multiplications of BLAS."""
+LISTING_COST = 32
+"""Cost of listing the active units, per value of x, in multiplications of BLAS."""
+COPYING_COST = 8
+"""Cost of copying M into panels, per value of M, in additions."""
 
 
 def _write_sum_in_python(panel, index, first, last, gain, out, start):
@@ -86,11 +91,11 @@ def copy_panel(matrix, transposed, start, panel):
 
 
 @inner
-def sum_rows(starts, index, matrix, transposed, gain, panel, total, out):
+def sum_listed_rows(starts, index, matrix, transposed, gain, panel, total, out):
     """Write out[r] = gain times the sum of the matrix's rows index[starts[r]:starts[r + 1]].
 
     starts int64 (rows + 1,), differences multiples of ROW_GROUP; index int32; matrix float32 (n_in, n_out),
-    given as (n_out, n_in) where ``transposed``; gain float32; panel float32 (n_in + 1, TILE_WIDTH) and total
+    given as (n_out, n_in) if ``transposed``; gain float32; panel float32 (n_in + 1, TILE_WIDTH) and total
     (TILE_WIDTH,), scratch; out float32 (rows, n_out).
     """
     n_out = out.shape[1]
@@ -108,7 +113,7 @@ def sum_rows(starts, index, matrix, transposed, gain, panel, total, out):
 
 @inner
 def as_bits(x, bits):
-    """Write x, float32 (rows, n), as uint8; return how many are 1, or -1 where one is neither 0 nor 1."""
+    """Write x, float32 (rows, n), as uint8; return how many are 1, or -1 if one is neither 0 nor 1."""
     n_active, n_bits = 0, 0
     for r in range(x.shape[0]):
         row, out, ones, zeros = x[r], bits[r], i32(0), i32(0)
@@ -123,7 +128,7 @@ def as_bits(x, bits):
 
 @inner
 def list_rows(bits, starts, index):
-    """List the active units of every example; each list is filled up with the number after the last unit."""
+    """List the active units of every example; lists are filled up with n, the index of the row of zeros."""
     at, n = u64(0), bits.shape[1]
     for r in range(bits.shape[0]):
         starts[r] = at
@@ -139,7 +144,7 @@ def list_rows(bits, starts, index):
 def transpose_lists(row_starts, row_index, starts, index):
     """Make lists of examples, one for each unit, from the lists of units, one for each example.
 
-    Each list is filled up to whole groups with the number of the example after the last one.
+    Each list is filled up to whole groups with the number of examples, the index of the row of zeros.
     """
     rows, n = row_starts.shape[0] - 1, starts.shape[0] - 1
     at = np.zeros(n + 1, np.int64)
@@ -149,7 +154,7 @@ def transpose_lists(row_starts, row_index, starts, index):
     for i in range(n):
         starts[i + 1] = starts[i] + -(-at[i] // ROW_GROUP) * ROW_GROUP
         at[i] = starts[i]
-    at[n] = starts[n]  # the fillings of the lists of units are written behind the end
+    at[n] = starts[n]  # the entries that fill up the lists of units go behind the end
     for r in range(rows):
         for q in range(row_starts[r], row_starts[r + 1]):
             i = row_index[q]
@@ -160,28 +165,29 @@ def transpose_lists(row_starts, row_index, starts, index):
             index[q] = rows
 
 
-def pays(n_active: int, rows: int, n_in: int, n_out: int) -> bool:
-    """Return whether sums of active rows are quicker than BLAS.
+def beats_blas(n_active: int, rows: int, n_in: int, n_out: int) -> bool:
+    """Return whether sums of active rows are quicker than BLAS, for x (rows, n_in) with n_active bits.
 
-    For BLAS a multiplication with its addition costs half as much as an addition here.
+    n_active is -1 if x has values other than 0 and 1. In BLAS, a multiplication with its addition costs half
+    as much as one addition here.
     """
     size = rows * n_in
-    ours = BEGIN + LISTING * size + 2 * (n_active + COPYING * n_in) * n_out
-    return 0 <= n_active and ours < size * n_out
+    cost = CALL_COST + LISTING_COST * size + 2 * (n_active + COPYING_COST * n_in) * n_out
+    return 0 <= n_active and cost < size * n_out
 
 
-def _check(one: int, other: int) -> None:
+def _check_inner_sizes(one: int, other: int) -> None:
     if one != other:
-        raise ValueError(f"a product of matrices that share no side: {one} against {other}")
+        raise ValueError(f"a product of matrices whose inner sizes differ: {one} and {other}")
 
 
 def _bits(x: np.ndarray, rows: int, n_in: int, n_out: int) -> tuple[np.ndarray, int] | None:
-    """Return x as uint8, and how many are 1; None where the product of these sizes is for BLAS."""
-    if not pays(0, rows, n_in, n_out):
-        return None  # whatever x is: for small models x is not even looked at
+    """Return x as uint8, and how many are 1; None if BLAS is quicker for the product of these sizes."""
+    if not beats_blas(0, rows, n_in, n_out):
+        return None  # for any x: small products are never worth the search for active units
     bits = np.empty(x.shape, np.uint8)
     n_active = as_bits(np.ascontiguousarray(x), bits)
-    return (bits, n_active) if pays(n_active, rows, n_in, n_out) else None
+    return (bits, n_active) if beats_blas(n_active, rows, n_in, n_out) else None
 
 
 def _list_rows(bits: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]:
@@ -197,24 +203,24 @@ def _sums(
     n_out, n_in = matrix.shape if transposed else matrix.shape[::-1]
     out = np.empty((len(starts) - 1, n_out), np.float32)
     view = np.ascontiguousarray(matrix).view()
-    view.flags.writeable = False  # one compilation for parameters that may be written and those that may not
+    view.flags.writeable = False  # so that there is one compilation for writable and for read-only parameters
     panel, total = aligned_empty(n_in + 1, TILE_WIDTH), np.empty(TILE_WIDTH, np.float32)
-    sum_rows(starts, index, view, transposed, f32(gain), panel, total, out)
+    sum_listed_rows(starts, index, view, transposed, f32(gain), panel, total, out)
     return out
 
 
 def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return x M, float32 (rows, n_out), for x (rows, n_in), M (n_in, n_out); quick if few bits are 1."""
     (rows, n_in), n_out = x.shape, matrix.shape[1]
-    _check(n_in, len(matrix))
+    _check_inner_sizes(n_in, len(matrix))
     found = _bits(x, rows, n_in, n_out)
     return x @ matrix if found is None else _sums(*_list_rows(*found), matrix)
 
 
 def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Return x M', float32 (rows, n_out), for x (rows, n_in), M (n_out, n_in); quick where few bits are 1."""
+    """Return x M', float32 (rows, n_out), for x (rows, n_in), M (n_out, n_in); quick if few bits are 1."""
     (rows, n_in), n_out = x.shape, matrix.shape[0]
-    _check(n_in, matrix.shape[1])
+    _check_inner_sizes(n_in, matrix.shape[1])
     found = _bits(x, rows, n_in, n_out)
     return x @ matrix.T if found is None else _sums(*_list_rows(*found), matrix, transposed=True)
 
@@ -222,7 +228,7 @@ def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
     """Return x' y / n, float32 (n_in, n_out), for x (rows, n_in), y (rows, n_out), as ``times``."""
     rows, n_in = x.shape
-    _check(rows, len(y))
+    _check_inner_sizes(rows, len(y))
     found = _bits(x, n_in, rows, y.shape[1])
     if found is None:
         out = x.T @ y

@@ -1,4 +1,4 @@
-"""Units as bits, 64 in a word: what numba has no name for, as a few instructions of LLVM.
+"""Units as bits, 64 in a word: operations that numba does not offer, as a few instructions of LLVM.
 
 The results are the same on every machine. The gains below are those of one call inside a loop, measured on a
 Xeon of the Sapphire Rapids generation (AVX-512) against the meaning, written as a loop in numba.
@@ -6,7 +6,7 @@ Xeon of the Sapphire Rapids generation (AVX-512) against the meaning, written as
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner
+from rbmviz.kernels._jit import private
 from rbmviz.kernels._llvm import BIT, BYTE, constant, in_llvm, vector, word_of
 
 u64 = np.uint64
@@ -21,15 +21,15 @@ def as_word(bits):
 def popcount(build, word):
     """Count the bits of a uint64 that are 1.
 
-    Gain: nothing over a loop in which LLVM recognises a population count, which is most of them; said as one
-    instruction, POPCNT or VPOPCNTQ, the count does not depend on being recognised.
+    Gain: none over a loop that LLVM recognises as a population count, as it does with most; the intrinsic is
+    one instruction (POPCNT or VPOPCNTQ) in any case.
     """
     return build.ctpop(word)
 
 
 @in_llvm("uint64(uint64)", means=lambda word: (int(word) & -int(word)).bit_length() - 1 if word else 64)
 def first_one(build, word):
-    """Return the place of the lowest 1 of a uint64, or 64 where all bits are 0.
+    """Return the place of the lowest 1 of a uint64, or 64 if all bits are 0.
 
     Gain: 25 times as fast as a loop (one bit in sixteen is 1); one instruction, TZCNT on x86, RBIT and CLZ on
     ARM.
@@ -60,7 +60,7 @@ def write_word(build, bits, x, start):
     x.store(start, build.zext(build.bitcast(bits, vector(BIT, 64)), vector(BYTE, 64)))
 
 
-@inner
+@private
 def word(x, start):
     """Return x[start : start + 64], uint8 0 or 1, as a uint64, lowest bit first; 0 beyond the end."""
     n = x.shape[0]
@@ -74,7 +74,7 @@ def word(x, start):
     return bits
 
 
-@inner
+@private
 def list_ones(bits, start, index, n):
     """Write start + i, for each place i at which the word has a 1, to index[n], index[n + 1], ...
 
@@ -87,7 +87,7 @@ def list_ones(bits, start, index, n):
     return n
 
 
-@inner
+@private
 def list_few_ones(bits, start, index, n):
     """List as ``list_ones``, but four places at a time, whether there are so many or not.
 

@@ -28,6 +28,9 @@ from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 def gibbs(up, down, v, h, v_flips, h_flips, rng, clock, inverse_temperature, k, out_v, out_p):
     """Emit out_v.shape[0] samples of k sweeps each; the state (all arguments up to clock) advances in place.
 
+    The state has eight arguments, because one NamedTuple of them would make each call a microsecond longer:
+    for one sample 8.7 instead of 7.7 us on Bars and Stripes, 13.5 instead of 12.7 us on MNIST.
+
     Parameters
     ----------
     up, down : PreActivation

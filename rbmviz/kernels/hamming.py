@@ -77,7 +77,7 @@ def count(distance, n, histogram):
 
 @inner
 def count_all(points, blocks, n, histograms, out):
-    """Run the loop of ``count_distances``; ``out``, uint32 (BLOCK_SAMPLES,), is work space."""
+    """Do what ``count_distances`` does; ``out``, uint32 (BLOCK_SAMPLES,), is work space."""
     for first in range(0, points.shape[0], POINT_GROUP):
         for q in range(blocks.shape[0]):
             here = min(BLOCK_SAMPLES, n - q * BLOCK_SAMPLES)
@@ -93,13 +93,13 @@ def count_distances(points, blocks, n, histograms):
     points uint64 (points, words), see ``pack``; blocks uint64 (blocks, words, BLOCK_SAMPLES), see
     ``pack_blocks``; histograms uint32 or int64 (points, width + 1). ValueError if they do not fit each other.
     """
-    words = points.shape[1]
+    words, width = points.shape[1], histograms.shape[1] - 1
     packed = (
         blocks.shape[1] == words
         and blocks.shape[2] == BLOCK_SAMPLES
         and 0 <= n <= blocks.shape[0] * BLOCK_SAMPLES
     )
-    if not (packed and histograms.shape[0] == points.shape[0] and (histograms.shape[1] + 62) // 64 == words):
+    if not (packed and histograms.shape[0] == points.shape[0] and (width + 63) // 64 == words):
         raise ValueError("count_distances: the arrays do not fit each other")
     count_all(points, blocks, n, histograms, np.empty(BLOCK_SAMPLES, np.uint32))
 
@@ -150,9 +150,9 @@ def log_mixtures(histograms, log_odds, out):
             power[b] = 1.0
             total[b] = 0.0
         for d in range(first, last + 1):
-            count = np.float64(histogram[d])
+            n = np.float64(histogram[d])
             for b in range(betas):
-                total[b] += count * power[b]
+                total[b] += n * power[b]
                 power[b] *= ratio[b]
         for b in range(betas):
             out[t, b] = np.log(total[b]) - first * log_odds[b]

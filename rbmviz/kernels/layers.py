@@ -1,7 +1,7 @@
 """The pre-activations of a layer, kept up to date from the units of the other layer that flipped.
 
 Between two sweeps most units keep their value. The pre-activations ``bias + x @ rows`` are therefore kept,
-and only the rows of the flipped units are added or subtracted. Where fewer units are active than flipped, the
+and only the rows of the flipped units are added or subtracted. If fewer units are active than flipped, the
 pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
 ``REBUILD_SWEEPS`` sweeps the callers have them rebuilt anyway.
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, kernel
+from rbmviz.kernels._jit import inline, inner, kernel, private
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.records import new_record, record, record_bytes
 from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
@@ -29,9 +29,16 @@ REBUILD_SWEEPS = 256
 
 
 class PreActivation(NamedTuple):
-    """Pre-activations of a layer: an affine map and its value at the current input, ``bias + x @ rows``.
+    """Pre-activations of a layer: an affine map, and its value at the current input x, ``bias + x @ rows``.
 
-    rows float32 (n_in, padded n_out), bias and value float32 (padded n_out,).
+    The functions below call it a map.
+
+    Attributes
+    ----------
+    rows : float32 (n_in, padded n_out)
+        Weights.
+    bias, value : float32 (padded n_out,)
+        The value at the input 0, and at the current input.
     """
 
     rows: np.ndarray
@@ -56,13 +63,14 @@ class FlipCounts:
 class Flips(NamedTuple):
     """Units that turned on, turned off, and are active, and the previous input.
 
-    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``n`` says; previous uint8 (n_in,).
+    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``n``, FlipCounts (1,), says; previous
+    uint8 (n_in,).
     """
 
     on: np.ndarray
     off: np.ndarray
     active: np.ndarray
-    n: FlipCounts
+    n: np.ndarray
     previous: np.ndarray
 
 
@@ -90,9 +98,8 @@ def zero_map(n_in: int, n_out: int) -> PreActivation:
 
 def make_flips(n: int) -> Flips:
     """Return the lists for an input of n units whose previous state is 0."""
-    on, off, active = np.zeros(
-        (3, n + 4), np.int32
-    )  # list_few_ones may write up to 4 entries beyond the last one
+    # list_few_ones may write up to 4 entries beyond the last one.
+    on, off, active = np.zeros((3, n + 4), np.int32)
     return Flips(on, off, active, new_record(FlipCounts, active_listed=True), np.zeros(n, np.uint8))
 
 
@@ -118,10 +125,10 @@ def map_fits(preactivation, n_in, n_out):
 def flips_fit(flips, n):
     """Return whether the lists have the sizes of an input of n units."""
     lists = flips.on.shape[0] == n + 4 and flips.off.shape[0] == n + 4 and flips.active.shape[0] == n + 4
-    return lists and flips.previous.shape[0] == n
+    return lists and flips.n.shape[0] == 1 and flips.previous.shape[0] == n
 
 
-@inner
+@private
 def copy_bits(x, out):
     """Write x into out, both uint8; numba would need seconds to compile ``out[:] = x``."""
     for i in range(x.shape[0]):
@@ -142,20 +149,20 @@ def find_flips(flips, x):
         n_off = list_few_ones(before & ~now, start, off, n_off)
         n_active += popcount(now)
     copy_bits(x, previous)
-    flips.n.on = i64(n_on)
-    flips.n.off = i64(n_off)
-    flips.n.active = i64(n_active)
-    flips.n.active_listed = False
+    flips.n[0].on = i64(n_on)
+    flips.n[0].off = i64(n_off)
+    flips.n[0].active = i64(n_active)
+    flips.n[0].active_listed = False
 
 
 @inner
 def list_active(flips):
     """List the active units of the current input, unless they are listed already."""
-    if not flips.n.active_listed:
+    if not flips.n[0].active_listed:
         previous, n = flips.previous, u64(0)
         for start in range(0, previous.shape[0], 64):
             n = list_ones(word(previous, start), start, flips.active, n)
-        flips.n.active_listed = True
+        flips.n[0].active_listed = True
 
 
 @inner
@@ -163,13 +170,13 @@ def rebuild(preactivation, flips):
     """Compute ``preactivation.value`` from the active rows alone."""
     list_active(flips)
     active, rows = flips.active, preactivation.rows
-    sum_rows(preactivation.bias, preactivation.value, rows, active, flips.n.active, active, i64(0))
+    sum_rows(preactivation.bias, preactivation.value, rows, active, flips.n[0].active, active, i64(0))
 
 
 @inner
 def update_preactivations(preactivation, flips, force_rebuild):
     """Update ``preactivation.value`` for the input of the last ``find_flips``, from as few rows as it can."""
-    value, n = preactivation.value, flips.n
+    value, n = preactivation.value, flips.n[0]
     if force_rebuild or n.active <= n.on + n.off:
         rebuild(preactivation, flips)
     else:

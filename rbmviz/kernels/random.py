@@ -3,10 +3,10 @@
 The generator is xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
 Transactions on Mathematical Software 47, 2021, doi:10.1145/3460772), with an independent generator in each
 lane. ``rng.kernel_state`` makes the state, uint32 (4, lanes). A block of draws is one step of all lanes: the
-memory is consecutive, and there is no branch. Every call starts a new block. What a call draws therefore
-depends on how many values are asked for, and not on how a run is cut into chunks.
+memory is consecutive, and there is no branch. Every call starts a new block. The numbers that a call draws
+therefore depend on how many are requested, and not on how a run is divided into chunks.
 
-The gains of intrinsics were measured as those of ``bits``.
+How the gains of the intrinsics were measured is said in ``bits``.
 """
 
 import numpy as np
@@ -121,7 +121,7 @@ def _draw_part_in_python(state, mean, start, n):
 
 @in_llvm("uint64(uint32[:, ::1], float32[::1], int64, int64)", means=_draw_part_in_python)
 def draw_part(build, state, mean, start, n):
-    """Draw as ``draw_block``, where only the first n lanes have a mean; the bits of the others are 0.
+    """Draw as ``draw_block``, but only the first n lanes have a mean; the bits of the others are 0.
 
     Gain: 3 times as fast, for 16 of 64 lanes; needs masked loads, which AVX2 has too.
     """
@@ -203,7 +203,7 @@ def bernoulli(state, mean, out):
 def mean_row(x, bias, mean):
     """Write mean = sigmoid(x + bias), float32 (n,).
 
-    ``mean`` must be other memory than x: otherwise the compiler could not use vectors.
+    ``mean`` must not overlap x, so that the compiler can use vectors.
     """
     for i in range(x.shape[0]):
         mean[i] = sigmoid(x[i] + bias[i])
@@ -221,7 +221,7 @@ def draw_row(state, x, bias, row, bits, mean, out):
 
 
 @inline
-def fit_rows(state, x, bias, mean, out):
+def rows_fit(state, x, bias, mean, out):
     """Return whether the arrays of a batch of draws fit each other, with the state of a single stream."""
     lanes = state.shape[0] == 4 and state.shape[1] == STREAM_LANES
     return lanes and bias.shape[0] == x.shape[1] and mean.shape == x.shape and out.shape == x.shape
@@ -233,7 +233,7 @@ def bernoulli_rows(state, x, bias, mean, out):
 
     x, mean, out float32 (rows, n), which may all be the same array; bias float32 (n,).
     """
-    if not fit_rows(state, x, bias, mean, out):
+    if not rows_fit(state, x, bias, mean, out):
         raise ValueError("bernoulli_rows: the arrays do not fit each other")
     row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):
@@ -243,7 +243,7 @@ def bernoulli_rows(state, x, bias, mean, out):
 @kernel
 def bernoulli_chains(states, x, bias, mean, out):
     """Draw a batch as ``bernoulli_rows``, each row from its own stream: states uint32 (rows, 4, lanes)."""
-    if states.shape[0] != x.shape[0] or (len(states) and not fit_rows(states[0], x, bias, mean, out)):
+    if states.shape[0] != x.shape[0] or (len(states) and not rows_fit(states[0], x, bias, mean, out)):
         raise ValueError("bernoulli_chains: the arrays do not fit each other")
     row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):

@@ -2,7 +2,7 @@
 
 The length of every array is a multiple of WIDTH, see ``aligned_zeros``, which a loop over numbers could not
 know: the compiler would add a slow loop for a remainder that never exists. Sums run in an order that does not
-depend on the machine. The gains of intrinsics were measured as those of ``bits``.
+depend on the machine. How the gains of the intrinsics were measured is said in ``bits``.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite.ir import IRBuilder
 
-from rbmviz.kernels._jit import inner
+from rbmviz.kernels._jit import private
 from rbmviz.kernels._llvm import (
     DOUBLE,
     FLOAT,
@@ -46,7 +46,7 @@ def aligned_bytes(*shape: int) -> int:
 
 
 def aligned_zeros(*shape: int) -> np.ndarray:
-    """Return zeros as ``aligned_empty``; their memory is taken only as they are written."""
+    """Return zeros, aligned as by ``aligned_empty``; the system provides their memory as they are written."""
     return aligned_empty(*shape, make=np.zeros)
 
 
@@ -136,7 +136,7 @@ def _sum_tile(name, vectors):
 _sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
 
 
-@inner
+@private
 def sum_rows(base, out, rows, on, n_on, off, n_off):
     """Write base + (the sum of rows[on[:n_on]] - the sum of rows[off[:n_off]]) to out, float32.
 

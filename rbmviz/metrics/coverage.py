@@ -12,6 +12,7 @@ from rbmviz.kernels import hamming
 from rbmviz.registry import metric
 
 PERCENTILE = 99
+"""Percentile of the distances of held-out data beyond which a sample counts as spurious."""
 
 
 class Labelled(Protocol):
@@ -47,12 +48,12 @@ class _Examples(NamedTuple):
 
 
 _KNOWN: WeakKeyDictionary[Labelled, dict[int | None, _Examples]] = WeakKeyDictionary()
-_LOOKING = threading.Lock()
+_KNOWN_LOCK = threading.Lock()
 
 
 def _examples(dataset: Labelled, most: int | None) -> _Examples:
     """Return at most ``most`` training examples; they are prepared once per data set and then shared."""
-    with _LOOKING:
+    with _KNOWN_LOCK:
         try:
             known = _KNOWN.setdefault(dataset, {})
         except TypeError:  # an object other than Dataset that allows no weak references
@@ -89,7 +90,7 @@ class Coverage:
     dataset : Dataset
         Data with a training part. Without labels only distances are known: no classes, no switches.
     max_examples : int, optional
-        Compare with so many training examples, evenly spaced (default: with all).
+        Number of training examples to compare with, evenly spaced (default: all).
     n_chains : int
         Number of chains that the samples come from: sample t is of chain t mod n_chains (default 1).
 

@@ -47,10 +47,11 @@ def normalise_rows(table: np.ndarray) -> np.ndarray | None:
 
 
 def resize_chain(table: np.ndarray, n: int) -> np.ndarray:
-    """Return a transition matrix of n states: the last states go, or new ones come, joined to the first.
+    """Return a transition matrix of n states: remove the last states, or connect new ones to the first.
 
-    A state that goes gives its share of each row to the others in proportion. State 1 steps to a new state
-    with probability 0.1; the new state stays or steps back with probability 0.5 each. Rounded to 4 digits.
+    The probability of steps to a removed state is divided among the others in proportion. State 1 steps to a
+    new state with probability 0.1; the new state stays or steps back with probability 0.5 each. Rounded to 4
+    digits.
     """
     A = table[:n, :n]
     A = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-12)
@@ -160,18 +161,18 @@ def second_modulus(values: np.ndarray) -> float:
 
 
 def speed_up(before: float, after: float) -> float | None:
-    """Return how many steps of one chain a step of another is worth in the long run.
+    """Return how many steps of a first chain are as good as one step of a second chain, in the long run.
 
     Parameters
     ----------
     before, after : float
-        Moduli of the second eigenvalues of the one chain and of the other.
+        Moduli of the second eigenvalues of the first and of the second chain.
 
     Returns
     -------
     float or None
-        log(after) / log(before); 0 if the other chain never settles (its modulus is 1); None if either
-        settles at once, or the one chain never does.
+        log(after) / log(before); 0 if the second chain never converges (modulus 1); None if either converges
+        in one step, or the first never converges.
     """
     if after >= 1 - 1e-9:
         return 0.0

@@ -75,11 +75,11 @@ def transition_matrix(rbm: RBM) -> np.ndarray:
 
 
 def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> Generator[None, None, np.ndarray]:
-    """Return, in steps, the law of the layer to which W (from, to) leads, given the law of the other layer.
+    """Compute the law of a layer from the law of the other one; a generator that pauses between blocks.
 
-    Given one layer, the units of the other are independent. Each row of the transition matrix is therefore
-    the outer product of a law of the first half of the units and a law of the second half, and the matrix
-    itself is never computed.
+    W has the shape (units of the other layer, units of this layer). Given one layer, the units of the other
+    are independent. Each row of the transition matrix is therefore the outer product of a law of the first
+    half of the units and a law of the second half, and the matrix itself is never computed.
     """
     half = W.shape[1] // 2
     out = np.zeros((2**half, 2 ** (W.shape[1] - half)))
@@ -199,7 +199,7 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
 
 
 def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int) -> np.ndarray:
-    """Return ``chain_distances`` of a chain, float64 (steps + 1,), that begins in one state for sure."""
+    """Return ``chain_distances`` of a chain that starts in one given state, float64 (steps + 1,)."""
     return chain_distances(A, np.eye(len(A))[state], stationary, steps)
 
 

@@ -52,11 +52,13 @@ class Sampler(Protocol):
     name, label, paper, colour : str
         Arguments of the decorator ``registry.sampler``.
     exact_chain : bool
-        Whether the chain leaves the model's own law invariant, with all knobs at their defaults.
+        Whether the chain leaves the model's law invariant when all knobs have their defaults.
     deterministic : bool
         Whether the chain uses no random numbers after its start.
     needs_rates : bool
         Whether a model without rates is refused.
+    about : str, optional
+        What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
     n_chains : int
         Chains that take turns: a knob (``interleave.n_chains_knob``), or a class attribute 1.
     """
@@ -100,7 +102,10 @@ class Sampler(Protocol):
         """Advance the state by n samples, in place, and return them in fresh arrays."""
 
     def target(self, state: Any) -> RBM:
-        """Return the model of the next sweep, of the chain whose turn it is: theta + theta_F, theta / T."""
+        """Return the model that the next sample is drawn from, for the chain whose turn it is.
+
+        For driven samplers that is theta + theta_F; for Gibbs sampling at a temperature T, theta / T.
+        """
 
 
 def machine_memory() -> float:
@@ -118,7 +123,7 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
     if needed > memory:
         raise BadInput(
             f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "
-            f"take them from stream chunk by chunk, or let 'rbmviz sample' write them to a file."
+            f"use rbmviz.stream chunk by chunk, or write them to a file by 'rbmviz sample'."
         )
     return n
 
@@ -170,7 +175,7 @@ def stream(
     seed : int, SeedSequence or Generator
         Same seed, same samples, whatever the chunk (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        Where every chain begins, or a row for each; default: each at random bits of its own.
+        The start of all chains, or one row per chain; default: random bits, different for each chain.
     chunk : int
         Samples in a chunk (default 100).
 
@@ -216,12 +221,12 @@ def sample(
     seed : int, SeedSequence or Generator
         Same seed, same samples, on any number of threads (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        Where every chain begins, or a row for each; default: each at random bits of its own.
+        The start of all chains, or one row per chain; default: random bits, different for each chain.
 
     Returns
     -------
     Samples
-        v uint8 and p float32 (n, n_visible), and the traces, (n,) each.
+        v uint8 and p float32 (n, n_visible), and traces of shape (n,).
 
     Raises
     ------

@@ -22,7 +22,7 @@ State = DrivenChain | Chains[DrivenChain] | SharedFastWeights
 
 
 def share() -> Any:
-    """Knob: one theta_F for all chains; a dataclass field belongs to one class, hence a function."""
+    """Return a new knob for sharing one theta_F among all chains; see ``interleave.n_chains_knob``."""
     text = (
         "One push for all chains, by their mean: a crowd that already looks like the data is hardly pushed."
     )
@@ -32,9 +32,9 @@ def share() -> Any:
 def start(
     sampler: Any, model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.ndarray | None
 ) -> State:
-    """Return chains at v0 (or random bits) with theta_F = 0; rates None: nothing pulls back (R = 0).
+    """Return chains at v0 (or random bits) with theta_F = 0; without rates R is 0.
 
-    One chain shares its theta_F with nobody: with ``share`` or without, it is the same chain.
+    A single chain has nobody to share theta_F with: the knob ``share`` then has no effect.
     """
     rbm = model.rbm
     R = (
@@ -62,12 +62,12 @@ def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
     """Return an upper bound of the bytes of the state that ``start`` makes."""
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
-        return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # R, where nothing pulls back
+        return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # the zeros of R = 0
     chain = chain_bytes(m, n) + rng.STATE_BYTES + 64 * OBJECT
     return 2 * maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
-def driven_gibbs(
+def sample_driven(
     chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
 ) -> Samples:
     """Draw n samples of k sweeps each, with one update of theta_F after every sample."""
@@ -75,13 +75,13 @@ def driven_gibbs(
     return Samples(v, p, {"sweeps": np.full(n, k), "fast_norm": fast_norm})
 
 
-def driven_herding(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int) -> Samples:
+def climb_driven(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int) -> Samples:
     """Climb to n modes, with one update of theta_F after every mode."""
     v, sweeps, fast_norm = climb_chain(chain, n, eps, alpha, max_sweeps)
     return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
 
 
-def with_fast(state: State) -> RBM:
+def target_of(state: State) -> RBM:
     """Return the model that the next sample is drawn from: theta + theta_F of the chain whose turn it is."""
     if isinstance(state, SharedFastWeights):
         return target(state)
@@ -89,7 +89,7 @@ def with_fast(state: State) -> RBM:
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:
-    """Return the model's rates; BadInput if it has none, as driven samplers cannot run without."""
+    """Return the model's rates, or raise BadInput if it has none."""
     if model.rates is None:
         raise BadInput(
             f"{sampler} needs the rates of the model's training set and this model file has none; "

@@ -28,7 +28,7 @@ from rbmviz.samplers.interleave import (
 
 @dataclass
 class GibbsChain:
-    """State of one Gibbs chain, named as the arguments of ``kernels.gibbs.gibbs``: see there."""
+    """State of one Gibbs chain; see the arguments of the same names of ``kernels.gibbs.gibbs``."""
 
     v: np.ndarray
     h: np.ndarray
@@ -42,11 +42,17 @@ class GibbsChain:
 
 @sampler("gibbs", label="Gibbs", colour="#2372a0", paper="rates-FPCD, section 5.1: the standard procedure")
 class Gibbs:
-    """Alternate h ~ p(h|v) and v ~ p(v|h); with a temperature T every activation is divided by T."""
+    """Alternate h ~ p(h|v) and v ~ p(v|h); every pre-activation is divided by the temperature."""
 
     exact_chain: ClassVar[bool] = True  # at temperature 1
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    about: ClassVar[str] = (
+        r"The standard way to sample an RBM. A sweep draws all hidden units from $p(h \mid v)$, then all "
+        r"pixels from $p(v \mid h)$. In the long run the samples are those of the model, but from one mode "
+        "to another it may take longer than anybody waits. With a temperature $T$ the chain samples the "
+        r"model with the parameters $\theta / T$."
+    )
 
     temperature: float = knob(
         1.0,

@@ -1,7 +1,8 @@
 """Several chains in one sampler: each has a state of its own, and their samples take turns.
 
 Sample number t belongs to chain t % n_chains. The chains are advanced side by side on threads. Every chain
-owns its random stream, so that a sample depends neither on how steps are cut nor on the number of threads.
+owns its random stream, so that samples depend neither on the number of threads nor on how many samples a
+call of ``step`` makes.
 The state of a single chain is that chain's state, not a list with one entry.
 """
 
@@ -61,14 +62,15 @@ class Chains(Generic[S]):
 _MAPS: WeakKeyDictionary[RBM | Statistics, tuple[PreActivation, PreActivation]] = WeakKeyDictionary()
 
 
-def maps(of: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
+def maps(parameters: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
     """Return the maps of the half-steps v -> h and h -> v.
 
     All chains share the rows of the maps, which are never written to, so that many chains fit into the cache.
     """
-    if of not in _MAPS:
-        _MAPS[of] = make_preactivation(of.W, of.c), make_preactivation(of.W.T, of.b)
-    return _MAPS[of]
+    if parameters not in _MAPS:
+        W, b, c = parameters.W, parameters.b, parameters.c
+        _MAPS[parameters] = make_preactivation(W, c), make_preactivation(W.T, b)
+    return _MAPS[parameters]
 
 
 def maps_bytes(n_visible: int, n_hidden: int) -> int:
@@ -120,8 +122,8 @@ def starts(
         v = checks.numbers("The start", v0)
         if v.shape not in ((n,), (n_chains, n)) or not np.isin(v, (0, 1)).all():
             raise BadInput(
-                f"The start has shape {v.shape}; the model asks for {n} values 0 or 1"
-                + (f", or for {n_chains} rows of them." if n_chains > 1 else ".")
+                f"The start has shape {v.shape}; the model requires {n} values 0 or 1"
+                + (f", or {n_chains} rows of them." if n_chains > 1 else ".")
             )
         rows = np.broadcast_to(v, (n_chains, n)).astype(np.uint8)
     for c in range(n_chains):
@@ -139,11 +141,11 @@ def empty_samples(like: Samples, n: int) -> Samples:
     return Samples(empty(like.v), empty(like.p), {name: empty(trace) for name, trace in like.info.items()})
 
 
-def copy_into(out: Samples, rows: slice, made: Samples, of: slice = slice(None)) -> None:
-    """Copy the rows ``of`` some samples into these rows of ``out``."""
-    out.v[rows], out.p[rows] = made.v[of], made.p[of]
-    for name, trace in made.info.items():
-        out.info[name][rows] = trace[of]
+def copy_into(out: Samples, rows: slice, samples: Samples, source_rows: slice = slice(None)) -> None:
+    """Copy ``source_rows`` of samples, all by default, into ``rows`` of ``out``."""
+    out.v[rows], out.p[rows] = samples.v[source_rows], samples.p[source_rows]
+    for name, trace in samples.info.items():
+        out.info[name][rows] = trace[source_rows]
 
 
 @functools.cache

@@ -12,12 +12,12 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     DrivenChain,
     State,
-    driven_gibbs,
     rates_of,
+    sample_driven,
     share,
     start,
     state_bytes,
-    with_fast,
+    target_of,
 )
 from rbmviz.samplers.interleave import interleave, n_chains_knob
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
@@ -32,13 +32,20 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, 
 class RatesFPCD:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F + eps (R - s) after each sample.
 
-    R are the rates of the training set, s = (v h', v, h) the statistics of the sample. With eps = 0 it
-    is Gibbs, bit for bit.
+    R are the rates of the training set, s = (v h', v, h) the statistics of the sample. With eps = 0 this is
+    Gibbs sampling, bit for bit.
     """
 
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = True
+    about: ClassVar[str] = (
+        "A Gibbs chain that is pushed away from where it has just been, and pulled back to the mean of the "
+        r"data. It runs under $\theta + \theta_F$. After each sample, with statistics $s = (v h^\top, v, "
+        r"h)$, the fast parameters move: $\theta_F \leftarrow \alpha\, \theta_F + \varepsilon\, (R - s)$, "
+        r"where $R$ are the mean statistics of the training set. With $\varepsilon = 0$ this is Gibbs "
+        "sampling."
+    )
 
     eps: float = knob(
         0.03,
@@ -66,6 +73,7 @@ class RatesFPCD:
         scale="log",
         help="Gibbs sweeps between two samples: more give cleaner samples, and fewer pushes per sweep.",
     )
+    # With "mean" the last bits of the samples depend on the processor: see kernels.fast_weights.norm.dot.
     statistics: str = knob(
         "sampled",
         label="Statistics",
@@ -94,8 +102,8 @@ class RatesFPCD:
         return interleave(state, n, self._step)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return driven_gibbs(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)
+        return sample_driven(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""
-        return with_fast(state)
+        return target_of(state)

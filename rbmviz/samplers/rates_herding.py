@@ -1,4 +1,4 @@
-"""Rates-herding: the zero-temperature walk through the modes, driven by the data's rates."""
+"""Rates-herding: the chain at temperature 0 climbs from mode to mode, driven by the data's rates."""
 
 from typing import ClassVar
 
@@ -12,12 +12,12 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     DrivenChain,
     State,
-    driven_herding,
+    climb_driven,
     rates_of,
     share,
     start,
     state_bytes,
-    with_fast,
+    target_of,
 )
 from rbmviz.samplers.interleave import interleave, n_chains_knob
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round, step_all_chains
@@ -32,14 +32,20 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round
 class RatesHerding:
     """Climb to a mode of theta + theta_F, emit it, theta_F <- alpha theta_F + eps (R - s).
 
-    Units are set to 1 where their pre-activation is above 0 (ties to 0), h and v in turn, until v stays.
-    Nothing is drawn: p is v. Walks that share theta_F and have met once go on as one, for nothing can part
-    them: start them apart, and expect fewer of them in the end.
+    h and v are set in turn, until v no longer changes: a unit becomes 1 if its pre-activation is above 0,
+    otherwise 0. No random numbers are used, so that p is v. Chains that share theta_F and have met stay equal
+    for ever: start them at different states, and expect fewer distinct ones in the end.
     """
 
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = True
     needs_rates: ClassVar[bool] = True
+    about: ClassVar[str] = (
+        r"A walk that climbs to a mode of $\theta + \theta_F$, setting each unit to its likelier value "
+        r"until nothing changes, shows that mode, and then unlearns it: $\theta_F \leftarrow \alpha\, "
+        r"\theta_F + \varepsilon\, (R - s)$, where $s$ are the statistics of the sample and $R$ those of "
+        "the training set. Nothing is left to chance after the start."
+    )
 
     eps: float = knob(
         0.03,
@@ -71,7 +77,7 @@ class RatesHerding:
     share: bool = share()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
-        """Return walks started at v0 with theta_F = 0; see Sampler."""
+        """Return chains started at v0 with theta_F = 0; see Sampler."""
         return start(self, model, rates_of(model, "rates_herding"), seed, v0)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -79,7 +85,7 @@ class RatesHerding:
         return state_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State, n: int) -> Samples:
-        """Advance the walks by n modes, and theta_F after every one."""
+        """Advance the chains by n modes, and theta_F after every one."""
         if isinstance(state, SharedFastWeights):
             return step_all_chains(
                 state, n, lambda shared: herding_round(shared, self.eps, self.alpha, self.max_sweeps)
@@ -87,8 +93,8 @@ class RatesHerding:
         return interleave(state, n, self._step)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return driven_herding(chain, n, self.eps, self.alpha, self.max_sweeps)
+        return climb_driven(chain, n, self.eps, self.alpha, self.max_sweeps)
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""
-        return with_fast(state)
+        return target_of(state)

@@ -12,11 +12,11 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     DrivenChain,
     State,
-    driven_gibbs,
+    sample_driven,
     share,
     start,
     state_bytes,
-    with_fast,
+    target_of,
 )
 from rbmviz.samplers.interleave import interleave, n_chains_knob
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
@@ -32,12 +32,19 @@ class SamplePenalization:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F - eps s after each sample.
 
     The paper says that without decay the samples converge to a uniform law. With 0/1 units they converge
-    to the empty state instead: s only holds what is on, so the update stands still only at s = 0.
+    to the empty state instead: only active units contribute to s, so that the updates end only at s = 0.
     """
 
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    about: ClassVar[str] = (
+        r"A Gibbs chain under $\theta + \theta_F$ that makes likely no longer what it has just shown: "
+        r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
+        r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Only units that are on are penalised, "
+        r"so that without decay ($\alpha = 1$) all ends in the empty image, not in the uniform law that the "
+        "paper expects."
+    )
 
     eps: float = knob(
         0.0003,
@@ -85,8 +92,8 @@ class SamplePenalization:
         return interleave(state, n, self._step)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return driven_gibbs(chain, n, self.eps, self.alpha, False, self.k)
+        return sample_driven(chain, n, self.eps, self.alpha, False, self.k)
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""
-        return with_fast(state)
+        return target_of(state)

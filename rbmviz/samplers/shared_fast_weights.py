@@ -6,9 +6,9 @@
 (4) theta_F <- alpha theta_F + eps (R - <s>),   <s> the mean of s = (v h', v, h) over the chains
 
 All chains of a round see the same parameters, so that a round is a few products of whole matrices, on one
-thread; each chain draws from its own stream. A single chain makes the samples that it would make under fast
-weights of its own, but for float32 sums in another order. A whole round is computed when its first sample is
-asked for: a knob that is turned in the middle of a round acts from the next round on.
+thread; each chain draws from its own stream. A single chain would make the same samples as with fast weights
+of its own, up to the rounding of float32 sums. A whole round is computed when its first sample is needed: a
+knob that is changed in the middle of a round acts from the next round on.
 """
 
 import functools
@@ -30,9 +30,20 @@ Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass
 class SharedFastWeights:
-    """The chains: theta, R and theta_F as (W, b, c); v (chains, n_visible) and h, 0 and 1; all float32.
+    """State of all chains.
 
-    rng uint32 (chains, 4, lanes). made: the newest round; left: how many of its samples are not returned yet.
+    Attributes
+    ----------
+    theta, rates, fast : tuple of float32 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,)
+        theta, R and theta_F.
+    v, h : float32 (n_chains, n_visible), (n_chains, n_hidden)
+        States of the chains, values 0 and 1.
+    rng : uint32 (n_chains, 4, STREAM_LANES)
+        Random streams of the chains.
+    made : Samples
+        The newest round.
+    left : int
+        Number of its samples that have not been returned yet.
     """
 
     theta: Parameters

@@ -1,9 +1,9 @@
 """The beat: one thread that wakes for all panels of a page together, and makes the samples due in each.
 
-With a thread for each run, each would wake thirty times per second to make two samples. So a run that goes
-at a rate, and takes little of a core, is handed to the beat of its comparison by its own thread, which then
-ends. Whatever else the run has to do (compile, go at full speed, work in the background) is done by a thread
-of its own.
+With a thread for each run, each would wake dozens of times per second to make a sample or two. So a run that
+goes at a rate, and takes little of a core, is handed to the beat of its comparison by its own thread, which
+then ends. Whatever else the run has to do (compile, go at full speed, work in the background) is done by a
+thread of its own.
 
 When the cores run out, a beat comes late. Then beats become longer: each makes more samples at once, and
 there are fewer new pictures, so that frames are reduced before samples.
@@ -13,8 +13,10 @@ import threading
 import time
 from typing import Protocol
 
-from rbmviz.session.run import CHUNK_SECONDS
 from rbmviz.session.slots import SLOTS, Group, Kind
+
+BEAT_SECONDS = 0.05
+"""Interval of the beats: a page asks for 20 frames per second, and each has new samples."""
 
 UNWATCHED_SECONDS = 0.1
 """Interval of the beats while no run is watched: no picture waits for the samples."""
@@ -56,8 +58,10 @@ class Beat:
         self._wake = threading.Condition()
         self._runs: list[Paced] = []
         self._thread: threading.Thread | None = None
-        self._start_now = False
-        self.seconds = CHUNK_SECONDS
+        self._start_now = False  # because of a command
+        self._after_command = False  # the last beat was for a command
+        self._tick = 0.0  # time of the last beat
+        self.seconds = BEAT_SECONDS
 
     def join(self, run: Paced) -> None:
         """Drive a run from now on."""
@@ -81,29 +85,38 @@ class Beat:
             self._wake.notify()
 
     def _work(self) -> None:
-        tick = time.monotonic()
-        while runs := self._wait(tick):
-            tick = time.monotonic()
+        self._tick, self._after_command = time.monotonic(), False
+        while runs := self._wait():
+            begin = time.monotonic()
             with SLOTS.turn(self.group, Kind.PACED):
                 for run in runs:
                     run.on_beat()
-            late = time.monotonic() - tick > self.seconds
+            late = time.monotonic() - begin > self.seconds
             self.seconds *= LONGER if late else SHORTER
-            self.seconds = min(max(self.seconds, CHUNK_SECONDS), FULL_SERVER_SECONDS)
+            self.seconds = min(max(self.seconds, BEAT_SECONDS), FULL_SERVER_SECONDS)
 
-    def _wait(self, tick: float) -> list[Paced]:
-        """Wait for the beat after the one at ``tick``; return the runs to drive, [] to end the thread."""
+    def _wait(self) -> list[Paced]:
+        """Wait for the next beat; return the runs to drive, [] to end the thread."""
         with self._wake:
             while True:
                 if not self._runs:
                     self._thread = None
                     return []
-                watched = any(run.watched for run in self._runs)
-                at = tick + (self.seconds if watched else max(self.seconds, UNWATCHED_SECONDS))
-                # Not longer than this: the lease of a run may end in the meantime.
-                at = min(max(at, min(run.next_step() for run in self._runs)), tick + RARE_STEPS_SECONDS)
-                now = time.monotonic()
+                at, now = self._next_beat(), time.monotonic()
                 if self._start_now or now >= at:
-                    self._start_now = False
+                    # In time, beats keep their interval, whatever the delay of a single one.
+                    in_time = not self._start_now and now - at < self.seconds
+                    self._tick = at if in_time else now
+                    self._after_command, self._start_now = self._start_now, False
                     return self._runs.copy()
                 self._wake.wait(at - now)
+
+    def _next_beat(self) -> float:
+        """Return the time.monotonic() of the next beat, unless a command comes before."""
+        watched = any(run.watched for run in self._runs)
+        interval = self.seconds if watched else max(self.seconds, UNWATCHED_SECONDS)
+        # A command takes effect with a step: where none was due, it is not to wait for a whole interval.
+        earliest = self._tick + (0 if self._after_command else interval)
+        # Not longer than this: the lease of a run may end in the meantime.
+        next_step = min(run.next_step() for run in self._runs)
+        return min(max(earliest, next_step), self._tick + RARE_STEPS_SECONDS)

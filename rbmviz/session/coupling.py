@@ -51,7 +51,7 @@ MAX_STEPS = 300
 class Coupling:
     """Two Gibbs chains of one model, the first a sweep ahead, drawn jointly so that they meet.
 
-    Each of them alone is an exact Gibbs chain; once equal, they stay equal. The chains meet in the next sweep
+    Each chain alone is an exact Gibbs chain; once equal, both stay equal. The chains meet in the next sweep
     with the same probability under algorithm 1 (general) and algorithm 3 (for RBMs). If they do not meet,
     algorithm 3 draws both from the same random numbers, which brings them closer together.
     """
@@ -59,6 +59,12 @@ class Coupling:
     name: ClassVar[str] = "coupling"
     label: ClassVar[str] = "Coupled chains"
     paper: ClassVar[str] = "Qiu, Zhang, Wang 2020 (unbiased CD), algorithms 1 and 3"
+    about: ClassVar[str] = (
+        r"Two Gibbs chains of one model: $\xi$ runs one sweep ahead of $\eta$. Both are drawn from common "
+        r"random numbers, so that they meet, $\xi_t = \eta_{t-1}$, and then stay together. Looked at alone, "
+        "each is an ordinary Gibbs chain, so that the time until they meet tells how soon a chain forgets "
+        "its start."
+    )
 
     scale: float = knob(
         1.0,
@@ -83,7 +89,11 @@ class Coupling:
 
 
 class FinishedPair(NamedTuple):
-    """A displayed pair that has ended: number, stopping time, whether it was cut off, last states, path."""
+    """A displayed pair that has ended; the fields are those of ``DisplayedState`` at its last sweep.
+
+    tau : int
+        Its stopping time.
+    """
 
     pair: int
     tau: int
@@ -95,18 +105,28 @@ class FinishedPair(NamedTuple):
 
 
 class DisplayedState(NamedTuple):
-    """The displayed pair: its number, sweeps so far, states, distances.
+    """The displayed pair of one algorithm.
 
+    Attributes
+    ----------
+    algorithm : str
+        "rbm" or "general".
+    pair : int
+        Number of the pair, from 0.
     t : int
         Sweeps of the first chain.
-    v, v2 : uint8 (ceil(n_visible / 8),), bits packed: xi_t and eta_{t-1}.
-    path : Hamming distances at t = 1, 1 + stride, ...
+    v, v2 : uint8 (ceil(n_visible / 8),)
+        States xi_t and eta_{t-1}, bits packed.
+    path : tuple of int
+        Hamming distances at t = 1, 1 + stride, ...
+    stride : int
+        Sweeps between two points of the path.
     met, truncated : bool
-        Whether this is its last sweep; the next step begins another pair.
+        Whether the chains have met or were cut off in this sweep; the next step then begins another pair.
     ended : FinishedPair or None
         The last pair that has ended, possibly this one.
     counted : PairStatistics
-        Statistics of the pairs that have ended in the background.
+        Statistics of the pairs that have been run in the background.
     """
 
     algorithm: Algorithm
@@ -168,7 +188,7 @@ class PairStatistics(NamedTuple):
 
     @property
     def tau_mean(self) -> float:
-        """Mean stopping time; too small where pairs were cut off."""
+        """Mean stopping time; too small if pairs were cut off."""
         return float(self.tau.mean()) if self.n else float("nan")
 
     @property
@@ -234,7 +254,7 @@ class Results(NamedTuple):
     pairs : tuple of PairStatistics, one per algorithm, lag 1
     lagged : tuple of PairStatistics, one per algorithm, with the requested lag
     unit : (int, int)
-        Visible and hidden unit that STATISTICS speak of: those of the largest weight.
+        Visible and hidden unit of STATISTICS: those with the largest weight.
     truth : tuple of float or None
         Exact values of STATISTICS; None if the model is too large to enumerate.
     exact : float64 (sweeps + 1,)
@@ -251,8 +271,14 @@ class Results(NamedTuple):
 class CouplingSetup(NamedTuple):
     """Plan of a run of coupled chains, and setup of its comparison, which has one panel.
 
-    rbm: the model at scale 1; dataset: pairs start at its training examples (None: at random bits);
-    seed: the same seed gives the same pairs.
+    Attributes
+    ----------
+    rbm : RBM
+        The model at scale 1.
+    dataset : Dataset or None
+        Pairs start at its training examples; None: at random bits.
+    seed : int
+        Same seed, same pairs.
     """
 
     rbm: RBM
@@ -330,8 +356,8 @@ class DisplayedPair:
             truncated = bool(stream.truncated[before])
             self.ended = FinishedPair(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
 
-    def drawn(self, counted: PairStatistics) -> DisplayedState:
-        """Return the state of the displayed pair, with the statistics of the pairs counted behind it."""
+    def state(self, counted: PairStatistics) -> DisplayedState:
+        """Return the state of the pair, with the statistics of the pairs counted in the background."""
         stream, over = self.stream, self._t > 0 and self.stream.t == 0
         v, v2 = (np.packbits(v) for v, _ in stream.chains())
         return DisplayedState(
@@ -350,10 +376,11 @@ class DisplayedPair:
 
 
 Key = tuple[Algorithm, int, int]
+"""A stream of pairs: algorithm, lag, k."""
 
 
 class CouplingRun(Run):
-    """A displayed pair per algorithm, in step, and streams of pairs that are counted in the background."""
+    """A displayed pair per algorithm, and streams of pairs that are counted in the background."""
 
     plan: CouplingSetup
     algorithm: Coupling
@@ -362,7 +389,7 @@ class CouplingRun(Run):
 
     def __init__(self, number: int, plan: CouplingSetup, coupling: Coupling) -> None:
         super().__init__(number, plan, coupling)
-        self._lag, self._k = 1, 1
+        self._lag, self._k, self._exact_wanted = 1, 1, False
         self.set_knobs(coupling)
 
     def set_knobs(self, algorithm: Coupling) -> None:
@@ -418,17 +445,20 @@ class CouplingRun(Run):
         return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
 
     def _update_streams(self) -> None:
-        """Make the streams of ``_keys``, and drop the others, which would take memory."""
-        # A new stream begins with the least time of the others, so that it gets no more than its share.
+        """Make the streams of ``_keys``, and drop the others to free their memory."""
+        # A new stream starts with the least time of the others: with 0 it would get all time for a while.
         level = min((self._spent[key] for key in self._streams), default=0.0)
         for key in self._keys():
             if key not in self._streams:
                 self._spent[key] = level
         self._streams = {key: self._streams.get(key) or self._stream(*key) for key in self._keys()}
 
-    def results(self, lag: int = 1, k: int = 1) -> Results | None:
-        """Return the results so far (None before ``prepare``); from now on count pairs of this lag and k."""
-        self._lag, self._k = lag, k
+    def results(self, lag: int = 1, k: int = 1, exact: bool = True) -> Results | None:
+        """Return the results so far, None before ``prepare``.
+
+        From now on pairs of this lag and k are counted and, if ``exact``, the exact curve is computed.
+        """
+        self._lag, self._k, self._exact_wanted = lag, k, exact
         if not self.prepared:
             return None
         self._update_streams()
@@ -453,8 +483,8 @@ class CouplingRun(Run):
         """Do n sweeps of the displayed pairs, and count other pairs for the same time."""
         begin = time.perf_counter()
         for _ in range(n):
-            for show in self._displayed:
-                show.sweep()
+            for pair in self._displayed:
+                pair.sweep()
         spent = time.perf_counter() - begin
         self.seconds += spent
         self.size_chunk(n, spent, CHUNK_SECONDS / 2)
@@ -465,13 +495,14 @@ class CouplingRun(Run):
         """Count the sweeps."""
         self.n += made
 
-    def kept_state(self) -> tuple[int, int, dict[Key, int]]:
-        """Return lag, k, and the number of finished pairs of each stream."""
-        return self._lag, self._k, {key: stream.finished for key, stream in self._streams.items()}
+    def kept_state(self) -> tuple[int, int, bool, dict[Key, int]]:
+        """Return lag, k, whether the exact curve is wanted, and the finished pairs of each stream."""
+        finished = {key: stream.finished for key, stream in self._streams.items()}
+        return self._lag, self._k, self._exact_wanted, finished
 
-    def restore(self, kept: tuple[int, int, dict[Key, int]]) -> None:
+    def restore(self, kept: tuple[int, int, bool, dict[Key, int]]) -> None:
         """Have as many pairs counted again, even while the run is paused."""
-        self._lag, self._k, self._pairs_to_restore = kept
+        self._lag, self._k, self._exact_wanted, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:
         """Count pairs while no sweep is due; while paused, only the first FIRST_PAIRS."""
@@ -480,7 +511,7 @@ class CouplingRun(Run):
     def _count(self, seconds: float, max_pairs: int) -> bool:
         """Spend ``seconds`` on the streams and the exact curve that have had the least time so far.
 
-        Returns False if every stream has ``max_pairs`` pairs and the curve is complete.
+        Returns False if every stream has ``max_pairs`` pairs and the curve is complete or not wanted.
         """
         self._update_streams()  # lag and k may have changed while the run was prepared
         end = time.perf_counter() + seconds
@@ -488,7 +519,10 @@ class CouplingRun(Run):
         while (begin := time.perf_counter()) < end:
             wanted = {key: max(max_pairs, self._pairs_to_restore.get(key, 0)) for key in self._keys()}
             open_ = [key for key in wanted if self._streams[key].finished < wanted[key]]
-            exact = self._work is not None and (max_pairs > FIRST_PAIRS or len(self._exact) < 50)
+            curve_begins = len(self._exact) < 50  # even while the run is paused
+            exact = (
+                self._exact_wanted and self._work is not None and (max_pairs > FIRST_PAIRS or curve_begins)
+            )
             if exact and (not open_ or self._spent.get("exact", 0.0) < min(self._spent[k] for k in open_)):
                 if next(self._work, self) is self:  # type: ignore[arg-type]
                     self._work = None
@@ -516,8 +550,8 @@ class CouplingRun(Run):
             n_visible=self.plan.rbm.n_visible,
             began=self.began,
             drawn=tuple(
-                show.drawn(self._counted((show.stream.algorithm, 1, self._k)))
-                for show in self._displayed
+                pair.state(self._counted((pair.stream.algorithm, 1, self._k)))
+                for pair in self._displayed
                 if self.prepared
             ),
         )

@@ -27,10 +27,10 @@ from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
 MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Hidden units where the visible layer is enumerated: it has at most MAX_VISIBLE_ENUMERATED units."""
+"""Hidden units of the studied models if the visible layer has at most MAX_VISIBLE_ENUMERATED units."""
 
 FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
-"""Hidden units where the hidden layer has to be enumerated."""
+"""Hidden units of the studied models otherwise: the hidden layer has to be enumerated."""
 
 MAX_VISIBLE_ENUMERATED = 16
 
@@ -59,14 +59,26 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "UCD": ("ucd", {}),
     "PT": ("pt", {}),
 }
-"""What is compared, by label (LOO: leave one out): trainer and knobs.
+"""The compared estimators by label: trainer and knobs. LOO is "leave one out".
 
-All draw as many samples an estimate as a batch has rows; mixtures are of 10, PT has 10 temperatures.
+Each draws as many samples per estimate as a batch has rows. Mixtures have 10 components, PT 10 temperatures.
 """
 
 
 class StudySetup(NamedTuple):
-    """What is grown, and the plan of the run: data set, examples a batch (and samples an estimate), seed."""
+    """The setup of a study, and the plan of its run.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        Data of all models.
+    batch : int
+        Examples per batch, and samples per estimate.
+    updates : int
+        Updates of the training of each model.
+    seed : int
+        Same seed, same study.
+    """
 
     dataset: Dataset
     batch: int = 32
@@ -83,11 +95,11 @@ class StudySetup(NamedTuple):
         return MANY_HIDDEN if self.dataset.n_visible <= MAX_VISIBLE_ENUMERATED else FEW_HIDDEN
 
     def progress(self, models: int, estimates: int) -> float:
-        """Return the share of the work, 0 to 1, that so many models and estimates of each kind are."""
+        """Return the share of the work, 0 to 1, that is done after these numbers of models and estimates."""
         return min((models / len(self.sizes) + 3 * estimates / MAX_ESTIMATES) / 4, 1.0)
 
     def estimators(self) -> dict[str, Trainer]:
-        """Return what is compared, by label."""
+        """Return the compared estimators by label."""
         found = {}
         for label, (name, knobs) in ESTIMATORS.items():
             declared = knobs_of(trainers[name])["n_chains"]
@@ -108,15 +120,16 @@ class StudySetup(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StudiedModel:
-    """One trained model and what is known of it.
+    """One trained model, and what has been measured on it.
 
     Parameters
     ----------
     n_hidden : int
+        Hidden units.
     log_likelihood : float
         Mean over the training examples, in nats.
     ess : dict of float
-        Share of a batch that its effective sample size is, by sweeps k of pop-CD.
+        Effective sample size over batch size, 0 to 1, by the sweeps k of pop-CD.
     qualities : dict of GradientQuality
         By label of the estimator; those not yet measured are missing.
     """
@@ -129,10 +142,16 @@ class StudiedModel:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudySnapshot(Snapshot):
-    """How far it has got; its steps are pieces of work of some milliseconds.
+    """A study at one moment; its steps are pieces of work of some milliseconds.
 
-    stage says in a few words what is being done; models are those trained so far, smallest first; estimates
-    is the number each estimator has given on every model.
+    Attributes
+    ----------
+    stage : str
+        What is being computed, in a few words.
+    models : tuple of StudiedModel
+        The models that have been trained so far, smallest first.
+    estimates : int
+        Number of estimates that each estimator has made on every model.
     """
 
     stage: str
@@ -141,7 +160,7 @@ class StudySnapshot(Snapshot):
 
 
 class EstimatorOnModel:
-    """One estimator on one model: runs side by side, an estimate of each at a time."""
+    """One estimator on one model: independent runs, each of which makes one estimate at a time."""
 
     def __init__(self, plan: StudySetup, rbm: RBM, exact: np.ndarray, trainer: Trainer) -> None:
         data = plan.dataset.train
@@ -150,7 +169,7 @@ class EstimatorOnModel:
         self.quality: GradientQuality | None = None
 
     def work(self) -> Iterator[None]:
-        """Take one more estimate of every run, pausing after each."""
+        """Make one more estimate in each run, pausing after each."""
         runs: list[EstimatorRun] = []
         for endless in self._endless:
             runs.append(next(endless))
@@ -159,7 +178,7 @@ class EstimatorOnModel:
 
 
 class StudyRun(Run):
-    """Trains a model of each size and measures it, then all of them in turn; a step is a piece of work."""
+    """Trains and measures a model of each size, then all of them in turn; a step is a piece of work."""
 
     plan: StudySetup
     algorithm: Trainer
@@ -181,7 +200,7 @@ class StudyRun(Run):
     def _all(self) -> Iterator[None]:
         for n_hidden in self.plan.sizes:
             yield from self._grow(n_hidden)
-            for _ in range(2):  # an error needs two
+            for _ in range(2):  # a standard error needs two estimates
                 yield from self._measure(n_hidden)
         while self._estimates < MAX_ESTIMATES:
             for n_hidden in self.plan.sizes:

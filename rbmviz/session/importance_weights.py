@@ -1,4 +1,4 @@
-"""Runs of pop-CD's weights: batches weighted as in an update, one after another, and what they add up to."""
+"""Runs of importance weights: batches weighted as in an update of pop-CD, and statistics of the weights."""
 
 import functools
 import threading
@@ -23,7 +23,7 @@ from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
 MAX_WEIGHTS = 2**16
-"""Newest weights of a run that histogram, shares and effective sizes are made of."""
+"""Most weights of a run, the newest ones, that its histogram, shares and effective sample sizes use."""
 
 TILES = 6
 """Heaviest (and lightest) samples of the newest batch that are shown."""
@@ -31,7 +31,7 @@ TILES = 6
 HISTOGRAM_BINS = 60
 
 SUMMARY_SECONDS = 0.5
-"""What is made of all weights together is made anew this often."""
+"""Seconds between two computations of the ``Summary``."""
 
 RANDOM_STARTS = 1000
 
@@ -42,7 +42,17 @@ REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
 
 
 class LogZ(NamedTuple):
-    """What log Z is held against; method is "exact" (std_error 0) or "ais", warning one sentence or ""."""
+    """A reference value of log Z, in nats.
+
+    Attributes
+    ----------
+    log_z, std_error : float
+        The value, and its standard error: 0 if it is exact.
+    method : "exact" or "ais"
+        How it was computed.
+    warning : str
+        One sentence if AIS is not reliable, or empty.
+    """
 
     log_z: float
     std_error: float
@@ -51,7 +61,13 @@ class LogZ(NamedTuple):
 
 
 class ReferenceLogZ:
-    """log Z of a model, found a little at a time by whichever run has time; ``value`` is None until then."""
+    """The reference log Z of a model, computed in small pieces by any run that has time.
+
+    Attributes
+    ----------
+    value : LogZ or None
+        The result; None until it is complete.
+    """
 
     def __init__(self, model: Model) -> None:
         self.value: LogZ | None = None
@@ -60,7 +76,7 @@ class ReferenceLogZ:
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Go on for ``seconds``; return False if nothing is left to do, or another run is at it."""
+        """Work for ``seconds``; return False if it is complete or another run works on it."""
         if self.value is not None or not self._at_work.acquire(blocking=False):
             return False
         try:
@@ -89,8 +105,16 @@ def reference_log_z(model: Model) -> ReferenceLogZ:
 class WeightSetup(NamedTuple):
     """What all populations of a comparison share, and the plan of each run.
 
-    model; dataset whose training part the chains begin at (None: random bits); seed; start: "data" or
-    "random".
+    Attributes
+    ----------
+    model : Model
+        The model, which is not trained.
+    dataset : Dataset or None
+        Its training part has the starts of the chains; None: random bits.
+    seed : int
+        Same seed, same batches.
+    start : "data" or "random"
+        Whether chains start at training examples or at random bits.
     """
 
     model: Model
@@ -103,7 +127,7 @@ class WeightSetup(NamedTuple):
         return self
 
     def starts(self) -> np.ndarray:
-        """Return the rows that chains begin at, uint8 (n, n_visible).
+        """Return the rows at which chains start, uint8 (n, n_visible).
 
         Raises
         ------
@@ -140,10 +164,14 @@ class Batch:
 
     Parameters
     ----------
-    log_weights : float64 (n,), falling
-    shares : float64 (n,), of all the weight of the batch
+    log_weights : float64 (n,)
+        Log weights, in descending order.
+    shares : float64 (n,)
+        Normalised weights; their sum is 1.
     v : uint8 (n, n_visible)
+        The samples.
     ess : float
+        Effective sample size of the batch.
     """
 
     log_weights: np.ndarray
@@ -160,18 +188,20 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the newest (at most MAX_WEIGHTS) weights of a run add up to.
+    """Statistics of the newest (at most MAX_WEIGHTS) weights of a run.
 
     Parameters
     ----------
     n : int
-        Weights it is made of.
+        Number of weights.
     low, high : float
         Ends of the histogram, in nats.
     counts : int64 (HISTOGRAM_BINS,)
+        The histogram of the log weights.
     samples, held : float64 (points,)
-        Shares of the samples, and of the weight that the heaviest so many hold.
+        Shares of the samples, heaviest first, and the share of the total weight that they hold together.
     sizes : list of BatchSize
+        Effective sample sizes of batches of different sizes.
     """
 
     n: int
@@ -186,7 +216,7 @@ class Summary:
     def of(cls, log_weights: np.ndarray) -> "Summary":
         """Return the summary of weights, float64 (n,), n > 0."""
         low, high = float(log_weights.min()), float(log_weights.max())
-        if high - low < 1e-6:  # all alike
+        if high - low < 1e-6:  # all weights are equal
             low, high = low - 0.5, high + 0.5
         counts, _ = np.histogram(log_weights, HISTOGRAM_BINS, (low, high))
         samples, held = heaviest_shares(log_weights)
@@ -249,9 +279,9 @@ class WeightRun(Run):
     def __init__(self, number: int, plan: WeightSetup, trainer: PopCD) -> None:
         super().__init__(number, plan, trainer)
         self._truth, self._shown_truth = reference_log_z(plan.model), False
-        self._forget()
+        self._clear()
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self._kept = np.zeros(0)
         self._total = LogMean()
         self._ess = self._largest = 0.0
@@ -309,7 +339,7 @@ class WeightRun(Run):
     def set_knobs(self, algorithm: PopCD) -> None:
         """Use these knobs and drop all weights: those of different proposals must not be mixed."""
         super().set_knobs(algorithm)
-        self._forget()
+        self._clear()
 
     def background_work(self, paused: bool) -> bool:
         """Compute a slice of the reference log Z; in a pause update the summary."""

@@ -44,7 +44,7 @@ class LandscapeSnapshot(Snapshot):
     visits : int64 (2^n_visible,)
         Samples in each state so far.
     law : float64 (2^n_visible,)
-        Law of v under theta + theta_F (or theta / T): what the next sweep samples from.
+        Law of v under the target of the next sample: theta + theta_F, or theta / T.
     raised : float
         By how many nats -log p(v) of the current state is higher under ``law`` than under the model.
     bent : float

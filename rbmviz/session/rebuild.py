@@ -41,7 +41,7 @@ class Log:
 
 @runtime_checkable
 class KeepsState(Protocol):
-    """A run that keeps some data while its memory is freed: what its steps do not give again, or slowly."""
+    """A run that keeps data while its memory is freed: what a rebuild cannot compute, or only slowly."""
 
     prepared: bool
 
@@ -53,7 +53,7 @@ class KeepsState(Protocol):
 
 
 class Rebuild:
-    """Stands in for a run whose memory is freed, at the same step; ``work`` computes the run again.
+    """Takes the place of a run whose memory is freed; ``work`` computes the run again, up to the same step.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ class Rebuild:
 
     @property
     def share(self) -> float:
-        """How much of the run is there again, from 0 to 1."""
+        """Share of the steps that have been computed again, from 0 to 1."""
         if self._again is None or self.n == self._begun:
             return 0.0
         return (self._again.n - self._begun) / (self.n - self._begun)
 
     def forget(self) -> None:
-        """Drop what has been made so far; ``work`` begins again."""
+        """Drop the steps that have been computed again; ``work`` starts from the beginning."""
         self._again = None
 
     def work(self) -> Any:
@@ -107,23 +107,23 @@ class Rebuild:
             return None
         while self._waiting and self._waiting[0].n <= again.n:
             again.set_knobs(self._waiting.pop(0).algorithm)
-        if not again.prepared:  # the state has to be made again for these knobs
+        if not again.prepared:  # these knobs need a new state, which the next call prepares
             return None
         if again.n < self.n:
             end = min([self.n, *(change.n for change in self._waiting[:1])])
-            again.record_steps(again.advance(min(again.max_steps(), end - again.n)))
+            again.record_steps(again.make(min(again.max_steps(), end - again.n)))
         return again if again.n >= self.n and not self._waiting else None
 
-    # What a worker asks of any run.
+    # The methods of a run that its worker calls.
 
     def max_steps(self) -> int:
         """Return 0: no step can be made before the run is back."""
         return 0
 
     def background_work(self, paused: bool) -> bool:
-        """Nothing is owed."""
+        """Return False: there is no background work."""
         return False
 
     def view(self, status: Status) -> Snapshot:
-        """Return what was there to see when the run was put to rest."""
+        """Return the snapshot of the moment at which the run was put to rest, without its large parts."""
         return dataclasses.replace(self._shown, status=status, rebuilt=self.share, error=None)

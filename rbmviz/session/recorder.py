@@ -68,7 +68,7 @@ class Record:
     start : uint8 (n_visible,) or (n_chains, n_visible) or None
         First state of the chain, or of each; None means random bits of the seed.
     changes : tuple of (n, knobs)
-        From sample number n on (0 = from the beginning) these knob values held.
+        The knobs from sample number n on; the first n is 0.
     """
 
     sampler: str
@@ -82,8 +82,8 @@ class Record:
         Raises
         ------
         BadInput
-            If the sampler or a knob is unknown or out of range, numbers of samples do not rise from 0,
-            or a knob changes that is not live.
+            If the sampler or a knob is unknown or out of range, the sample numbers do not begin at 0 and
+            increase, or a knob changes that is not live.
         """
         if not isinstance(self.sampler, str):
             raise BadInput(f"The record names no sampler, but {shown(self.sampler)}.")
@@ -119,9 +119,9 @@ class Record:
 
 
 class Recorder:
-    """Keeps the log and the newest samples of one run, as many as its allowance lets it.
+    """Keeps the log and the newest samples of one run, as many as its allowance permits.
 
-    Its owner serialises the calls.
+    It is not thread-safe: its owner serialises the calls.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Recorder:
         return Record(self._sampler_name, self._seed, self._start, tuple(changes))
 
     def packed(self, m: int) -> np.ndarray:
-        """Return the newest m samples (fewer where fewer are kept), bits packed along the rows."""
+        """Return the newest m samples (fewer if fewer are kept), bits packed along the rows."""
         m = min(m, len(self._ring), self.n)
         return self._ring[np.arange(self.n - m, self.n) % len(self._ring)]
 

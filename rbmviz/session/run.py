@@ -6,6 +6,8 @@ these; see ``worker``.
 """
 
 import abc
+import math
+import time
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from rbmviz.session.snapshot import Snapshot, Status
@@ -35,7 +37,9 @@ class Run(abc.ABC):
     prepared : bool
         Whether ``prepare`` has been called and its result is valid; ``advance`` needs it.
     chunk : int
-        Estimate of the steps that take CHUNK_SECONDS.
+        Estimate of the steps that take CHUNK_SECONDS, by the clock.
+    step_seconds : float
+        Estimate of the processor time of a step; a chunk that waited for a core looks slow only by the clock.
     watched : bool
         Whether snapshots are being requested; if not, what is only displayed need not be computed.
     """
@@ -50,6 +54,7 @@ class Run(abc.ABC):
         self.number, self.plan, self.algorithm = number, plan, algorithm
         self.n, self.seconds = n, seconds
         self.chunk = 1
+        self.step_seconds, self._chunk_begin = math.inf, 0.0
         self.prepared = False
         self.watched = True
 
@@ -61,6 +66,11 @@ class Run(abc.ABC):
         """Return the most steps that the next chunk may have."""
         return self.chunk
 
+    def make(self, n: int) -> Any:
+        """Return what ``advance`` does, and estimate ``step_seconds``."""
+        self._chunk_begin = time.thread_time()
+        return self.advance(n)
+
     @abc.abstractmethod
     def advance(self, n: int) -> Any:
         """Do n steps and return them for ``record_steps``; change nothing that another thread reads."""
@@ -68,6 +78,9 @@ class Run(abc.ABC):
     def size_chunk(self, steps: int, spent: float, seconds: float = CHUNK_SECONDS) -> None:
         """Fit ``chunk`` to ``seconds``, as ``steps`` took ``spent`` seconds; at most double it."""
         self.chunk = min(max(int(steps * seconds / spent), 1), 2 * self.chunk)
+        # Also at most doubled; what is added is for clocks by which a chunk takes no time.
+        each = (time.thread_time() - self._chunk_begin) / max(steps, 1)
+        self.step_seconds = min(each, 2 * self.step_seconds + 1e-6)
 
     @abc.abstractmethod
     def record_steps(self, made: Any) -> None:

@@ -90,10 +90,20 @@ class SamplingSnapshot(Snapshot):
 class SamplingPlan(NamedTuple):
     """Plan of a sampler's run.
 
-    model; seed; start, uint8 (n_visible,), the first state of every chain, or (rows, n_visible), a row each
-    (at least as many rows as chains), or None, random bits of the seed;
-    dataset that the samples are scored against (None: no ISL, no classes); kernel of ISL; allowance of bytes
-    for kept samples (None: one for each run).
+    Attributes
+    ----------
+    model : Model
+        The model to sample.
+    seed : int
+        Same seed, same samples.
+    start : uint8 (n_visible,) or (rows, n_visible), or None
+        The start of all chains, or a row for each, with at least as many rows as chains; None: random bits.
+    dataset : Dataset or None
+        Data that the samples are scored against; None: no ISL and no classes.
+    kernel : "binary" or "mean"
+        Kernel of ISL.
+    allowance : Allowance or None
+        Bytes for kept samples; None: one for this run alone.
     """
 
     model: Model
@@ -111,7 +121,7 @@ class SamplingPlan(NamedTuple):
         """Return the bytes that a run takes at most, beyond model, data and the shared allowance."""
         rbm = self.model.rbm
         state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
-        # Means: those of the run, of the newest snapshot, and of a chunk while it is made.
+        # The displayed means of the run, of the newest snapshot, and of the current chunk.
         shown = (3 + 4) * FRAMES * rbm.n_visible
         scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
         kept = Recorder.bytes(rbm.n_visible, self.allowance is not None)
@@ -222,11 +232,10 @@ class SamplingRun(Run):
 
 
 class SamplingSetup(NamedTuple):
-    """What all samplers of a comparison share.
+    """What all samplers of a comparison share: see ``SamplingPlan``.
 
-    model; dataset to score against, or None; seed; start: a held-out "data" example for each chain (random
-    bits where there is no data set) or "random" bits; kernel of ISL; allowance of bytes for kept samples
-    (None: one for each panel).
+    start : "data" or "random"
+        Whether each chain starts at a held-out example (if there is a data set), or at random bits.
     """
 
     model: Model
@@ -239,8 +248,8 @@ class SamplingSetup(NamedTuple):
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits of the seed.
 
-        Chain 0 of every sampler starts at the same example, and so does chain 1 ...; they are drawn with
-        replacement, spread like the data: wider than chains that stick will ever spread.
+        Chain c of every sampler starts at the same example. The examples are drawn with replacement, so that
+        the starts are overdispersed, as R-hat requires.
         """
         if self.start == "random" or self.dataset is None or not len(self.dataset.validation):
             return None

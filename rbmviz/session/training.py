@@ -24,7 +24,7 @@ FANTASY_CHAINS = 144
 """Fantasy chains, enough for a 12 x 12 grid."""
 
 MAX_POINTS = 160
-"""Points of a curve; when there are more, every second one goes, and new ones come half as often."""
+"""Most points of a curve; when there are more, every second one is dropped, also of those to come."""
 
 MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
@@ -33,23 +33,31 @@ SCORED_EXAMPLES = 2000
 """Number of training (and of test) examples whose likelihood is computed, evenly spaced among all."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
-"""A live estimate of log Z: good to a fraction of a nat on models that mix, and it says where it is not."""
+"""A live estimate of log Z: good to a fraction of a nat on models that mix; its ESS warns if it is not."""
 
 REPLAY_SECONDS = 10.0
-"""A training that took longer is kept as a checkpoint when its run is put to rest, if it is small enough."""
+"""A training that took longer is saved as a checkpoint when its run is put to rest, if that is small."""
 
 KEPT_BYTES = 200_000
 """Most bytes of such checkpoints, all replicates of a panel together."""
 
 SCORING_SHARE = 1.0
-"""Seconds of scoring for each second of training, at full speed; a run that waits for its pace gives more."""
+"""Seconds of scoring per second of training at full speed; at a fixed rate, idle time is used as well."""
 
 
 class Likelihood(NamedTuple):
-    """Mean log-likelihood after ``update`` updates and ``seconds`` of training, nats an example.
+    """Mean log-likelihood of the replicates after some updates, in nats per example.
 
-    train, test, std_error, ess: float64 (replicates,). std_error is that of AIS, 0 where log Z is exact; ess
-    is the effective number of its ``LIVE_AIS_CHAINS`` weights, NaN if log Z is exact.
+    Attributes
+    ----------
+    update, seconds : int, float
+        Updates and training time.
+    train, test : float64 (replicates,)
+        Mean over training and over test examples; NaN without a test part.
+    std_error : float64 (replicates,)
+        Standard error of AIS; 0 if log Z is exact.
+    ess : float64 (replicates,)
+        Effective sample size of the ``LIVE_AIS_CHAINS`` weights; NaN if log Z is exact.
     """
 
     update: int
@@ -61,7 +69,7 @@ class Likelihood(NamedTuple):
 
     @property
     def doubtful_ess(self) -> float | None:
-        """The smallest effective number of weights where it is too small to trust an estimate; else None."""
+        """The smallest effective sample size if it is too small to trust an estimate; else None."""
         least = np.nanmin([*self.ess, np.inf])
         return float(least) if least < MIN_ESS else None
 
@@ -90,25 +98,24 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainingSnapshot(Snapshot):
-    """A trainer's run at one moment; its steps are updates, those before a branch counted, too.
+    """A trainer's run at one moment; its steps are updates, including those before a branch.
 
     Parameters
     ----------
     models : tuple of RBM
         The newest finite parameters of every replicate.
     fantasy : Frames or None
-        Newest states of ``FANTASY_CHAINS`` Gibbs chains that follow replicate 0; None before the first
-        update.
+        Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the first update.
     method : "exact" or "ais"
-        How log Z is known.
+        How log Z is computed.
     likelihoods : tuple of Likelihood
     traces : tuple of Trace
     newest : dict of float
         Statistics of replicate 0 now.
     inner_samples : dict of arrays
-        What its last update has many of (stopping times, log weights), by label.
+        Values per chain in its last update (stopping times, log weights), by label.
     warning : str
-        What a person should know about it, in one sentence; else empty.
+        One sentence about a problem of replicate 0, or empty.
     """
 
     algorithm: Trainer
@@ -127,9 +134,16 @@ class TrainingSnapshot(Snapshot):
 
 
 class Origin(NamedTuple):
-    """Where a branch begins: parameters of every replicate, after so many updates and seconds of ``path``.
+    """The starting point of a branch.
 
-    path : tuple of (trainer label, update at which it took over)
+    Attributes
+    ----------
+    models : tuple of RBM
+        Parameters of each replicate.
+    update, seconds : int, float
+        Updates and training time until then.
+    path : tuple of (str, int)
+        The trainers so far: label, and the update at which it began.
     """
 
     models: tuple[RBM, ...]
@@ -141,9 +155,18 @@ class Origin(NamedTuple):
 class TrainingPlan(NamedTuple):
     """Plan of a trainer's run.
 
-    dataset; n_hidden; seed; replicates: trainings with the seeds seed, seed + 1, ..., each the one that
-    ``rbmviz.train`` does with that seed; origin: begin there (a warm start; paper UCD, figure 9) instead
-    of at small random weights; checkpoint: go on from there, with one replicate.
+    Attributes
+    ----------
+    dataset : Dataset
+        The data.
+    n_hidden : int
+        Hidden units.
+    seed, replicates : int
+        Trainings with the seeds seed, seed + 1, ..., each the same as that of ``rbmviz.train``.
+    origin : Origin or None
+        Start at these parameters (a warm start; paper UCD, figure 9) instead of small random weights.
+    checkpoint : bytes
+        Continue from this checkpoint, with one replicate; empty: none.
     """
 
     dataset: Dataset
@@ -168,13 +191,13 @@ class TrainingPlan(NamedTuple):
         """Return the bytes that a run takes at most, beyond the data."""
         m, n = self.dataset.n_visible, self.n_hidden
         model = 4 * (m * n + m + n)
-        # Of each replicate: the state, and the model as it was in the newest progress, the one before it
-        # (in the snapshot) and in the estimate under way; where it begins.
+        # Of each replicate: the state, and four models: those of the newest progress, of the one before it
+        # (in the snapshot), of the current estimate of the likelihood, and of the start.
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
-        judge = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
+        likelihoods = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
         curves = MAX_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
-        return replicates + judge + curves + 4 * FANTASY_CHAINS * 4 * m + len(self.checkpoint)
+        return replicates + likelihoods + curves + 4 * FANTASY_CHAINS * 4 * m + len(self.checkpoint)
 
 
 class TrainingSetup(NamedTuple):
@@ -194,17 +217,18 @@ def _nbytes(rbm: RBM) -> int:
     return rbm.W.nbytes + rbm.b.nbytes + rbm.c.nbytes
 
 
-def _some(rows: np.ndarray) -> np.ndarray:
+def _scored(rows: np.ndarray) -> np.ndarray:
+    """Return at most ``SCORED_EXAMPLES`` of the rows, evenly spaced."""
     n = min(len(rows), SCORED_EXAMPLES)
     return rows[np.arange(n) * len(rows) // n] if n else rows
 
 
 class LikelihoodEstimator:
-    """Log-likelihoods of models as they were at some update, computed a little at a time."""
+    """Log-likelihoods of the models at some of the updates, computed in small pieces of work."""
 
     def __init__(self, plan: TrainingPlan) -> None:
         self._data = plan.dataset.train
-        self._train, self._test = _some(plan.dataset.train), _some(plan.dataset.test)
+        self._train, self._test = _scored(plan.dataset.train), _scored(plan.dataset.test)
         self._seed = plan.seed
         self.method = (
             "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "ais"
@@ -215,21 +239,21 @@ class LikelihoodEstimator:
 
     @property
     def busy(self) -> bool:
-        """Whether an estimate is under way."""
+        """Whether an estimate is being computed."""
         return self._work is not None
 
-    def judge(self, update: int, seconds: float, models: tuple[RBM, ...]) -> None:
-        """Begin with these models, unless others are under way."""
+    def start(self, update: int, seconds: float, models: tuple[RBM, ...]) -> None:
+        """Start an estimate for these models, unless another one is being computed."""
         if self._work is None and update > self.newest:
             self.newest = update
             self._work = self._score(update, seconds, models)
 
     def restore(self, found: tuple[Likelihood, ...]) -> None:
-        """Take back likelihoods that are known: only later updates are judged."""
+        """Take over likelihoods that were computed before; estimates are made for later updates only."""
         self.found, self.newest = list(found), max((point.update for point in found), default=-1)
 
     def work(self, seconds: float) -> float:
-        """Go on until it is done or ``seconds`` are used up; return the seconds that it took."""
+        """Work on the estimate for at most ``seconds``, or to its end; return the seconds that it took."""
         begin = time.perf_counter()
         while self._work is not None and time.perf_counter() < begin + seconds:
             if next(self._work, self) is self:
@@ -257,7 +281,7 @@ class LikelihoodEstimator:
 
 
 class Fantasy:
-    """Gibbs chains that begin at random bits and follow a model while it learns."""
+    """Gibbs chains that start at random bits, and make a sweep of the present model from time to time."""
 
     def __init__(self, n_visible: int, seed: rng.Seed) -> None:
         self._v = (
@@ -267,7 +291,7 @@ class Fantasy:
         self._rng = rng.kernel_state(seed, "fantasy")
 
     def sweep(self, rbm: RBM) -> None:
-        """Move every chain by one sweep of the model."""
+        """Advance every chain by one sweep of the model."""
         h = times(self._v, rbm.W)
         bernoulli_rows(self._rng, h, rbm.c, h, h)
         v = times_transposed(h, rbm.W)
@@ -275,16 +299,31 @@ class Fantasy:
         bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
 
     def frames(self, n: int) -> Frames:
-        """Return where the chains are."""
+        """Return the states of the chains."""
         v = np.packbits(self._v.astype(np.uint8), axis=1)
         return Frames(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
 
 
 class Kept(NamedTuple):
-    """What outlives a rest: the likelihoods found, which a replay would only spend time on.
+    """What a run keeps while it rests: the likelihoods, because a replay would take long to compute them.
 
-    Where the training took longer than REPLAY_SECONDS and is small, also checkpoints of all replicates with
-    their newest progress, and the traces: stats float64 (points, replicates, names), at updates and seconds.
+    If the training took longer than REPLAY_SECONDS and is small, also checkpoints of all replicates with
+    their newest progress, and the traces.
+
+    Attributes
+    ----------
+    likelihoods : tuple of Likelihood
+        Likelihoods so far.
+    checkpoints, progress : tuple of bytes, tuple of Progress
+        One per replicate, or empty.
+    names : tuple of str
+        Names of the traced statistics.
+    clocks : tuple of (int, float)
+        Update and seconds of each point of the traces.
+    stats : float64 (points, replicates, names) or None
+        The traces.
+    stride : int
+        Updates between two points.
     """
 
     likelihoods: tuple[Likelihood, ...]
@@ -297,7 +336,7 @@ class Kept(NamedTuple):
 
 
 class TrainingRun(Run):
-    """Replicates of one training, in step; a step is one update of each."""
+    """Replicates of one training; a step is one update of each."""
 
     plan: TrainingPlan
     algorithm: Trainer
@@ -322,22 +361,22 @@ class TrainingRun(Run):
         self._dreamed = self._credit = 0.0
 
     def _check_resumed(self) -> None:
-        """Refuse knobs that the chains of the checkpoint are not made for: their arrays have other sizes."""
-        now, was = values_of(self.algorithm), values_of(self._resumed_trainer)
+        """Refuse knobs for which the arrays in the checkpoint have the wrong sizes."""
+        now, stored = values_of(self.algorithm), values_of(self._resumed_trainer)
         if self._resumed_trainer.name != self.algorithm.name:
             raise BadInput(
                 f"The checkpoint is one of {self._resumed_trainer.name}, and this panel's trainer is "
                 f"{self.algorithm.name}: go on with the same."
             )
         for name, knob in knobs_of(self.algorithm).items():
-            if not knob.live and now[name] != was.get(name):
+            if not knob.live and now[name] != stored.get(name):
                 raise BadInput(
-                    f"The checkpoint was made with {name} = {was.get(name)}: set it back to go on, or add a "
-                    f"panel that begins anew with {name} = {now[name]}."
+                    f"The checkpoint was made with {name} = {stored.get(name)}: set it back to go on, or add "
+                    f"a panel that begins anew with {name} = {now[name]}."
                 )
 
     def prepare(self) -> None:
-        """Make the states and what judges them; compile the kernels outside the run's own clock."""
+        """Make the states, start the first likelihood; compile the kernels outside the run's own clock."""
         plan, data = self.plan, self.plan.dataset.train
         if self._resumed is not None:
             self._check_resumed()
@@ -351,11 +390,11 @@ class TrainingRun(Run):
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
         self._chains = Fantasy(plan.dataset.n_visible, plan.seed)
         self._models = models
-        self._likelihood_estimator.judge(self.n, self.seconds, models)
+        self._likelihood_estimator.start(self.n, self.seconds, models)
         self.prepared = True
 
     def kept_state(self) -> Kept:
-        """Return what is to outlive a rest."""
+        """Return what the run keeps while it rests."""
         kept = Kept(tuple(self._likelihood_estimator.found))
         spent = (self.seconds - self._begun[1]) * self.plan.replicates
         # A checkpoint holds the parameters, perhaps their momentum and mean; the progress has them once more.
@@ -409,7 +448,7 @@ class TrainingRun(Run):
             self._chains.sweep(made[0].rbm)
             self._fantasy = self._chains.frames(self.n + n)
         if (self.n + n) % self._stride == 0:
-            self._likelihood_estimator.judge(
+            self._likelihood_estimator.start(
                 self.n + n, self._clock(made), tuple(progress.rbm for progress in made)
             )
         self.size_chunk(n, time.perf_counter() - begin)
@@ -419,7 +458,7 @@ class TrainingRun(Run):
         return self._begun[1] + float(np.mean([progress.seconds for progress in made]))
 
     def record_steps(self, made: tuple[Progress, ...]) -> None:
-        """Count what advance has made; thin the curves out where they have grown too long."""
+        """Count the updates that ``advance`` has made; thin out curves that have become too long."""
         self.progress = made
         self._models = tuple(progress.rbm for progress in made)
         self.n, self.seconds = self._begun[0] + made[0].update, self._clock(made)
@@ -433,24 +472,24 @@ class TrainingRun(Run):
             self._likelihood_estimator.found = self._likelihood_estimator.found[::2]
 
     def background_work(self, paused: bool) -> bool:
-        """Go on with an estimate that is under way; score what a pause shows."""
+        """Work on the current estimate; in a pause, start one for the displayed update."""
         if not self.prepared:
             return False
         if paused and not self._likelihood_estimator.busy and self._likelihood_estimator.newest != self.n:
-            self._likelihood_estimator.judge(self.n, self.seconds, self._models)
+            self._likelihood_estimator.start(self.n, self.seconds, self._models)
         if not self._likelihood_estimator.busy:
             return False
         self._likelihood_estimator.work(CHUNK_SECONDS)
         return True
 
     def origin(self) -> Origin:
-        """Return where a branch from here would begin."""
+        """Return the starting point of a branch from the present model."""
         before = self.plan.origin.path if self.plan.origin else ()
         models = self._models or self.plan.first_models()
         return Origin(models, self.n, self.seconds, (*before, (self.algorithm.label, self._begun[0])))
 
     def model(self, **more: Any) -> Model | None:
-        """Return what replicate 0 has learned, with rates and provenance; None before the first update."""
+        """Return the model of replicate 0, with rates and provenance; None before the first update."""
         if not self.progress:
             return None
         more["updates"] = self.n
@@ -459,7 +498,7 @@ class TrainingRun(Run):
         return trained_model(self.plan.dataset, self.algorithm, self.progress[0], self.plan.seed, **more)
 
     def checkpoint(self) -> bytes:
-        """Return replicate 0 as it stands, to go on later to the same bits; empty before the first update."""
+        """Return replicate 0 as a checkpoint, from which to continue; empty before the first update."""
         if not self.progress:
             return b""
         return save_checkpoint(self.algorithm, self._states[0], self.plan.seed)
@@ -468,8 +507,8 @@ class TrainingRun(Run):
         knobs = values_of(self.algorithm)
         if knobs.get("schedule") == "linear" and newest.update >= int(knobs["iterations"]):
             return (
-                f"The learning rate came to zero after {knobs['iterations']:,} updates, by the linear "
-                "schedule: nothing is learned any more. Raise the iterations, or take another schedule."
+                f"The linear schedule has reached a learning rate of zero after {knobs['iterations']:,} "
+                "updates: further updates change nothing. Raise the iterations, or choose another schedule."
             )
         return newest.warning
 

@@ -44,7 +44,11 @@ CHUNKS_PER_BEAT = 4
 """A run makes at most this many chunks in one beat; chunks are small after one that waited for a core."""
 
 LIGHT_RUN_PARTS = 16
-"""A run is driven by the beat if its rate takes less than 1 / LIGHT_RUN_PARTS of a core."""
+"""A run is driven by the beat if its rate takes less than 1 / LIGHT_RUN_PARTS of a core.
+
+Processor time counts, not that of the clock: on a full server a chunk also waits, and runs that left the beat
+for that would have the more threads the fuller the server is.
+"""
 
 RUN_NICENESS = 10
 """Niceness of the threads of runs (Linux only): threads that draw pages have the higher priority."""
@@ -419,6 +423,7 @@ class Worker(Generic[R]):
         kind = Kind.FULL if self._running and math.isinf(self._rate) else Kind.PACED
         with SLOTS.turn(self._group, kind):
             self._make(run, n)
+            self._publish_made(run)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
 
     def _take_commands(self, run: Run) -> int | None:
@@ -444,14 +449,17 @@ class Worker(Generic[R]):
             if run is not self._run:  # put to rest meanwhile
                 return
             run.watched = self.watched
-            made = run.advance(n)
+            made = run.make(n)
             with self._wake:
                 run.record_steps(made)
                 self._stale = run is self._run
             self._complete(run)
+        self._busy_at = time.monotonic()
+
+    def _publish_made(self, run: Run) -> None:
+        """Publish the steps just made, if somebody looks or the run has come to a stop."""
         if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
-        self._busy_at = time.monotonic()
 
     def _complete(self, run: Run) -> None:
         """If the run stops here, let it compute what it has deferred; _chunk is held."""
@@ -530,7 +538,7 @@ class Worker(Generic[R]):
             and run.prepared
             and not run.has_background_work
             and run.n < self._end
-            and self._rate * CHUNK_SECONDS * LIGHT_RUN_PARTS < run.chunk
+            and self._rate * LIGHT_RUN_PARTS * run.step_seconds < 1
         )
 
     def _leave_beat(self) -> None:
@@ -551,10 +559,14 @@ class Worker(Generic[R]):
         try:
             run = self._run
             with self._errors_shown(run):
+                made = False
                 for _ in range(CHUNKS_PER_BEAT):
                     if not self._beating or not (n := self._take_commands(run)):
                         break
                     self._make(run, n)
+                    made = True
+                if made:
+                    self._publish_made(run)
             with self._wake:
                 if self._beating and not self._is_light():
                     self._leave_beat()

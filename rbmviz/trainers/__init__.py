@@ -1,11 +1,12 @@
-"""Trainers: one file an algorithm, ``cd.py`` the shortest and the one to copy.
+"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest.
 
 A trainer is a frozen record of its knobs. ``init(rbm, data, seed)`` makes the state, ``step(state, n)``
-advances it by n updates in place and returns where it stands; how steps are cut changes nothing.
+advances it by n updates in place and returns the progress; how a training is divided into steps never changes
+its result.
 
-What trainers are composed of: ``training.py`` (the loop and its update rule), ``batches.py`` (mini-batches,
-Gibbs sweeps of many rows), ``parameters.py``, ``common_knobs.py``, and ``stored.py`` (what a checkpoint may
-hold). The contract is ``rbmviz.testing.check_trainer``.
+Trainers share ``training.py`` (the loop and its update rule), ``batches.py`` (mini-batches, Gibbs sweeps of
+many rows), ``parameters.py``, ``common_knobs.py``, and ``stored.py`` (what a checkpoint may contain). The
+contract is ``rbmviz.testing.check_trainer``.
 """
 
 import dataclasses
@@ -29,33 +30,35 @@ STATS = {
     "reconstruction": "Reconstruction error (share of a bit)",
     "free_energy_gap": "Free energy, data - model (nats)",
 }
-"""Labels of the statistics that every trainer gives; a trainer's ``inner`` has those of its own.
+"""Labels of the statistics that every trainer reports; ``Trainer.inner`` has a trainer's additional ones.
 
-gradient_norm is that of the last update, weight_norm that of W. reconstruction is the mean of
-``|v - E[v|E[h|v]]|`` over the last mini-batch, free_energy_gap its mean free energy minus that of the last
-update's samples from the model (NaN if a trainer has none): near 0 if the model looks like the data.
+gradient_norm and weight_norm are Euclidean norms, of the gradient of the last update and of W. reconstruction
+is the mean of ``|v - E[v|E[h|v]]|`` over units and rows of the last mini-batch. free_energy_gap is the mean
+free energy of that mini-batch minus that of the samples of the last update, or NaN if the trainer draws no
+samples; it is near 0 if the model looks like the data.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """Where training stands.
+    """The result of the updates so far.
 
     Parameters
     ----------
     update : int
         Updates so far.
     rbm : RBM
-        The present model; if the knob ``average`` is on, the mean of the iterates (paper UCD, algorithm 2,
-        line 7), while training goes on from the last of them.
+        The present model. If the knob ``average`` is on, it has the mean of the iterates (paper UCD,
+        algorithm 2, line 7), while the updates continue from the last iterate.
     stats : dict of float
-        ``STATS`` and what the trainer adds, by name; NaN before there is a value.
+        Values of ``STATS`` and of the trainer's ``inner`` by name; NaN before there is a value.
     seconds : float
         Time spent in updates so far.
     iterations : int
         Number of updates of the whole schedule.
     inner_samples : dict of arrays (n,)
-        Quantities of which the last update has many, by label: stopping times (UCD), log weights (pop-CD).
+        Quantities with one value per chain in the last update, by label: stopping times (UCD), log weights
+        (pop-CD).
     warning : str
         One sentence about a problem of the last update, or empty.
     """
@@ -82,11 +85,13 @@ class Trainer(Protocol):
     chains : "fresh", "persistent" or "driven"
         Chains of the negative statistics: "fresh" ones begin anew at each update, "persistent" ones go on and
         need time to forget their start, "driven" ones are moved by the updates themselves.
+    about : str, optional
+        What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
     inner : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
     batch_size : int
-        Rows of a mini-batch; 0 is 100, or all of smaller data. This and the following ones are the knobs that
-        are read outside of the trainer; ``common_knobs.CommonKnobs`` has them.
+        Rows of a mini-batch; 0 means 100, or all rows if there are fewer. This knob and the following two are
+        read by the program; ``common_knobs.CommonKnobs`` declares them.
     iterations : int
         Updates until a linear schedule reaches 0.
     learning_rate : float
@@ -132,12 +137,12 @@ class Trainer(Protocol):
         """
 
     def negative(self, state: Any, theta: Any, data: np.ndarray) -> Any:
-        """Return the negative statistics of one update, and move the chains.
+        """Return the negative statistics of one update, and advance the chains.
 
         Parameters
         ----------
         state : training.TrainingState
-            The chains and random streams of the state move on; its parameters stay.
+            Its chains and random streams are advanced in place; its parameters are not changed.
         theta : parameters.FixedParameters
             The state's parameters.
         data : float32 (n, n_visible)
@@ -150,7 +155,7 @@ class Trainer(Protocol):
         """
 
     def step(self, state: Any, n: int) -> Progress:
-        """Advance the state by n updates, in place, and return where it stands."""
+        """Advance the state by n updates, in place, and return the progress."""
 
 
 def make_trainer(name: str, **knobs: Any) -> Trainer:
@@ -192,7 +197,7 @@ def check_data(data: np.ndarray) -> np.ndarray:
     Raises
     ------
     BadInput
-        If the data hold other values than 0 and 1, are no rows, or have rows that are all alike.
+        If the data have values other than 0 and 1, are not two-dimensional, or all rows are equal.
     """
     rows = checks.bits("The training data", data)
     if (rows == rows[0]).all():
@@ -218,9 +223,14 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
 
 
 class Training(Iterator[Progress]):
-    """A training to iterate over: progress every few updates until all are done.
+    """An iterator over the progress of a training, every few updates until the last.
 
-    Between two of them ``trainer`` may be replaced by one with other live knobs.
+    Attributes
+    ----------
+    trainer : Trainer
+        May be replaced between two iterations by one with other live knobs.
+    state : training.TrainingState
+        The state, advanced in place.
     """
 
     def __init__(self, trainer: Trainer, state: Any, seed: rng.Seed, iterations: int, every: int) -> None:
@@ -234,8 +244,8 @@ class Training(Iterator[Progress]):
         return self.trainer.step(self.state, min(self._every, left))
 
     def checkpoint(self) -> bytes:
-        """Return the training as it stands; ``train(..., resume=...)`` goes on from it to the same bits."""
-        from rbmviz.trainers.checkpoint import save_checkpoint  # which needs what is above
+        """Return the training as bytes, from which ``train(..., resume=...)`` continues to the same bits."""
+        from rbmviz.trainers.checkpoint import save_checkpoint  # it imports this module
 
         return save_checkpoint(self.trainer, self.state, self._seed)
 
@@ -250,27 +260,38 @@ def train(
     every: int | None = None,
     resume: bytes | None = None,
 ) -> Training:
-    """Train on the training part and yield progress every ``every`` updates (default: a hundredth).
+    """Train an RBM: return an iterator over the progress.
 
     Parameters
     ----------
     dataset : Dataset, or uint8 (n, n_visible)
-        Its training part, or the rows to learn from.
+        The data set, whose training part is used, or the training rows themselves.
     trainer : Trainer
         Its knob ``iterations``, the length of a falling schedule, is set to ``iterations``.
-    n_hidden, iterations, seed
-        Hidden units, updates, seed.
+    n_hidden : int
+        Hidden units (default 16).
+    iterations : int
+        Updates (default 1000).
+    seed : int, SeedSequence or Generator
+        Same seed, same training (default 0).
     warm_start : RBM, optional
-        Begin at these parameters (paper UCD, figure 9) instead of ``initial_rbm``.
+        The initial parameters (paper UCD, figure 9); default: ``initial_rbm``.
+    every : int, optional
+        Updates from one progress to the next; default: a hundredth of all.
     resume : bytes, optional
-        Go on from a ``checkpoint()`` of the same training. Everything else must be as it was, but that more
-        ``iterations`` may be asked for unless the schedule is linear.
+        A ``checkpoint()`` of the same training, from which to continue. All other arguments must be as they
+        were; only ``iterations`` may be larger, unless the schedule is linear.
+
+    Returns
+    -------
+    Training
+        Each iteration makes ``every`` updates and returns a ``Progress``.
 
     Raises
     ------
     BadInput
-        If sizes do not fit, the checkpoint is of another training, or, while it runs, the parameters are
-        no longer finite: the last progress is the last model that was.
+        If sizes do not fit, or the checkpoint is of another training; while iterating, if the parameters are
+        no longer finite: the last progress then has the last finite model.
 
     Examples
     --------
@@ -315,9 +336,9 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
 
 
 def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: int, **more: Any) -> Model:
-    """Return a trained RBM as a Model: with the rates of its training set and its provenance.
+    """Return a trained RBM as a Model, with the rates of its training set and its provenance.
 
-    ``more`` goes into the provenance as it is: scores, reference lines, the data to score against.
+    ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
     """
     meta = {
         "dataset": dataset.name,

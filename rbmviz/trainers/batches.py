@@ -14,7 +14,7 @@ from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.stored import NOT_SAVED, stored
 
 USUAL_BATCH = 100
-"""Rows of a mini-batch where the knob ``batch_size`` is 0 and the data have as many."""
+"""Rows of a mini-batch if the knob ``batch_size`` is 0 and the data have so many."""
 
 
 def too_large(size: int, n: int) -> BadInput:
@@ -33,7 +33,7 @@ class Batches:
     generator : Generator
         Draws the permutations.
     order : int64 (rows left,)
-        Numbers of the rows that come next.
+        Indices of the rows that are left in this epoch, in the order in which they will be used.
     """
 
     data: np.ndarray = field(metadata=NOT_SAVED)
@@ -44,12 +44,12 @@ class Batches:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells training data apart: shape and SHA-256."""
+        """Shape and SHA-256 of the data, by which a checkpoint recognises them."""
         digest = hashlib.sha256(np.ascontiguousarray(self.data, dtype=np.uint8).data).hexdigest()
         return f"{self.data.shape} {digest}"
 
     def next(self, size: int) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible); 0 is 100 rows, or all of smaller data.
+        """Return the next mini-batch, float32 (size, n_visible); 0 means 100 rows, or all if there are fewer.
 
         Raises
         ------
@@ -80,16 +80,16 @@ def sweep(theta: FixedParameters, v: np.ndarray, state: np.ndarray) -> np.ndarra
     Parameters
     ----------
     theta : FixedParameters
-        What the chains move under.
+        Parameters of the model that is sampled.
     v : float32 (rows, n_visible)
-        Where they are, values 0 and 1; it is not written to.
+        States of the chains, values 0 and 1; not written to.
     state : uint32 (4, STREAM_LANES)
-        Random numbers of the kernels, which move on.
+        Random stream, advanced in place.
 
     Returns
     -------
     float32 (rows, n_visible)
-        Where they are then, values 0 and 1.
+        Their states after the sweep, values 0 and 1.
     """
     x = theta.up(v)
     h = np.empty_like(x)
@@ -111,8 +111,8 @@ def chain_bytes(n_chains: int, n_visible: int) -> int:
 
 
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
-    """Return persistent chains begun at fair random bits, float32 (n, n_visible)."""
+    """Return the initial states of persistent chains, fair random bits, float32 (n, n_visible)."""
     generator, chains = rng.generator(seed, "chains"), np.empty((n, n_visible), np.float32)
-    for block in np.array_split(chains, -(-chains.size // 2**20)):  # drawn as int64, twice as large
+    for block in np.array_split(chains, -(-chains.size // 2**20)):  # draws are int64, twice as large
         block[:] = generator.integers(0, 2, block.shape)
     return chains

@@ -1,4 +1,4 @@
-"""Contrastive divergence: the negative chains start at the data. The skeleton to copy."""
+"""Contrastive divergence: the negative chains start at the data. The file to copy for another trainer."""
 
 from typing import ClassVar
 
@@ -18,6 +18,12 @@ class CD(CommonKnobs):
     """Negative statistics from k Gibbs sweeps that start at the mini-batch, or at ``n_chains`` examples."""
 
     chains: ClassVar[str] = "fresh"
+    about: ClassVar[str] = (
+        "Contrastive divergence. Chains begin at training examples and run for $k$ sweeps; the weights "
+        r"move from where the chains end towards the data, by $\langle s \rangle_{\text{data}} - \langle s "
+        r"\rangle_{k}$, with the statistics $s = (v h^\top, v, h)$. It is quick and biased: what the model "
+        "likes far from the data it never sees."
+    )
     inner: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()

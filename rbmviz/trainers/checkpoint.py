@@ -1,12 +1,13 @@
-"""Checkpoints: a training as bytes, and back, so that it goes on to the very bits it would have had.
+"""Checkpoints: a training as bytes; resumed from them it ends with the same bits as without interruption.
 
-A line that says what it is, the SHA-256 of the rest, then safetensors: the arrays of the state, and
-``json``, everything else. The state is walked as it is, so that a new trainer needs nothing here: its source
-may be made of dataclasses, arrays, Parameters, numpy Generators and plain numbers.
+A checkpoint consists of a line that names the format, the SHA-256 of the rest, and a safetensors file: the
+arrays of the state, and an array ``json`` with everything else. The state is written field by field, so that
+a new trainer needs no code here: its source may consist of dataclasses, arrays, Parameters, numpy Generators
+and plain numbers.
 
-The checksum is made by whoever writes the file: it finds damage, not malice. So what is read is held against
-the state that the trainer's own ``init`` makes, field by field, see ``Stored``: what gets through has
-the shapes, types and ranges that kernels, which check no index, rely on.
+The checksum detects damage, not malice: whoever writes a file can compute it. What is read is therefore
+compared, field by field, with the state that the trainer's own ``init`` makes (see ``Stored``). Accepted
+arrays have the shapes, dtypes and ranges that kernels rely on, which check no index.
 """
 
 import dataclasses
@@ -34,16 +35,17 @@ from rbmviz.trainers.training import TrainingState
 
 MAGIC = b"rbmviz checkpoint 2\n"
 START = len(MAGIC) + hashlib.sha256().digest_size
+"""Offset of the safetensors content."""
 
 MAX_JSON = 100_000
-"""Characters of the JSON at most; real ones have a few thousand."""
+"""Most characters of the JSON; a usual one has a few thousand."""
 LARGEST_COUNT = 2**53
-"""Largest number of a state: beyond it float64 does not count by ones."""
+"""Largest integer in a state: float64 does not represent all larger ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A training read back: the trainer with its knobs, and the state it steps on from."""
+    """A training that was read: the trainer with its knobs, its state, and the seed (see ``seed_name``)."""
 
     trainer: Trainer
     state: TrainingState
@@ -51,9 +53,10 @@ class Checkpoint:
 
 
 def save_checkpoint(trainer: Trainer, state: TrainingState, seed: rng.Seed = 0) -> bytes:
-    """Return a training as bytes; not while ``step`` runs in another thread.
+    """Return a training as bytes; not to be called while ``step`` runs in another thread.
 
-    The training data are not among them, only their fingerprint. seed is kept for who resumes to compare.
+    The training data are not saved, only their fingerprint. ``seed`` is saved so that ``train`` can compare
+    it when it resumes.
     """
     arrays: dict[str, np.ndarray] = {}
     written = {
@@ -76,12 +79,12 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
     content : bytes
         What ``save_checkpoint`` returned.
     data : uint8 (n, n_visible)
-        The training data it was made with.
+        The training data with which it was made.
 
     Raises
     ------
     BadInput
-        If the bytes are no checkpoint or damaged, the data are others, what is in it is not what the
+        If the bytes are no checkpoint or are damaged, the data are different, the content is not such as the
         trainer writes, or the state would not fit into ``budget.memory_budget()``.
     """
     data = check_data(data)
@@ -119,7 +122,7 @@ def _wrong(name: str, problem: str) -> BadInput:
 
 
 def _read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the arrays by name, and the entries of the JSON, which are those that are written."""
+    """Return the arrays by name, and the entries of the JSON; exactly the written entries must be there."""
     try:
         arrays = load(content)
         text = arrays.pop("json")
@@ -161,7 +164,7 @@ def _check_seed(seed: Any) -> None:
 
 
 def _theta(arrays: dict[str, np.ndarray], n_visible: int) -> RBM:
-    """Return the parameters that the state begins with, as big as the data and the other ones say."""
+    """Return the parameters of the state, after checking that their shapes fit each other and the data."""
     try:
         W, b, c = (arrays[f"state.theta.{name}"] for name in Parameters._fields)
     except KeyError as missing:
@@ -173,13 +176,21 @@ def _theta(arrays: dict[str, np.ndarray], n_visible: int) -> RBM:
 
 @dataclass
 class _Reader:
-    """Reads a state against a fresh one; ``arrays`` are those not read yet, ``sizes`` numbers by name."""
+    """Reads a state, and compares it with a fresh one, field by field.
+
+    Attributes
+    ----------
+    arrays : dict of arrays
+        Arrays of the file that have not been read yet.
+    sizes : dict of int
+        Values of "n_visible", "n_hidden" and "data" (the number of training rows).
+    """
 
     arrays: dict[str, np.ndarray]
     sizes: dict[str, int]
 
     def value(self, written: Any, fresh: Any, name: str, legal: Stored, of: dict[str, int]) -> Any:
-        """Return what was written in place of ``fresh``; ``of``: sizes that the record has in common."""
+        """Return the value that was written for the fresh one; ``of``: the record's sizes so far, by name."""
         if written is None and (fresh is None or legal.like):
             return None
         if isinstance(fresh, Parameters):
@@ -235,7 +246,7 @@ class _Reader:
         return tuple(found)
 
     def _legal(self, x: np.ndarray, fresh: np.ndarray | None, legal: Stored) -> bool:
-        """Whether the values of an array of the right shape and type are such as a training makes."""
+        """Return whether an array of the right shape and dtype has values that a training can have."""
         if legal.bits:
             return bool(((x == 0) | (x == 1)).all())
         if legal.lanes:
@@ -279,7 +290,7 @@ def _generator(written: Any, fresh: np.random.Generator, name: str) -> np.random
 
 
 def seed_name(seed: rng.Seed) -> Any:
-    """Return a seed as JSON; a Generator has no name, for it has moved on."""
+    """Return a seed as JSON, or None for a Generator, whose original state is not known."""
     if isinstance(seed, np.random.Generator):
         return None
     sequence = rng.seed_sequence(seed)
@@ -287,6 +298,7 @@ def seed_name(seed: rng.Seed) -> Any:
 
 
 def _pack(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return x as JSON; arrays in it are added to ``arrays`` under their names, which begin with ``name``."""
     if isinstance(x, np.ndarray):
         arrays[name] = x
         return {"$array": name}

@@ -1,8 +1,8 @@
-"""Knobs that trainers have in common: the record ``CommonKnobs`` of those that all have, and others.
+"""Knobs that trainers have in common: those of all trainers (``CommonKnobs``), and those of some.
 
-A trainer inherits the record, and declares again what shall begin at another default:
-``learning_rate: float = common_knobs.learning_rate(0.01)``. The functions below make the knobs that only
-some trainers have; they are functions because a dataclass field belongs to one class.
+A trainer inherits ``CommonKnobs``. To give one of these knobs another default, it declares the knob again:
+``learning_rate: float = common_knobs.learning_rate(0.01)``. Knobs of some trainers are made by functions,
+because a dataclass field belongs to one class.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ def schedule(default: str = "constant") -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class CommonKnobs:
-    """Knobs that the training loop and its update rule read of every trainer, see ``training.updates``."""
+    """The knobs of all trainers, read by the training loop and the update rule, see ``training.updates``."""
 
     learning_rate: float = learning_rate()
     schedule: str = schedule()
@@ -42,7 +42,7 @@ class CommonKnobs:
         0.0,
         0.99,
         label="Momentum",
-        help="Share of the last step that is taken again: faster along valleys, wilder where it is noisy.",
+        help="Share of the last step that is added to the next: faster along valleys, noisier elsewhere.",
     )
     weight_decay: float = knob(
         0.0,
@@ -51,7 +51,7 @@ class CommonKnobs:
         label="Weight decay",
         scale="log",
         zero=True,
-        help="Pull of W to zero: keeps chains mixing, and blurs what the model knows.",
+        help="Pull of W towards zero: chains keep mixing, and the model becomes less sharp.",
     )
     batch_size: int = knob(
         0,
@@ -61,7 +61,7 @@ class CommonKnobs:
         scale="log",
         zero=True,
         help="Training examples in one update: "
-        "fewer are noisier and cheaper; 0 is 100, or all of smaller data.",
+        "fewer are noisier and cheaper; 0 means 100, or all if there are fewer.",
     )
     average: bool = knob(
         False,
@@ -86,17 +86,17 @@ class CommonKnobs:
 
 def k() -> Any:
     """Return the knob of the Gibbs sweeps in one update."""
-    text = "Gibbs sweeps an update: more sweeps, less bias, and as much more time."
+    text = "Gibbs sweeps per update: more sweeps, less bias, and proportionally more time."
     return knob(1, 1, 1000, label="Sweeps per update", scale="log", front=True, help=text)
 
 
 def n_chains() -> Any:
-    """Return the knob of chains that are kept from update to update, or drawn in a fixed number."""
+    """Return the knob for a number of chains that cannot change during the training."""
     text = "Persistent chains that estimate the model's side: more chains, less noise."
     return knob(100, 1, 10_000, label="Chains", scale="log", live=False, help=text)
 
 
 def n_starts() -> Any:
-    """Return the knob of chains that start anew at every update; 0 starts them at the mini-batch."""
-    text = "Chains of an update, begun at training examples of their own; 0 begins them at the mini-batch."
+    """Return the knob for the number of chains that start anew at every update; 0: at the mini-batch."""
+    text = "Chains per update, each started at a random training example; 0 starts them at the mini-batch."
     return knob(0, 1, 10_000, label="Chains", scale="log", zero=True, help=text)

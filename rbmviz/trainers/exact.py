@@ -1,4 +1,4 @@
-"""The exact gradient, by enumeration: the yardstick of every other trainer, for small models."""
+"""The exact gradient, by enumeration: the reference for all other trainers, on small models."""
 
 from typing import ClassVar
 
@@ -19,6 +19,11 @@ class Exact(CommonKnobs):
     """Negative statistics summed over all states of the smaller layer (at most 25 units; quick up to 16)."""
 
     chains: ClassVar[str] = "fresh"
+    about: ClassVar[str] = (
+        r"The true gradient of the log-likelihood, $\langle s \rangle_{\text{data}} - \langle s "
+        r"\rangle_{\text{model}}$ with the statistics $s = (v h^\top, v, h)$, summed over all states of the "
+        "smaller layer, which may have 25 units at most. It is the yardstick for the other trainers."
+    )
     inner: ClassVar[dict[str, str]] = {}
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:

@@ -1,4 +1,4 @@
-"""Fast persistent contrastive divergence: the chains see fast weights that push them on."""
+"""Fast persistent contrastive divergence: PCD whose chains run under theta + theta_F."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -32,6 +32,11 @@ class FPCD(CommonKnobs):
     """
 
     chains: ClassVar[str] = "driven"
+    about: ClassVar[str] = (
+        r"Persistent CD whose chains run under $\theta + \theta_F$. The fast weights follow the gradient "
+        r"$g$ of each update and fade, $\theta_F \leftarrow \alpha\, \theta_F + \varepsilon\, g$, which "
+        r"drives the chains out of where they sit. With $\varepsilon = 0$ this is PCD."
+    )
     inner: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
 
     k: int = common_knobs.k()
@@ -47,7 +52,7 @@ class FPCD(CommonKnobs):
         zero=True,
         front=True,
         formerly="eps_fast",
-        help="How hard the fast weights push the chains away from where they are; 0 is PCD.",
+        help="How hard the fast weights push the chains away from their states; 0 is PCD.",
     )
     alpha: float = knob(
         0.95,
@@ -72,11 +77,11 @@ class FPCD(CommonKnobs):
     def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         source: FastWeightSource = state.source
-        together = FixedParameters(*parameters.plus(theta, source.fast))
+        moved = FixedParameters(*parameters.plus(theta, source.fast))
         for _ in range(self.k):
-            source.chains = batches.sweep(together, source.chains, state.rng)
+            source.chains = batches.sweep(moved, source.chains, state.rng)
         state.samples = source.chains
-        return batches.statistics(source.chains, batches.mean_hidden(together, source.chains))
+        return batches.statistics(source.chains, batches.mean_hidden(moved, source.chains))
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""

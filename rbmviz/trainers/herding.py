@@ -1,4 +1,4 @@
-"""Herding as a trainer: chains climb to modes, each mode is pushed down, and nothing converges."""
+"""Herding as a trainer: chains climb to modes, each update pushes these down; parameters do not converge."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -18,7 +18,19 @@ from rbmviz.trainers.training import TrainingState
 
 @dataclass
 class HerdingSource:
-    """Persistent chains, the time average of their statistics, <v> of the data, and what the climbs took."""
+    """State of herding beside the parameters.
+
+    Attributes
+    ----------
+    chains : float32 (n_chains, n_visible)
+        Persistent chains, values 0 and 1.
+    mean : Parameters
+        Time average of their statistics.
+    target : float64 (n_visible,)
+        Mean of v over the training data.
+    climbs, sweeps : int
+        Climbs so far, and sweeps of the last one.
+    """
 
     chains: np.ndarray = field(metadata=stored(bits=True))
     mean: Parameters = field(metadata=stored(share=True))
@@ -27,10 +39,10 @@ class HerdingSource:
     sweeps: int = 0
 
 
-def climb(theta: FixedParameters, v: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, int]:
+def climb(theta: FixedParameters, v: np.ndarray, max_sweeps: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Maximise h and v in turn until no v changes; return v, h (float32 0/1 rows) and the sweeps used."""
     sweeps, before = 0, np.zeros(0)
-    while sweeps < most and not np.array_equal(before, v):
+    while sweeps < max_sweeps and not np.array_equal(before, v):
         sweeps += 1
         h = (theta.up(v) + theta.c > 0).astype(np.float32)
         before, v = v, (theta.down(h) + theta.b > 0).astype(np.float32)
@@ -41,11 +53,15 @@ def climb(theta: FixedParameters, v: np.ndarray, most: int) -> tuple[np.ndarray,
 class Herding(CommonKnobs):
     """Negative statistics from chains that climb to a mode (temperature 0) before every update.
 
-    The parameters never converge: what converges is the time average of the chains' statistics, to the
-    data's; ``moment_error`` reports how far it still is.
+    The parameters never converge. The time average of the chains' statistics converges to those of the data;
+    ``moment_error`` is the distance that is left.
     """
 
     chains: ClassVar[str] = "persistent"
+    about: ClassVar[str] = (
+        "Persistent chains that climb to a mode before every update, as at temperature 0. The weights "
+        "never settle: what settles is the mean of all pictures shown, at the mean of the data."
+    )
     inner: ClassVar[dict[str, str]] = {
         "sweeps": "Sweeps of the climb",
         "moment_error": "Error of the mean of v, averaged over time",

@@ -1,4 +1,4 @@
-"""Parameters of an RBM as training writes them, and directions among them."""
+"""Parameters of an RBM in writable arrays, and directions in parameter space, such as gradients."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,12 @@ from rbmviz.kernels.batch import times, times_transposed
 
 
 class Parameters(NamedTuple):
-    """Writable parameters, or a direction among them: float32 W (n_visible, n_hidden), b, c."""
+    """Writable parameters, or a direction in parameter space.
+
+    Attributes
+    ----------
+    W, b, c : float32 (n_visible, n_hidden), (n_visible,), (n_hidden,)
+    """
 
     W: np.ndarray
     b: np.ndarray
@@ -16,15 +21,15 @@ class Parameters(NamedTuple):
 
 
 class FixedParameters(Parameters):
-    """Parameters that stay as they are while this lives: those of one update."""
+    """Parameters that do not change while this object exists: those of one update."""
 
     _seen: tuple[np.ndarray, np.ndarray] | None = None
 
     def up(self, v: np.ndarray) -> np.ndarray:
         """Return v W, float32 (rows, n_hidden), not to be written to.
 
-        It is kept until another v comes: the chains of CD start at the mini-batch whose statistics are
-        taken, too.
+        The last product is cached, because the chains of CD start at the mini-batch, for which the positive
+        statistics need the same product.
         """
         if self._seen is None or self._seen[0] is not v:
             self._seen = v, times(v, self.W)

@@ -1,4 +1,4 @@
-"""Persistent contrastive divergence (stochastic maximum likelihood): the chains are never started anew."""
+"""Persistent contrastive divergence (stochastic maximum likelihood): chains go on from update to update."""
 
 from typing import ClassVar
 
@@ -15,9 +15,14 @@ from rbmviz.trainers.training import TrainingState
 
 @trainer("pcd", label="PCD", colour="#7d6ef5", paper="Tieleman (2008); rates-FPCD, section 2 (SML)")
 class PCD(CommonKnobs):
-    """Negative statistics from persistent chains, k sweeps an update, begun at fair random bits."""
+    """Negative statistics from persistent chains, with k sweeps per update, started at fair random bits."""
 
     chains: ClassVar[str] = "persistent"
+    about: ClassVar[str] = (
+        "Persistent CD. Its chains never begin again: they go on from update to update, $k$ sweeps at "
+        "each, so that they can find what the model likes far from the data, as long as they mix faster "
+        "than the model changes."
+    )
     inner: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()

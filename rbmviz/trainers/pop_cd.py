@@ -1,4 +1,4 @@
-"""Population contrastive divergence: the samples of CD, importance-weighted towards the model's law."""
+"""Population contrastive divergence: the samples of CD with importance weights for the law of the model."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -59,7 +59,7 @@ class Population:
     def leave_one_out(self) -> np.ndarray:
         """Return (n - 1) / n w_i / sum_{j != i} w_j (eq. 9), float64 (n,); they need not sum to 1."""
         weights, n = self.weights, len(self.log_weights)
-        # Summed, not 1 - w_i: where one weight is nearly all, the difference would have no digits left.
+        # Summed, not 1 - w_i: if one weight is nearly 1, the difference would have no digits left.
         others = np.array([np.delete(weights, i).sum() for i in range(n)])
         return (n - 1) / n * weights / others
 
@@ -132,9 +132,14 @@ def pop_weights(
     paper="Krause, Fischer, Igel (2018), sections 3 and 3.4, eq. 8 and 9",
 )
 class PopCD(CommonKnobs):
-    """CD-k whose samples are weighted by importance; all weights equal would be CD-k."""
+    """CD-k with importance weights for its samples; if all weights were equal, it would be CD-k."""
 
     chains: ClassVar[str] = "fresh"
+    about: ClassVar[str] = (
+        "CD whose samples are weighed by how much likelier they are in the model than where they were "
+        r"drawn from: $w \propto e^{-F(v)} / q(v)$. There is less bias and more noise. If all weights were "
+        "equal, this would be CD."
+    )
     inner: ClassVar[dict[str, str]] = {
         "ess": "Effective sample size",
         "max_weight": "Largest weight (share)",
@@ -153,12 +158,12 @@ class PopCD(CommonKnobs):
         1000,
         label="Hidden states in the mixture",
         scale="log",
-        help="Only for the mixture proposal: more of them even the weights out, at a cost that grows alike.",
+        help="Only for the mixture proposal: more states make weights more even, at a proportional cost.",
     )
     leave_one_out: bool = knob(
         False,
         label="Leave one out",
-        help="Normalise each weight by the others: the direction loses its bias, and the length runs wild.",
+        help="Normalise each weight by the others: the direction loses its bias, and the length varies more.",
     )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_starts()

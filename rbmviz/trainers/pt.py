@@ -19,7 +19,19 @@ from rbmviz.trainers.training import TrainingState
 
 @dataclass
 class TemperedSource:
-    """States v, float32 (temperatures, chains, n_visible), beta = 1 first; swaps and their stream."""
+    """State of parallel tempering beside the parameters.
+
+    Attributes
+    ----------
+    v : float32 (n_temperatures, n_chains, n_visible)
+        States of the chains, values 0 and 1; those of beta = 1 come first.
+    generator : Generator
+        Decides swaps.
+    swaps : int
+        Rounds of swaps so far.
+    tried, taken : int
+        Swaps that were proposed and accepted so far.
+    """
 
     v: np.ndarray = field(metadata=stored(bits=True))
     generator: np.random.Generator
@@ -54,11 +66,16 @@ def energy(theta: FixedParameters, v: np.ndarray, h: np.ndarray) -> np.ndarray:
 class PT(CommonKnobs):
     """Negative statistics from the beta = 1 chains of a ladder of inverse temperatures, uniform in [0, 1].
 
-    An update is one sweep at every temperature, then swaps of neighbours (even and odd pairs in turn) by the
-    Metropolis rule. With one temperature this is PCD with k = 1, bit for bit.
+    An update is one sweep at every temperature, followed by swaps of neighbouring temperatures (even and odd
+    pairs in turn) by the Metropolis rule. With one temperature this is PCD with k = 1, bit for bit.
     """
 
     chains: ClassVar[str] = "persistent"
+    about: ClassVar[str] = (
+        r"Parallel tempering. Chains run at inverse temperatures $\beta$ from 0 to 1, one sweep each, then "
+        "neighbours may swap their states by the Metropolis rule. Hot chains move freely and hand what "
+        r"they find down to $\beta = 1$, whose samples make the update."
+    )
     inner: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
 
     n_temperatures: int = knob(
@@ -69,7 +86,7 @@ class PT(CommonKnobs):
         label="Temperatures",
         scale="log",
         live=False,
-        help="Rungs of the ladder: too few and swaps are refused, as the swap rate shows.",
+        help="Number of temperatures: with too few, most swaps are refused, as the swap rate shows.",
     )
     learning_rate: float = common_knobs.learning_rate(0.01)
     schedule: str = common_knobs.schedule("linear")

@@ -1,36 +1,39 @@
-"""What a checkpoint may hold in a field of a training's state: metadata of the field, beside its type."""
+"""What a checkpoint may contain for a field of a training's state, declared in the metadata of the field."""
 
 from dataclasses import dataclass
 from typing import Any
 
 NOT_SAVED = {"saved": False}
-"""Metadata of a field of a state that is not the training's own: no checkpoint holds it."""
+"""Metadata of a field that is not saved, because the caller provides it: the training data."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a checkpoint may hold in a field of a state, where the state that ``init`` makes does not tell.
+    """What a checkpoint may contain for a field, beyond what the state that ``init`` makes says.
 
-    Without it an array has the fresh one's shape and type, and no NaN or negative count unless that has; a
-    number lies between 0 and 2^53; None stays None.
+    A field without this metadata is compared with that initial state: an array must have the same shape and
+    dtype, no NaN unless the initial one is all NaN, and no negative integers; a number must lie between 0 and
+    2^53; None must be None.
 
     Parameters
     ----------
     shape : tuple
-        Sizes of an array that may change its shape, or None at first: numbers, "n_visible", "n_hidden", or
-        another word for any number from 1 up, the same wherever the word stands in one record.
+        Shape of an array that changes its shape during training, or is None in the initial state. Each size
+        is a number, "n_visible", "n_hidden", or another word: a size from 1 up, the same wherever the word
+        appears in one record.
     dtypes : tuple of str
-        Types of an array, if it may have another one than the fresh array, or be None at first.
+        Allowed dtypes, if they are not that of the initial array.
     bits : bool
-        Every value is 0 or 1.
+        Whether every value must be 0 or 1.
     lanes : bool
-        Random states of kernels, (..., 4, lanes): no lane is 0 throughout, for it would stay so.
+        Whether the array is a random stream of kernels, (..., 4, lanes). No lane may be all zeros: its
+        generator would return zeros for ever.
     share : bool
-        Every value lies between 0 and 1.
+        Whether every value must lie between 0 and 1.
     rows : bool
-        Numbers of rows of the data, no two alike, as many or as few as there are.
+        Whether the values must be distinct indices of rows of the training data, however many.
     like : str
-        A field of the same record: this one is None, or parameters of those shapes.
+        Name of a field of the same record; this one must be None, or parameters of the same shapes.
     """
 
     shape: tuple[int | str, ...] = ()
@@ -48,5 +51,5 @@ def stored(**more: Any) -> dict[str, Stored]:
 
 
 def stored_rows(n: str) -> dict[str, Stored]:
-    """Return the metadata of rows of 0 and 1, n of them, see ``Stored.shape``; or none yet."""
+    """Return the metadata of an array (n, n_visible) of 0 and 1 that may be None; n: see ``Stored.shape``."""
     return stored(shape=(n, "n_visible"), dtypes=("float32",), bits=True)

@@ -1,8 +1,8 @@
 """The loop that all trainers share: positive statistics, the difference, the update rule, the progress.
 
-A trainer says where its negative statistics come from, ``negative(state, theta, data)``; ``updates`` does
-the rest. Both read the trainer's knobs at every update, so that a trainer replaced between two steps acts
-from the next update on.
+A trainer computes its negative statistics, ``negative(state, theta, data)``; ``updates`` does the rest. Both
+read the trainer's knobs at every update, so that another trainer, with other knobs, takes effect with the
+next update.
 """
 
 import time
@@ -33,26 +33,26 @@ from rbmviz.trainers.stored import stored, stored_rows
 _BLAS = ThreadpoolController()
 
 OBJECTS = 5120
-"""Bytes of a state beside its numbers, as measured: the objects of Python, numpy's Generators."""
+"""Bytes of a state beside its arrays, as measured: Python objects and two numpy Generators."""
 
 
 @dataclass
 class TrainingState:
-    """State of one training: all that the next update depends on, and nothing else does.
+    """State of one training: the next update depends on this state and on the trainer's knobs alone.
 
     Attributes
     ----------
     theta : Parameters
         The iterate, float32.
     batches : Batches
-        The training data, and which of their rows come next.
+        The training data, and the order of the next rows.
     rng : uint32 (4, STREAM_LANES)
-        Random numbers of the kernels.
+        Random stream of the kernels.
     starts : Generator
         Draws the examples at which chains start.
     source : array, dataclass or None
-        What the trainer keeps from update to update: persistent chains where it is an array, values 0 and 1;
-        the fields of a dataclass say what they may hold, see ``stored.Stored``.
+        What the trainer keeps from update to update: persistent chains, float32 (n_chains, n_visible) with
+        values 0 and 1, or a dataclass, whose fields declare what they may contain (``stored.Stored``).
     velocity : Parameters or None
         Momentum, None while the knob is 0.
     mean, averaged : Parameters or None, int
@@ -62,8 +62,8 @@ class TrainingState:
     gradient_norm : float
         Norm of the last gradient, NaN before the first update.
     batch, samples : float32 (rows, n_visible) or None
-        What the statistics of the last update came from, values 0 and 1: None before the first update, and
-        samples also where a trainer draws none from the model.
+        The mini-batch and the negative samples of the last update, values 0 and 1. None before the first
+        update; ``samples`` is always None if the trainer draws none.
     """
 
     theta: Parameters
@@ -87,13 +87,13 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
     Parameters
     ----------
     trainer : Trainer
-        Its ``batch_size`` is held against the data.
+        Its ``batch_size`` must not be larger than the data.
     rbm : RBM
         Its parameters are copied.
     data : uint8 (n, n_visible)
         The training rows.
     seed : int, SeedSequence or Generator
-        The streams "data", "chain" and "starts" are taken from it.
+        Gives the random streams "data", "chain" and "starts".
     source : Any
         What the trainer keeps from update to update, see ``TrainingState``.
 
@@ -115,12 +115,12 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
 
 
 def state_bytes(n_visible: int, n_hidden: int, source: int = 0) -> int:
-    """Return the bytes of what ``start`` makes, with a source of so many."""
+    """Return the bytes of the state that ``start`` makes; ``source``: those of its field ``source``."""
     return parameter_bytes(n_visible, n_hidden) + rng.STATE_BYTES + OBJECTS + source
 
 
 def random_starts(state: TrainingState, n: int) -> np.ndarray:
-    """Return n training examples drawn with replacement, uint8 (n, n_visible): starts of chains."""
+    """Return n training examples as starts of chains, drawn with replacement, uint8 (n, n_visible)."""
     data = state.batches.data
     return data.take(state.starts.integers(len(data), size=n), axis=0)
 
@@ -139,15 +139,15 @@ def rate(trainer: Any, t: int) -> float:
 def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
     """Make one update: theta <- P(theta + rate(t) (g - weight_decay W)), with momentum, in place.
 
-    P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5), and the mean of the iterates is
-    kept (line 7), where those knobs say so.
+    If the knob ``box`` is not 0, P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5). If
+    ``average`` is on, the mean of the iterates is updated (line 7).
 
     Parameters
     ----------
     trainer : Trainer
         The knobs of the rule, see ``common_knobs.CommonKnobs``.
     state : TrainingState
-        Its theta, velocity, mean and counts move on.
+        Its theta, velocity, mean and counts are updated in place.
     gradient : Parameters
         float32, overwritten.
     """
@@ -162,9 +162,9 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         gradient = state.velocity
     else:
         state.velocity = None
-    now = np.float32(rate(trainer, state.update))
+    learning_rate = np.float32(rate(trainer, state.update))
     for x, g, step in zip(state.theta, gradient, scratch, strict=True):
-        np.multiply(now, g, out=step)
+        np.multiply(learning_rate, g, out=step)
         x += step
         if trainer.box:
             np.clip(x, -trainer.box, trainer.box, out=x)
@@ -187,8 +187,8 @@ def _gradient(trainer: Any, state: TrainingState, data: np.ndarray) -> Parameter
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
+def _one_blas_thread() -> Iterator[None]:
+    # Sums come out in one order, so that a seed gives the same bits on any number of cores.
     # Parameters that diverge are refused by ``progress``, in one sentence.
     with _BLAS.limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
         yield
@@ -197,16 +197,16 @@ def _alone() -> Iterator[None]:
 def gradient(trainer: Any, state: TrainingState, data: np.ndarray | None = None) -> Parameters:
     """Return one estimate of the gradient at the state's parameters, positive - negative statistics.
 
-    No update is made: the parameters stay, the chains and random streams of the state move on as they do in
-    an update, so that calling it again gives another estimate.
+    The parameters are not updated. The chains and random streams of the state are advanced as in an update,
+    so that another call gives another estimate.
 
     Parameters
     ----------
     data : rows of 0 and 1 (n, n_visible), optional
-        The rows to take for the mini-batch; else the next one is drawn.
+        The mini-batch; default: the next one of ``state.batches``.
     """
     batch = state.batches.next(trainer.batch_size) if data is None else data.astype(np.float32)
-    with _alone():
+    with _one_blas_thread():
         return _gradient(trainer, state, batch)
 
 
@@ -222,15 +222,15 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
     Raises
     ------
     BadInput
-        If a trainer asks for finite parameters and they are not.
+        If the parameters are no longer finite, and the trainer needs finite ones (enumeration, couplings).
     """
     begin = time.perf_counter()
-    with _alone():
+    with _one_blas_thread():
         for left in reversed(range(n)):
             data = state.batches.next(trainer.batch_size)
             try:
                 found = _gradient(trainer, state, data)
-            except BadInput:  # of a trainer that asks for finite parameters
+            except BadInput:  # from a trainer that needs finite parameters: say that training diverged
                 check_finite(state)
                 raise
             if not left:
@@ -260,19 +260,19 @@ def progress(
     warning: str = "",
     **stats: float,
 ) -> Progress:
-    """Return where a training stands.
+    """Return the progress of a training.
 
-    The model is the mean of the iterates where the knob ``average`` is on, the statistics are always the last
-    iterate's.
+    If the knob ``average`` is on, the model is the mean of the iterates; the statistics are always those of
+    the last iterate.
 
     Parameters
     ----------
     trainer, state
         The training.
     samples : dict of arrays (n,), optional
-        Quantities of which the last update has many, by label, see ``Progress.inner_samples``.
+        See ``Progress.inner_samples``.
     warning : str
-        What a person should know about the last update, in one sentence.
+        See ``Progress.warning``.
     **stats : float
         The trainer's own statistics, by the names in its ``inner``.
 
@@ -284,7 +284,7 @@ def progress(
     theta, nan = FixedParameters(*state.theta), float("nan")
     check_finite(state)
     reconstruction = gap = nan
-    with _alone():
+    with _one_blas_thread():
         if (v := state.batch) is not None:
             y = theta.down(mean_hidden(theta, v))
             mean_rows(y, theta.b, y)

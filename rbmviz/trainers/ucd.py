@@ -1,4 +1,4 @@
-"""Unbiased contrastive divergence: coupled chains run until they meet, and the bias of CD cancels."""
+"""Unbiased contrastive divergence: coupled chains run until they meet, which removes the bias of CD."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -17,13 +17,23 @@ from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
-TOLERATED = 0.1
-"""Share of pairs cut off above which ``Progress.warning`` says so."""
+MAX_TRUNCATED = 0.1
+"""Share of truncated pairs above which ``Progress.warning`` is set."""
 
 
 @dataclass
 class CoupledSource:
-    """Random states of the pairs, and what the last update saw."""
+    """Random streams of the pairs, and how the pairs of the last update ended; NaN before the first.
+
+    Attributes
+    ----------
+    states : uint32 (n_chains, 4, UNIFORM_LANES)
+        Random streams.
+    tau : int64 (n_chains,)
+        Meeting times, or t_max.
+    counts : int64 (n_chains, 3)
+        Rejected proposals, whether the pair was truncated, and residual loops that were given up.
+    """
 
     states: np.ndarray = field(metadata=stored(lanes=True))
     tau: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
@@ -34,20 +44,21 @@ class CoupledSource:
 class UCD(CommonKnobs):
     """Negative statistics from pairs of coupled chains: f(xi_k) and corrections until the pair meets.
 
-    Each pair starts at a training example of its own. The estimate is unbiased as long as no pair is
-    truncated at t_max; the share that is, is reported.
+    Each pair starts at a random training example. The estimate is unbiased if no pair is truncated at t_max;
+    the statistic ``truncated`` is the share of pairs that are.
 
-    A few pairs meet late, and their long sums make updates wild. t_max trades that noise for bias; a falling
-    rate averages it away (corollary 1), hence the default. Measured on Bars and Stripes (16 hidden, 1000
-    chains, batch 32, rate 0.1, 10,000 updates; sum of log-likelihoods over the 32 rows, mean of the last 1000
-    updates; the exact gradient gets -110.2, CD-1 -177.9, -176.5, -190.7):
-    linear rate -114.3, -114.1, -113.7 (t_max = 100, seeds 0 to 2), -116.7 (200), -130.4 (1000);
-    constant rate -128.8, -126.7, -126.2 (100), -118.3, -119.2, -120.9 (50), -116.7, -117.3, -118.7 (30),
-    -121.6 (10, where the bias shows). The authors' program (constant rate, t_max = 100, at most 10 residual
-    proposals, which biases, too) gets -119.8.
+    A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias;
+    a falling learning rate averages it out (corollary 1), hence the default. The documentation's page
+    on UCD has the measurements.
     """
 
     chains: ClassVar[str] = "fresh"
+    about: ClassVar[str] = (
+        r"Unbiased CD. Two coupled chains run until they meet at $\tau$, and what they differ in on the way "
+        r"corrects CD: $f(\xi_k) + \sum_{t=k+1}^{\tau-1} [f(\xi_t) - f(\eta_{t-1})]$. On average this is "
+        r"the exact gradient, at the price of more noise. Pairs that are cut off at $t_{\max}$ bring a bias "
+        "back."
+    )
     inner: ClassVar[dict[str, str]] = {
         "tau_mean": "Mean stopping time (sweeps)",
         "tau_median": "Median stopping time (sweeps)",
@@ -105,7 +116,7 @@ class UCD(CommonKnobs):
         training.advance(self, state, n)
         tau, counts = state.source.tau, state.source.counts
         truncated, warning = float(counts[:, 1].mean()), ""
-        if truncated > TOLERATED:
+        if truncated > MAX_TRUNCATED:
             warning = (
                 f"{truncated:.0%} of the pairs had not met after t_max = {self.t_max} sweeps, which biases "
                 "updates: raise t_max, or keep the parameters smaller (learning_rate, weight_decay, box)."

@@ -223,7 +223,7 @@ def comparison_of(test):
 
 
 def test_the_page_is_alive(page):
-    test = page()
+    test = page(coupling_more="true")
     comparison = comparison_of(test)
     wait(lambda: comparison.snapshots()[0][1].n > 3, "sweeps")
     wait(lambda: all(d.counted.n > 20 for d in comparison.snapshots()[0][1].drawn), "pairs")
@@ -254,8 +254,28 @@ def test_a_broken_link_is_named(page):
     assert comparison_of(test).panels[0].worker.algorithm.scale == 1.5
 
 
-def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
+def test_what_is_folded_costs_nothing(page):
+    """No pairs of another lag, and no exact curve; a fold that is opened and closed again stops both."""
     test = page()
+    comparison = comparison_of(test)
+    asked = lambda: comparison.panels[0].worker.read(  # noqa: E731
+        lambda run: (len(run._keys()), run._exact_wanted, len(run._exact))
+    )
+    wait(lambda: all(d.counted.n > 20 for d in comparison.snapshots()[0][1].drawn), "pairs")
+    assert asked() == (2, False, 0)
+    assert [toggle.label for toggle in test.toggle] == ["Log scale"]
+    test.session_state["coupling_more"] = True
+    test.run()
+    assert asked()[:2] == (4, True)
+    test.select_slider(key="lag").set_value(20).run()
+    test.session_state["coupling_more"] = False
+    test.run()
+    assert asked()[:2] == (2, False)
+    assert test.session_state["lag"] == 20
+
+
+def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
+    test = page(coupling_more="true")
     comparison = comparison_of(test)
     test.selectbox(key="coupling_model").set_value("bas_pcd").run()
     assert not test.exception
@@ -273,7 +293,7 @@ def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
 
 
 def test_lag_and_k_are_those_of_the_charts(page):
-    test = page(c="scale=1.0,max_sweeps=200")
+    test = page(c="scale=1.0,max_sweeps=200", coupling_more="true")
     test.select_slider(key="lag").set_value(5)
     test.select_slider(key="estimate_k").set_value(3).run()
     comparison = comparison_of(test)

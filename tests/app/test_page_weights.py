@@ -213,7 +213,7 @@ def page(page):
 
 
 def test_it_is_alive(page):
-    test = page()
+    test = page(weights_more="true")
     comparisons = test.session_state["comparisons"]
     comparison = comparisons["weights"][0]
     assert [panel.worker.algorithm.proposal for panel in comparison.panels] == [
@@ -234,6 +234,7 @@ def test_it_is_alive(page):
 
 def test_it_follows_its_link(page):
     test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
+    assert "growth" not in test.session_state["comparisons"]  # folded, the study is not begun
     comparison = test.session_state["comparisons"]["weights"][0]
     assert [panel.worker.algorithm for panel in comparison.panels] == [
         make_trainer("pop_cd", k=3, n_chains=20)

@@ -15,10 +15,10 @@ from app.stream import socket
 
 CODE = """
 import numpy as np
-from app.process import give_large_arrays_back
+from app.process import configure_allocators
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
-give_large_arrays_back()
+configure_allocators()
 first = np.ones(4_000_000, np.uint8)
 del first  # by default, from here on arrays below 4 MB would come from the heap
 begin, arrays, between = resident(), [], []
@@ -42,7 +42,7 @@ def test_large_arrays_go_back_to_the_system_though_small_ones_stay_between():
 
     assert left(CODE) < 15
     # Negative control: the C library as it is keeps them.
-    assert left(CODE.replace("\ngive_large_arrays_back()", "")) > 60
+    assert left(CODE.replace("\nconfigure_allocators()", "")) > 60
 
 
 class Cycle:

@@ -1,9 +1,12 @@
 """The numbers of the panels: two large ones each, help for every one, and all of them in the glossary."""
 
+import importlib
+import re
 from dataclasses import replace
 
 import pytest
 
+from app.charts.style import about
 from app.formulas import mathml, prose
 from app.messages import plain
 from app.pages.chain.panel import READOUTS as WALKS
@@ -13,7 +16,8 @@ from app.pages.train import panel as train
 from app.pages.weights.panel import READOUTS as WEIGHTS
 from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
-from rbmviz.session import SamplingSetup, TrainingSetup
+from rbmviz.samplers import list_samplers
+from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
 from rbmviz.trainers import list_trainers
 
 
@@ -42,6 +46,18 @@ def test_every_panel_has_two_large_numbers_and_every_number_its_help(model, toy)
             assert spec["formula"].startswith("<math") or not readout.formula
 
 
+@pytest.mark.parametrize(
+    "algorithm",
+    [*map(make_sampler, list_samplers()), *map(make_trainer, list_trainers()), Coupling()],
+    ids=lambda algorithm: algorithm.name,
+)
+def test_the_help_of_a_panel_is_prose_with_set_formulas(algorithm):
+    parts = prose(about(algorithm))
+    text = "".join(part for part in parts if isinstance(part, str))
+    assert text.endswith(f" Source: {algorithm.paper}.")
+    assert not re.search(r"[<>=\\_^|$]", text)
+
+
 def test_prose_is_text_with_formulas():
     assert prose("Draw $h$, then $v$.") == [
         "Draw ", {"math": mathml("h")}, ", then ", {"math": mathml("v")}, ".",
@@ -64,3 +80,14 @@ def test_the_glossary_has_all_words_and_all_numbers(page):
         for readout in declared:
             assert readout.help in written
             assert readout.source in written
+
+
+@pytest.mark.parametrize(
+    "module", ["sample.page", "train.page", "coupling.page", "weights.page", "chain.landscape"]
+)
+def test_each_page_says_in_three_sentences_what_it_is(module):
+    about = importlib.import_module(f"app.pages.{module}").PAGE.about
+    picture, words, first = re.findall(r"[A-Z].*?\.(?= [A-Z]|$)", about)
+    assert picture.startswith("Each ")
+    assert [word in words for word in ("**model**", "**sweep**", "**class**")] == [True] * 3
+    assert first.startswith("First ")

@@ -13,6 +13,7 @@ import pytest
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import current_names, values_of
+from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import Allowance, Coupling
 
@@ -36,7 +37,10 @@ def described(value):
 def opened(test, name, settings):
     """Return what a page shows: algorithms with all their knobs, setup, speed, and the settings by name."""
     comparisons = test.session_state["comparisons"] if "comparisons" in test.session_state else {}
-    found = {"settings": {key: test.session_state[key] for key in settings if key in test.session_state}}
+    # What is folded away has not been drawn, and will be drawn with its defaults.
+    default = DEFAULTS[VERSION].settings[name]
+    state = test.session_state
+    found = {"settings": {key: state[key] if key in state else default[key] for key in settings}}
     if name in comparisons:
         comparison = comparisons[name][0]
         setup = comparison.setup

@@ -238,6 +238,7 @@ class Visitor:
         match message.WhichOneof("type"):
             case "new_session":
                 new = message.new_session
+                self._script_done.clear()
                 self.session = new.initialize.session_id or self.session
                 self._page_hash = new.page_script_hash
                 if not message.metadata.run.fragment_ids:

@@ -21,7 +21,7 @@ def figures(page, name):
 
 
 def test_pairs_meet_and_the_scale_acts(live):
-    page = live().open("coupling?coupling_speed=30")
+    page = live().open("coupling?coupling_speed=30&coupling_more=true")
     [before] = page.pictures()
     page.until(f"panels[0].querySelector('canvas.picture').toDataURL() !== '{before}'")
     page.until(f"{LANES}.every(lane => lane.querySelector('dd').textContent.match(/[0-9]/))")
@@ -67,12 +67,22 @@ def test_step_by_step_to_the_meeting(live):
 def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     page = live().open("coupling")
     page.ask("panels[0].mark = 'the same element'")
+    charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
+    charts.first.wait_for()
+    assert charts.count() == 1
+    page.page.get_by_text("More evidence").click()
+    page.page.wait_for_url("**coupling_more=true**")
     page.page.get_by_text("pairs of lag 10").wait_for()
     slider = page.page.get_by_role("slider", name="Lag L")
     slider.focus()
     slider.press("ArrowRight")
     page.page.get_by_text("pairs of lag 20").wait_for()
     page.page.wait_for_url("**lag=20**")
+    fold = page.page.get_by_text("More evidence")
+    fold.click()
+    page.page.get_by_text("pairs of lag 20").wait_for(state="detached")
+    fold.click()
+    page.page.get_by_text("pairs of lag 20").wait_for()
     page.choose("Model", "bas_pcd")
     page.page.wait_for_url("**coupling_model=bas_pcd**")
     page.until(
@@ -91,7 +101,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
 
 
 def test_a_phone_does_not_scroll_sideways(live):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("coupling")
+    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("coupling?lag=5")
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(4).wait_for()
     assert page.ask("document.documentElement.scrollWidth") <= 390
     assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390

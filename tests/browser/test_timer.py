@@ -1,9 +1,11 @@
-"""Timers of a page that is paused stop, and every command starts them again."""
+"""Timers of a page that is paused stop until the next command, those of a hidden page until it is shown."""
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import wait
 
 from tests.attack.visitor import Visitor
 
@@ -25,7 +27,8 @@ def test_a_paused_page_draws_nothing_until_the_next_command(server, page):
             await until(lambda: visitor._timers, "charts with a timer")
             for command, before in (("Step", "Pause"), ("Play", "Step"), ("Reset", "Pause")):
                 await visitor.press(before)
-                await until(lambda: not visitor._timers, "the timers to stop")
+                stopped = lambda: not visitor._timers and visitor._script_done.is_set()  # noqa: E731
+                await until(stopped, "the timers to stop")
                 runs = visitor.runs
                 await asyncio.sleep(2.5)
                 assert visitor.runs == runs
@@ -34,3 +37,25 @@ def test_a_paused_page_draws_nothing_until_the_next_command(server, page):
 
     with ThreadPoolExecutor(1) as pool:  # Playwright has an event loop in this thread
         pool.submit(asyncio.run, visit()).result()
+
+
+def test_a_page_that_is_hidden_asks_for_nothing_until_it_is_shown(live):
+    page, asked = live(), []
+
+    def listen(socket):
+        if "_stcore" in socket.url:
+            socket.on("framesent", lambda _: asked.append(time.monotonic()))
+
+    def hide(hidden):
+        page.ask(
+            f"""(Object.defineProperty(document, 'hidden', {{get: () => {hidden}, configurable: true}}),
+            document.dispatchEvent(new Event('visibilitychange')))"""
+        )
+
+    page.page.on("websocket", listen)
+    page.open()
+    hide("true")
+    wait(lambda: page.ask("performance.now()") and time.monotonic() - asked[-1] > 2, "a timer that stops")
+    sent = len(asked)
+    hide("false")
+    wait(lambda: page.ask("performance.now()") and len(asked) > sent + 3, "the timer again")

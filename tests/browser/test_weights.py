@@ -7,7 +7,8 @@ pytestmark = pytest.mark.browser
 
 
 def test_weights_come_in_and_a_slider_changes_them(live):
-    page = live().open("weights?w=pop_cd:n_chains=100&w=pop_cd:n_chains=100,proposal=mixture&weights_pace=30")
+    panels = "w=pop_cd:n_chains=100&w=pop_cd:n_chains=100,proposal=mixture"
+    page = live().open(f"weights?{panels}&weights_pace=30&weights_more=true")
     titles = page.ask("panels.map(p => p.querySelector('h3').textContent)")
     assert titles == ["pop-CD-1", "pop-CD-1, mixture 10"]
     strips = "panels.map(p => p.querySelector('canvas.strip').toDataURL())"  # the heaviest may be the same

@@ -182,11 +182,13 @@ def test_one_file_under_two_names(out, history, capsys, tmp_path, monkeypatch):
     assert (tmp_path / "hard").read_text() == "precious"
 
 
-def test_what_is_read_is_not_written_over(capsys, tmp_path, bas_file):
+def test_what_is_read_is_not_written_over(capsys, tmp_path, monkeypatch, bas_file):
     model, copy = tmp_path / "m.safetensors", tmp_path / "m.npz"
     for path in (model, copy):
         save_model(load_model("bas_pcd"), path)
     (tmp_path / "link.safetensors").symlink_to(model)
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
+    (tmp_path / "mnist.npz").write_bytes(b"also the file of mnist55k")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     own = ["train", "--dataset", bas_file, *TRAIN[3:]]
     shipped = Path(rbmviz.models.FOLDER) / "bas_pcd.safetensors"
@@ -204,7 +206,18 @@ def test_what_is_read_is_not_written_over(capsys, tmp_path, bas_file):
         ],
         [*TRAIN[:5], "--iterations", 1, "--warm-start", model, "--out", tmp_path / "link.safetensors"],
         [*TRAIN[:5], "--iterations", 1, "--warm-start", "bas_pcd", "--out", shipped],
+        [
+            "train",
+            "--dataset",
+            "mnist55k@0.5",
+            *TRAIN[3:],
+            "--out",
+            "x.safetensors",
+            "--history",
+            tmp_path / "mnist.npz",
+        ],
         ["sample", "--model", copy, *SAMPLE[3:], "--out", copy],
+        [*SAMPLE, "--init", "data", "--dataset", copy, "--out", copy],
         ["export-model", "--model", model, "--out", model],
         ["export-model", "--model", tmp_path / "link.safetensors", "--out", tmp_path / "." / "m.safetensors"],
     ):

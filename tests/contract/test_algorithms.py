@@ -130,12 +130,12 @@ def a_knob(name, value, lo, hi, **more):
 
 
 BROKEN_SAMPLERS = {
-    "it says what it is": {"exact_chain": "mostly"},
+    "it declares what it is": {"exact_chain": "mostly"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="Sweeps", help="no sentence"),
     "samples have the shapes and types": {"_step": other_p},
     "the same seed gives the same samples": {"init": init_by_the_clock},
     "returned samples do not change": {"_step": step_into_one_buffer},
-    "how steps are cut changes nothing": {"_step": draw_once_a_step},
+    "how a run is divided into steps does not change it": {"_step": draw_once_a_step},
     "states of one model do not affect": {
         "init": init_with_shared_numbers,
         "_step": step_with_shared_numbers,
@@ -233,11 +233,11 @@ def warn_where_large(self, state, n):
 
 
 BROKEN_TRAINERS = {
-    "it says what it is": {"chains": "sometimes"},
+    "it declares what it is": {"chains": "sometimes"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="", help="Sweeps."),
-    "progress says where training stands": {"step": no_stats},
+    "progress has the counts, the model and the statistics that are promised": {"step": no_stats},
     "the same seed gives the same training": {"init": trained_by_the_clock},
-    "how steps are cut changes nothing": {"step": skip_a_row},
+    "how a run is divided into steps does not change it": {"step": skip_a_row},
     "trainings do not affect each other": {"init": init_shared_chains, "negative": negative_of_shared_chains},
     "live knobs change": {"init": init_with_an_owner, "step": step_as_begun},
     "an update adds the gradient": {"step": step_aside},

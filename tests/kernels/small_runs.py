@@ -87,7 +87,7 @@ def _streamed():
 
 def _products():
     """As the trainers have them, but of lists of active units, which small batches are too small for."""
-    pays, batch.pays = batch.pays, lambda n_active, *sizes: n_active >= 0
+    beats_blas, batch.beats_blas = batch.beats_blas, lambda n_active, *sizes: n_active >= 0
     try:
         x, matrix = _rows(9, 37, 0.2).astype(np.float32), WIDE.rbm.W.T
         y = _rows(9, 70).astype(np.float32) / 3
@@ -97,7 +97,7 @@ def _products():
             "correlate": batch.correlate(x, y, 9),
         }
     finally:
-        batch.pays = pays
+        batch.beats_blas = beats_blas
 
 
 def _scores():

@@ -24,7 +24,7 @@ def random_matrix(n_in, n_out, seed=0):
 @pytest.fixture
 def always(monkeypatch):
     """Take active rows for all bits, even where BLAS is quicker."""
-    monkeypatch.setattr(batch, "pays", lambda n_active, *sizes: n_active >= 0)
+    monkeypatch.setattr(batch, "beats_blas", lambda n_active, *sizes: n_active >= 0)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
@@ -56,16 +56,16 @@ def test_products_of_a_batch_are_the_dense_ones(always):
     frozen = matrix.copy()
     frozen.flags.writeable = False
     assert (batch.times(x, frozen) == batch.times(x, matrix)).all()
-    for kernel in (batch.as_bits, batch.list_rows, batch.transpose_lists, batch.sum_rows):
+    for kernel in (batch.as_bits, batch.list_rows, batch.transpose_lists, batch.sum_listed_rows):
         assert numba.config.DISABLE_JIT or len(kernel.signatures) == 1, kernel
 
 
 def test_only_bits_have_lists(monkeypatch):
     """Real values, and NaN, are multiplied by BLAS."""
     matrix, asked = random_matrix(300, 200), []
-    pays = batch.pays
+    beats_blas = batch.beats_blas
     monkeypatch.setattr(
-        batch, "pays", lambda n_active, *sizes: asked.append(n_active) or pays(n_active, *sizes)
+        batch, "beats_blas", lambda n_active, *sizes: asked.append(n_active) or beats_blas(n_active, *sizes)
     )
     x = random_bits(256, 300, 0.1)
     for value in (0.5, -1.0, 2.0, np.nan):
@@ -82,10 +82,10 @@ def test_only_bits_have_lists(monkeypatch):
 
 def test_when_lists_pay():
     """Few active bits in a large product; not dense ones, not small ones, not a single row."""
-    assert batch.pays(100 * 784 // 4, 100, 784, 500)
-    assert not batch.pays(100 * 784 // 2, 100, 784, 500)
-    assert not batch.pays(100 * 16 // 4, 100, 16, 16)
-    assert not batch.pays(784 // 4, 1, 784, 500)
+    assert batch.beats_blas(100 * 784 // 4, 100, 784, 500)
+    assert not batch.beats_blas(100 * 784 // 2, 100, 784, 500)
+    assert not batch.beats_blas(100 * 16 // 4, 100, 16, 16)
+    assert not batch.beats_blas(784 // 4, 1, 784, 500)
 
 
 @pytest.mark.parametrize("name", sorted(set(list_trainers()) - {"exact"}))
@@ -106,15 +106,15 @@ def test_trainers_by_lists_and_by_blas(name, monkeypatch):
             else:
                 state.source.chains = chains
         calls = []
-        sums = batch.sum_rows
-        monkeypatch.setattr(batch, "sum_rows", lambda *given: calls.append(1) or sums(*given))
+        sums = batch.sum_listed_rows
+        monkeypatch.setattr(batch, "sum_listed_rows", lambda *given: calls.append(1) or sums(*given))
         found = training.gradient(trainer, state)
-        monkeypatch.setattr(batch, "sum_rows", sums)
+        monkeypatch.setattr(batch, "sum_listed_rows", sums)
         return found, len(calls)
 
     by_lists, n = updated()
     assert n >= 2
-    monkeypatch.setattr(batch, "pays", lambda *sizes: False)
+    monkeypatch.setattr(batch, "beats_blas", lambda *sizes: False)
     by_blas, n = updated()
     assert n == 0
     for x, y in zip(by_lists, by_blas, strict=True):

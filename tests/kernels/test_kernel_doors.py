@@ -53,6 +53,14 @@ def check(kernel, call: tuple, free=()) -> None:
                 kernel(*replaced(call, path, shorter))
 
 
+@pytest.mark.compiled
+def test_kernels_without_a_wrapper_refuse_calls_from_python():
+    x = np.zeros(3, np.uint8)
+    for kernel in (layers.copy_bits, layers.flips_fit):
+        with pytest.raises(TypeError, match="only kernels can call it"):
+            kernel(x, x)
+
+
 def test_draws():
     state, bias = kernel_state(0, "x"), np.zeros(5, f32)
     x, mean, out = (np.zeros((3, 5), f32) for _ in range(3))
@@ -88,7 +96,7 @@ def test_fast_weights(rates_model):
         (chain.up, history, history.visible, history.hidden, 16),
         (previous, units, *within(1)),
     )
-    chain.scalars.history_length = 2000  # longer than a history can be
+    chain.scalars[0].history_length = 2000  # longer than a history can be
     with pytest.raises(ValueError, match="do not fit"):
         driven.driven_gibbs(chain, 0.03, 0.9, False, 1, v, p, fast_norm)
 
@@ -152,7 +160,7 @@ def test_products(rows):
         (batch.times_transposed, h[:, 1:], W),
         (batch.correlate, x[1:], h),
     ):
-        with pytest.raises(ValueError, match="share no side"):
+        with pytest.raises(ValueError, match="inner sizes differ"):
             product(a, b)
 
 

@@ -114,7 +114,7 @@ def test_threads_run_side_by_side(wide, monkeypatch):
 def test_bad_starts(name, more, wide):
     sampler = make_sampler(name, n_chains=3, **more)
     for start in (np.zeros(71), np.zeros((2, 70)), np.full((3, 70), 2)):
-        with pytest.raises(BadInput, match="70 values 0 or 1, or for 3 rows of them"):
+        with pytest.raises(BadInput, match="70 values 0 or 1, or 3 rows of them"):
             sampler.init(wide, 0, start)
     start = np.zeros((3, 70), np.uint8)
     sampler.step(sampler.init(wide, 0, start), 30)

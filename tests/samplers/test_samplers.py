@@ -159,7 +159,7 @@ def test_a_history_begins_stands_still_and_ends(wide, name):
             fast_norm = sampler.step(state, 1).info["fast_norm"][0]
             oracle.v, oracle.h = state.v.astype(np.float64), state.h.astype(np.float64)
             assert fast_norm == pytest.approx(oracle.push(eps, alpha), rel=2e-4, abs=1e-6)
-        assert state.scalars.history_length == history_length
+        assert state.scalars[0].history_length == history_length
         target = sampler.target(state)
         for moved, still, want in zip((target.W, target.b, target.c), theta, oracle.F, strict=True):
             np.testing.assert_allclose(moved - still, want, atol=1e-5)
@@ -342,7 +342,7 @@ def test_bad_input(name, wide, model):
 
 
 def test_more_samples_than_memory_are_refused(wide):
-    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB .* stream chunk by chunk"):
+    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB .* rbmviz\.stream chunk by chunk"):
         sample(wide, make_sampler("gibbs"), 10**13)
 
 

@@ -85,6 +85,20 @@ def test_a_beat_never_waits_for_a_thread_that_waits_for_its_turn(comparison, mon
         assert not beat.is_alive()
 
 
+def test_a_panel_whose_chunks_wait_for_a_core_stays_on_the_beat(comparison, monkeypatch):
+    update, begun = Scores.update, []
+
+    def late(scores, samples):
+        threading.Event().wait(0.005)
+        update(scores, samples)
+
+    monkeypatch.setattr(Scores, "update", late)
+    monkeypatch.setattr(worker_module.Worker, "_work", lambda worker, leave: begun.append(worker))
+    n = comparison.snapshots()[0][1].n
+    wait(lambda: comparison.snapshots()[0][1].n > n + 100, "samples")
+    assert not begun
+
+
 def test_a_rate_of_nothing_makes_nothing(comparison):
     comparison.set_rate(0.0)
     n = [shown.n for _, shown in comparison.snapshots()]

@@ -484,4 +484,4 @@ def test_a_learning_rate_that_has_come_to_zero_is_named(open_worker, toy):
     for steps, said in ((9, False), (1, True)):
         worker.step(steps)
         shown = finished(worker, 9 if steps == 9 else 10)
-        assert ("came to zero after 10 updates" in shown.warning) is said
+        assert ("zero after 10 updates" in shown.warning) is said

@@ -12,7 +12,7 @@ TITLE, ICON, PLACE = "Little chain", "landscape", 5
 
 def main() -> None:
     """Draw the page."""
-    session.keep_hidden(Settings)  # the settings of the part that is not drawn
+    session.keep_hidden(session.settings_of(Settings).values())  # the settings of the part that is not drawn
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         PAGE.heading()

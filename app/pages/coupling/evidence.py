@@ -1,4 +1,4 @@
-"""Five charts of the pairs counted so far on the Coupling page, each with what to see and what to try."""
+"""The charts of the pairs counted so far on the Coupling page: one in sight, four folded."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import streamlit as st
 from app import controls
 from app.page import draw_chart
 from app.pages.coupling import charts
-from app.pages.coupling.settings import LAGS, SWEEP_CHOICES, Settings
+from app.pages.coupling.settings import IN_MORE_EVIDENCE, LAGS, SWEEP_CHOICES, Settings
 from app.timer import every_second
 from rbmviz import BadInput
 from rbmviz.coupling import STATISTICS
@@ -18,41 +18,59 @@ from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 NOTHING = "The first pairs are under way."
 
 
-def request_results(comparison: Comparison[CouplingSetup], lag: int, k: int) -> Results | None:
-    """Return the results so far, and have pairs of this lag and this k counted from now on.
+@dataclass
+class ChartSettings:
+    """The settings of the charts: the lag of their pairs, k of CD and UCD, statistic, what is open."""
+
+    lag: int = 1
+    k: int = 1
+    statistic: str = ""
+    more: bool = False
+
+    def renew(self) -> None:
+        """Copy the current settings; what is folded away asks for no pairs of its own."""
+        self.more, self.statistic = Settings.coupling_more.value, Settings.coupling_statistic.value
+        self.lag, self.k = (Settings.lag.value, Settings.estimate_k.value) if self.more else (1, 1)
+
+
+def request_results(comparison: Comparison[CouplingSetup], asked: ChartSettings) -> Results | None:
+    """Return the results so far, and have what these settings ask for computed from now on.
 
     None while the run is being rebuilt.
     """
     try:
-        return comparison.panels[0].worker.read(lambda run: CouplingRun.results(run, lag, k))
+        return comparison.panels[0].worker.read(
+            lambda run: CouplingRun.results(run, asked.lag, asked.k, exact=asked.more)
+        )
     except BadInput:  # the run is being rebuilt, which the panel shows
         return None
 
 
-@dataclass
-class ChartSettings:
-    """The settings of the charts: the lag of their pairs, the k of CD and UCD, the statistic."""
-
-    lag: int
-    k: int
-    statistic: str
-
-    def renew(self) -> None:
-        """Copy the current settings."""
-        self.lag, self.k = Settings.lag.value, Settings.estimate_k.value
-        self.statistic = Settings.coupling_statistic.value
-
-
-@every_second
 def evidence(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
-    """Draw five charts of the pairs counted so far; runs every second, and renews no lease.
+    """Draw the chart that answers the page's question, and a fold with the others.
 
     asked : updated here; downloads read it, because their threads cannot read the settings
     """
+    meetings(comparison, asked, present)
+    with controls.more_evidence(Settings.coupling_more, IN_MORE_EVIDENCE) as is_open:
+        if is_open:
+            more(comparison, asked, present)
+
+
+@every_second
+def meetings(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+    """Draw when the pairs counted so far have met; runs every second, and renews no lease."""
     asked.renew()
-    found = request_results(comparison, asked.lag, asked.k)
+    stopping(request_results(comparison, asked), present)
+
+
+@every_second
+def more(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+    """Draw what else the pairs counted so far show; runs every second, and renews no lease."""
+    asked.renew()
+    found = request_results(comparison, asked)
     columns = st.columns(2, gap="large")
-    for column, parts in zip(columns, ((stopping, distance, rejected), (bound, estimate)), strict=True):
+    for column, parts in zip(columns, ((bound, distance), (estimate, rejected)), strict=True):
         with column:
             for part in parts:
                 part(found, present)
@@ -60,11 +78,14 @@ def evidence(comparison: Comparison[CouplingSetup], asked: ChartSettings, presen
 
 def stopping(found: Results | None, present: bool) -> None:
     """Draw the stopping times of both algorithms."""
-    head("When do they meet?")
-    log = controls.toggle(Settings.tau_log, "Log scale", "Shows how heavy the tail is.")
-    if found is None:
-        return
-    draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by stopping time", NOTHING)
+    wide, narrow = st.columns([5, 2], gap="medium") if not present else (st.container(), st.container())
+    with wide:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            head("When do they meet?")
+            log = controls.toggle(Settings.tau_log, "Log scale", "Shows how heavy the tail is.")
+        if found is None:
+            return
+        draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by stopping time", NOTHING)
     if not present:
         cut = " ".join(
             f"{charts.NAMES[c.algorithm]}: {c.truncated_share:.1%} of {c.n:,} pairs had not met after "
@@ -73,9 +94,10 @@ def stopping(found: Results | None, present: bool) -> None:
             else f"{charts.NAMES[c.algorithm]}: all {c.n:,} pairs met."
             for c in found.pairs
         )
-        st.caption(
-            f"{cut} **What you see** stopping times of both algorithms from the same starts. "
-            "**Try** the preset “Sharing randomness”. Paper UCD, figure 5."
+        narrow.caption(
+            f"{cut} **What you see**: of all pairs counted so far, the share that met after so many sweeps. "
+            "Both algorithms have the same starts. **Try** the preset “Sharing randomness”. Paper UCD, "
+            "figure 5."
         )
 
 

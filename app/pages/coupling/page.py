@@ -136,7 +136,7 @@ def main() -> None:
             "the next pair begins. **Try** a larger scale, then look how often pairs still meet. "
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3)."
         )
-    asked = ChartSettings(Settings.lag.value, Settings.estimate_k.value, Settings.coupling_statistic.value)
+    asked = ChartSettings()
     evidence(comparison, asked, present)
     if not present:
         exports(comparison, asked, shown, shape)
@@ -220,7 +220,7 @@ def exports(
     """Draw the downloads, and code that repeats the pairs."""
 
     def found() -> Results:
-        results = request_results(comparison, asked.lag, asked.k)
+        results = request_results(comparison, asked)
         if results is None:
             raise BadInput("There are no results yet: wait until the first pairs have met.")
         return results

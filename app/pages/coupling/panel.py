@@ -37,7 +37,8 @@ HIGHLIGHT = "#ff5c00"
 def _tau(pairs: PairStatistics) -> Value:
     if not pairs.n:
         return None
-    return ("≥ " if pairs.truncated_share else "") + digits3(pairs.tau_mean)
+    at_least = "≥\u00a0" if pairs.truncated_share else ""
+    return f"{at_least}{digits3(pairs.tau_mean)} sweeps"
 
 
 def _not_met(pairs: PairStatistics) -> Value:
@@ -57,7 +58,6 @@ def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
             "How many sweeps it takes until the two chains are equal, on average over all pairs so far. ≥: "
             "some pairs were given up and count with their last sweep, so that the true mean is larger.",
             of_pairs(_tau),
-            unit="sweeps",
             formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t : \xi_t = \eta_{t-1} \,\}",
             source="Qiu, Zhang, Wang (2020), section 3.",
             lead=True,

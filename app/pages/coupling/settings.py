@@ -30,7 +30,12 @@ class Settings:
     tv_log = Setting(False)
     coupling_statistic = Setting("both units on")
     estimate_k = Setting(1)
+    coupling_more = Setting(False)
     coupling_speed: Setting[float] = Setting(10)
+
+
+IN_MORE_EVIDENCE = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
+"""Settings of the charts that the page does not open with."""
 
 
 def choose_start() -> tuple[str, int]:

@@ -29,7 +29,9 @@ class TrainPanel extends Panel {
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
     this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
-    this.strip.hidden = !inner;
+    // Panels without a trace keep its place, so that their numbers are in line with those of the others.
+    this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).inner);
+    this.strip.setAttribute('aria-hidden', String(!inner));
     this.strip.setAttribute('aria-label', `${inner} of ${label} over time`);
   }
 

@@ -7,7 +7,19 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from app.charts.style import GREY, Chart, Rows, Spec, colour, dashes, kept_spec, level, live_spec, named_apart
+from app.charts.style import (
+    GREY,
+    Chart,
+    Rows,
+    Spec,
+    colour,
+    dashes,
+    kept_spec,
+    legend_columns,
+    level,
+    live_spec,
+    named_apart,
+)
 from rbmviz.session import WeightSnapshot
 from rbmviz.trainers.pop_cd import PopCD
 
@@ -35,16 +47,21 @@ def _names(named: Named) -> tuple[str, ...]:
     return tuple(name for name, _ in named)
 
 
-def _scales(names: Sequence[str], more: Sequence[tuple[str, str]] = ()) -> tuple[alt.Color, alt.StrokeDash]:
-    """Return colour and dash of each panel; ``more`` are reference lines with their colours."""
+def _scales(
+    names: Sequence[str], more: Sequence[tuple[str, str]] = (), columns: int = 1
+) -> tuple[alt.Color, alt.StrokeDash]:
+    """Return colour and dash of each panel; ``more`` are reference lines with their colours.
+
+    columns : of the legend; one on a phone
+    """
     strokes = alt.Scale(
         domain=[*names, *(name for name, _ in more)],
         range=[*dashes(["pop_cd"] * len(names)), *[[2, 3]] * len(more)],
     )
-    # Below the chart and in one column: it is part of the picture that is saved, and fits a phone.
+    # Below the chart: it is part of the picture that is saved.
     legend = alt.Legend(
         orient="bottom",
-        columns=1,
+        columns=legend_columns(columns),
         symbolType="stroke",
         symbolStrokeWidth=2.5,
         symbolSize=500,
@@ -85,7 +102,7 @@ def shares_chart(named: Named) -> Chart:
 
 @kept_spec
 def _shares_spec(names: tuple[str, ...]) -> Spec:
-    tone, dash = _scales(names, [EQUAL])
+    tone, dash = _scales(names, [EQUAL], columns=3)
     curves = (
         alt.Chart(alt.NamedData("curves"))
         .mark_line(strokeWidth=2)

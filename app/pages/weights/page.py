@@ -7,15 +7,14 @@ import streamlit as st
 
 from app import controls, messages
 from app.controls import Download, data_or_reason
-from app.page import LivePage, Transport, below_panels, draw_chart
+from app.page import LivePage, Transport, below_panels
 from app.pages.weights import charts as figures
+from app.pages.weights.evidence import evidence
 from app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
 from app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from app.pages.weights.settings import Settings
-from app.pages.weights.study import study
 from app.panel import shape_of
 from app.shared import data, pretrained
-from app.timer import every_second
 from rbmviz import Model
 from rbmviz.models import data_of
 from rbmviz.registry import trainers
@@ -129,10 +128,9 @@ def main() -> None:
         if reason:
             messages.note(reason)
     panels(comparison, name, present)
-    charts(comparison, present)
+    evidence(PAGE, comparison, present)
     if not present:
         exports(comparison, name)
-    study(present)
 
 
 def choose_setup(model: Model) -> tuple[WeightSetup, str]:
@@ -182,41 +180,6 @@ def panels(comparison: Comparison[WeightSetup], model_name: str, present: bool) 
         ),
     )
     PAGE.write_address(PAGE.algorithms(comparison))
-
-
-LOOKS = {
-    "shares": "**Look** how steep the curve rises: at its left end stands the single heaviest sample. "
-    "**Try** the preset *One weight takes all*. CD gives every sample the same weight and pays with bias "
-    "(sections 3, 3.2).",
-    "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "
-    "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "
-    "weights (section 3.3).",
-    "log_z": "The mean weight is Z on average, for every k and proposal (section 3). **Look** for jumps: "
-    "the band knows only the weights that have been seen, so a few heavy ones that are missing leave it too "
-    "low and too narrow. **Try** the mixture proposal.",
-}
-
-
-@every_second
-def charts(comparison: Comparison[WeightSetup], present: bool) -> None:
-    """Shares, effective sizes, log Z; read once a second, without renewing any lease."""
-    shown = PAGE.named(comparison)
-    if all(snapshot.summary is None for _, snapshot in shown):
-        st.caption("Curves begin with the first batches." if shown else "")
-        return
-    drawn = {
-        "shares": ("Who holds the weight?", figures.shares_chart(shown)),
-        "sizes": ("What is a batch worth?", figures.sizes_chart(shown)),
-        "log_z": ("Is the mean weight Z?", figures.log_z_chart(shown)),
-    }
-    for column, (name, (title, chart)) in zip(st.columns(3), drawn.items(), strict=True):
-        with column:
-            st.markdown(f"**{title}**")
-            draw_chart(chart, f"weights {name}", title)
-            if not present:
-                st.caption(LOOKS[name])
-            if name == "log_z" and (warning := next((s.truth.warning for _, s in shown if s.truth), "")):
-                st.caption(f":material/warning: AIS: {warning}")
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:

@@ -16,3 +16,8 @@ class Settings:
     weights_pace: Setting[float] = Setting(10)
     grown = Setting("bas")
     growth_quantity = Setting("ratio")
+    weights_more = Setting(False)
+
+
+IN_MORE_EVIDENCE = (Settings.grown, Settings.growth_quantity)
+"""Settings of the charts that the page does not open with."""

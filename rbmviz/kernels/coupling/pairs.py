@@ -4,11 +4,11 @@
 sweeps per call and needs a few numbers of each pair.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels._jit import inner
 from rbmviz.kernels.coupling.state import chains_fit, copy_chain, reset_to_bias, rng_states_fit, start_chains
 from rbmviz.kernels.coupling.statistics import (
     add_difference,
@@ -21,6 +21,7 @@ from rbmviz.kernels.coupling.statistics import (
 )
 from rbmviz.kernels.coupling.sweep import sweep
 from rbmviz.kernels.gibbs import REBUILD_SWEEPS
+from rbmviz.kernels.records import new_record, record
 
 i64 = np.int64
 
@@ -70,13 +71,18 @@ class PairOutcomes(NamedTuple):
     stopped: np.ndarray
 
 
-PROGRESS = np.dtype((np.record, [("pair", np.int64), ("t", np.int64), ("next_time", np.int64)]))
-"""Current pair; sweeps of its first chain, 0 before it begins; index of the next of the watched times."""
+@record
+class PairProgress:
+    """Current pair; sweeps of its first chain, 0 before it begins; index of the next of the watched times."""
+
+    pair: int
+    t: int
+    next_time: int
 
 
-def make_progress() -> Any:
-    """Return the progress before the first pair, a numpy record of PROGRESS that ``run_pairs`` changes."""
-    return np.zeros(1, PROGRESS)[0]
+def make_progress() -> np.ndarray:
+    """Return the progress before the first pair, PairProgress (1,), which ``run_pairs`` changes."""
+    return new_record(PairProgress)
 
 
 def make_outcomes(pairs: int) -> PairOutcomes:
@@ -85,7 +91,7 @@ def make_outcomes(pairs: int) -> PairOutcomes:
     return PairOutcomes(tau, rejected, np.zeros(pairs, np.bool_), np.zeros(pairs, np.int64))
 
 
-@kernel
+@inner
 def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, watched):
     """Run pairs one after another, from ``progress`` on, for about ``sweeps`` sweeps; return the number done.
 
@@ -101,7 +107,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
     Parameters
     ----------
     chains : CoupledChains
-        The pair under way. After a meeting both chains are where they met.
+        The current pair. After a meeting both chains have the state in which they met.
     v0 : uint8 (pairs, n_visible)
         Starts, 0 or 1.
     rng_states : uint32 (pairs or more, 4, UNIFORM_LANES)
@@ -109,7 +115,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
     setup : PairSetup
     sweeps : int
         Sweeps of the first chain after which the call returns.
-    progress : record of PROGRESS
+    progress : PairProgress (1,)
         Advanced in place.
     outcomes : PairOutcomes
         Receives how each pair ended.
@@ -130,19 +136,20 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
     fit = fit and outcomes.rejected.shape[0] >= pairs and outcomes.rejected.shape[1] == 2
     fit = fit and outcomes.stopped.shape[0] >= pairs
     fit = fit and sums_fit(sums, pairs, m, n, chains.h.bias.shape[0]) and watch_fits(watched, pairs, m, n)
-    if not (fit and progress.pair >= 0 and progress.t >= 0 and progress.next_time >= 0):
+    fit = fit and progress.shape[0] == 1 and progress[0].pair >= 0
+    if not (fit and progress[0].t >= 0 and progress[0].next_time >= 0):
         raise ValueError("run_pairs: the arrays do not fit each other")
     watching = watched.plain.shape[0] > 0
     estimate = lag == 1 and (slots > 0 or watching)
     k = setup.k if estimate else i64(0)
-    swept = 0
-    while swept < sweeps and progress.pair < pairs:
-        i, t, begun, tau = progress.pair, progress.t, progress.t, i64(0)
+    swept, current = 0, progress[0]
+    while swept < sweeps and current.pair < pairs:
+        i, t, begun, tau = current.pair, current.t, current.t, i64(0)
         slot, met, ended = min(i, slots - 1), False, False
         pause = max(lag, t + sweeps - swept)
         if t == 0:
             start_chains(chains, v0[i])  # (A2, 3) xi_0 = eta_0
-            t, progress.next_time = i64(-1), 0  # the first sweep only draws h_0
+            t, current.next_time = i64(-1), 0  # the first sweep only draws h_0
         while t < (k if ended else pause):
             # (A2, 2) draws h_0; (A1, 1) moves xi alone until it is lag sweeps ahead; (A1, 2) moves both.
             moving = i64(0) if t < 0 else i64(1) if t < lag or ended else i64(2)
@@ -155,7 +162,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
                 outcomes.rejected[i, 1] += found.rejected2
                 outcomes.stopped[i] += found.stopped
             if watching and t >= lag and (tau == 0 or tau == t):
-                record_distance(chains.v, t, progress, watched.times, watched.distances[i])
+                record_distance(chains.v, t, current, watched.times, watched.distances[i])
             v, p = chains.v.bits, chains.h.p
             if estimate and t == k:  # (A2, 4) f(xi_k)
                 if slots:
@@ -175,14 +182,15 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
                 reset_to_bias(chains.v)
                 reset_to_bias(chains.h)
         if not ended:
-            progress.t = t
+            current.t = t
             return swept + t - begun
         swept += tau - begun
         outcomes.tau[i], outcomes.truncated[i] = tau, not met
         if met:
-            copy_chain(chains, 1, 0)  # the second stays where they met; the first may have gone on to k
-        progress.pair += 1
-        progress.t = 0
-        if slots > 1 or (slots == 1 and progress.pair == pairs):
+            # The second chain stays where they met; the first may have gone on to k.
+            copy_chain(chains, i64(1), i64(0))
+        current.pair += 1
+        current.t = 0
+        if slots > 1 or (slots == 1 and current.pair == pairs):
             flush(sums.buffer, sums.W[slot])
     return swept

@@ -29,7 +29,7 @@ class CoupledLayer(NamedTuple):
     bits : uint64 (2, words)
         State of this layer in either chain.
     a, p : float32 (2, padded units)
-        Pre-activations and means, p = sigmoid(a), where the other layer is in the state ``given``.
+        Pre-activations and means, p = sigmoid(a), if the other layer is in the state ``given``.
     given : uint64 (2, words of the other layer)
         States of the other layer that ``a`` and ``p`` were computed from.
     """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner
+from rbmviz.kernels._jit import inline, inner, private
 from rbmviz.kernels.bits import first_one, popcount
 from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
@@ -90,7 +90,7 @@ def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
 
 
 def no_sums(m: int, n: int) -> PairSums:
-    """Return sums without a slot, where only meeting times are wanted."""
+    """Return sums without a slot, for callers that need meeting times only."""
     return PairSums(np.zeros((0, m, n)), np.zeros((0, m)), np.zeros((0, n)), make_gradient_buffer(1, 1))
 
 
@@ -114,7 +114,7 @@ def flush(buffer, W):
     buffer.used[0] = 0
 
 
-@inner
+@private
 def reserve_rows(buffer, n, W):
     """Return the index of the first of n free rows of the buffer, which is flushed first if it has fewer."""
     if buffer.used[0] + n > TERMS:
@@ -123,7 +123,7 @@ def reserve_rows(buffer, n, W):
     return buffer.used[0] - n
 
 
-@inner
+@private
 def assign_row(buffer, bits, start, row, sign, b):
     """Assign a row to each visible unit that is on in the word ``bits``, and add sign to its b.
 
@@ -143,7 +143,7 @@ def add_statistics(v, p, buffer, W, b, c):
 
     v uint64 (words,): its visible units, packed; p float32 (padded n_hidden,): E[h|v].
     """
-    t = reserve_rows(buffer, 1, W)
+    t = reserve_rows(buffer, i64(1), W)
     row = buffer.rows[t]
     for j in range(c.shape[0]):
         row[j] = p[j]
@@ -155,7 +155,7 @@ def add_statistics(v, p, buffer, W, b, c):
 @inline
 def add_difference(v, p, v2, p2, buffer, W, b, c):
     """Add f of the first chain and subtract f of the second; a visible unit receives at most one row."""
-    t = reserve_rows(buffer, 3, W)
+    t = reserve_rows(buffer, i64(3), W)
     plus, minus, both = buffer.rows[t], buffer.rows[t + 1], buffer.rows[t + 2]
     for j in range(c.shape[0]):
         plus[j] = p[j]
@@ -168,7 +168,7 @@ def add_difference(v, p, v2, p2, buffer, W, b, c):
         assign_row(buffer, v[w] & v2[w], 64 * w, t + 2, 0.0, b)
 
 
-@inner
+@private
 def add_watched_statistics(v, p, m, n, unit, sign, out):
     """Add sign times the watched numbers of a chain, of m and n units, to out, float64 (WATCHED,).
 
@@ -188,9 +188,9 @@ def add_watched_statistics(v, p, m, n, unit, sign, out):
     out[4] += sign * v_i * h_j
 
 
-@inner
+@private
 def record_distance(v, t, progress, times, distances):
-    """Write the Hamming distance of both chains to ``distances`` where t is the next of the times."""
+    """Write the Hamming distance of both chains to ``distances`` if t is the next of the times."""
     while progress.next_time < times.shape[0] and times[progress.next_time] <= t:
         if times[progress.next_time] == t:
             for w in range(v.bits.shape[1]):

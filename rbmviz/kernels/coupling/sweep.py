@@ -32,7 +32,7 @@ class SweepOutcome(NamedTuple):
     rejected, rejected2 : int
         Residual proposals that the first chain and the second chain rejected.
     stopped : int
-        1 where the residual loop was given up, else 0.
+        1 if the residual loop was given up, else 0.
     """
 
     met: bool
@@ -150,8 +150,8 @@ def sweep(chains, moving, common, max_proposals, rng_state):
     ----------
     chains : CoupledChains
     moving : int
-        Chains that move: 2: both, jointly; 1: the first alone; 0: none, so that only h is drawn
-        given v, the same h for both.
+        Chains that move. 2: both, jointly. 1: the first alone. 0: none; only h is drawn given v, the same for
+        both chains.
     common : bool
         Algorithm 3: residual proposals and hidden draws of the two chains share their uniform numbers.
         False is algorithm 1.
@@ -170,7 +170,7 @@ def sweep(chains, moving, common, max_proposals, rng_state):
     for chain in range(moving):
         update_means(v, h.bits[chain], chain, scratch)
     if moving:
-        uniforms(rng_state, z, m + moving - 1)  # (A3, 1) Z_1 and, where there are two chains, U_1
+        uniforms(rng_state, z, m + moving - 1)  # (A3, 1) Z_1 and, if both chains move, U_1
         draw(v, i64(0), z)  # (A1, 1 and 3; A3, 1)
         if moving == 2:
             constant = log_ratio_constant(v, scratch)
@@ -185,5 +185,5 @@ def sweep(chains, moving, common, max_proposals, rng_state):
             uniforms(rng_state, z, n)  # (A3, 15)
         draw(h, chain, z)  # (A1, 3 and 7; A3, 16)
     if met or not moving:
-        copy_chain(chains, 0, 1)  # (A1, 5; A3, 3)
+        copy_chain(chains, i64(0), i64(1))  # (A1, 5; A3, 3)
     return SweepOutcome(met, rejected, rejected2, stopped)

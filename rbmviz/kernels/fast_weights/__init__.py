@@ -1,6 +1,6 @@
 """One chain whose parameters move: theta + theta_F, updated after every emitted sample.
 
-In numpy, one sample of rates-FPCD (of sample penalization where R = 0); theta, theta_F and R are (W, b, c)::
+In numpy, one sample of rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b, c)::
 
     def sample(v, theta, theta_F, R, eps, alpha, k, bernoulli):
         W, b, c = (part + fast for part, fast in zip(theta, theta_F))
@@ -12,36 +12,38 @@ In numpy, one sample of rates-FPCD (of sample penalization where R = 0); theta, 
             fast[...] = alpha * fast + eps * (rate - now)
         return v, h
 
-rates-herding sets a unit to 1 where its pre-activation is above 0 instead of drawing it, and repeats (1) and
-(2) until v stays.
+Instead of drawing a unit, rates-herding sets it to 1 if its pre-activation is above 0, and repeats (1) and
+(2) until v no longer changes.
 
 Adding a whole matrix for each sample would cost more than the sweep. theta_F is therefore kept in parts,
 
     theta + theta_F = theta_coef theta + rates_coef R + fast_coef M - P,
 
-with three scalars, one matrix M (with biases of its own), and P, the weighted sum of the newest samples. The
-pre-activations under theta, R and M are updated from the units that flipped, see ``layers``. The cost is
-memory traffic, so each of the two regimes updates as few of these maps as it can:
+with three scalars, one matrix M (with biases of its own), and P, the weighted sum of the statistics of the
+newest samples. The pre-activations under theta, R and M are updated from the units that flipped, see
+``layers``. The cost is memory traffic. There are two regimes, each of which updates as few of these maps as
+possible:
 
-- **History** (alpha up to 0.984): the newest samples are stored as bits (see ``history``), and their weighted
-  sum is P. Once the weights of all older samples are negligible and ``rates_coef`` has reached its limit
-  eps / (1 - alpha), M absorbs theta + limit R and no longer changes: theta_coef = 0, fast_coef = 1, and
-  ``rates_coef``, from then on the excess over the limit, is 0. One map is left, besides R from v to h, which
-  the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated until its
-  coefficient has reached the new limit.
-- **Rows** (alpha near 1, or s of means, which cannot be packed as bits): P = 0, and every sample is one
+- **History** (alpha up to 0.984): the newest samples are stored as bits (see ``history``), and P is the
+  weighted sum of their statistics. Once the weights of all older samples are negligible and ``rates_coef``
+  has reached its limit eps / (1 - alpha), M absorbs theta + limit R and no longer changes: theta_coef = 0,
+  fast_coef = 1, and ``rates_coef``, from then on the excess over the limit, is 0. One map is left, besides R
+  from v to h, which the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated
+  until its coefficient has reached the new limit.
+- **Rows** (alpha near 1, or s with the means of h, which are not bits): P = 0, and every sample is one
   rank-1 update of M; the decay multiplies the scalars. From time to time theta_F is written out into M,
   because ``rates_coef R`` and ``fast_coef M`` would otherwise grow against each other until float32 loses
-  their difference. The rank-1 updates are *pending* (see ``rows``). Where nothing decays (alpha = 1), M
+  their difference. The rank-1 updates are *pending* (see ``rows``). If nothing decays (alpha = 1), M
   absorbs theta as well: one map less.
 
-A kernel runs within one regime, because it is compiled with everything that it calls. ``regime`` chooses the
-regime between two calls, and says for how many samples that choice holds. |theta_F|^2 and
-<theta_F, R> are advanced from inner products that the sweep computes anyway, and recomputed whenever theta_F
-is written out (see ``norm``).
+A kernel never changes the regime, because the code of the change would be compiled into it.
+``regime.prepare`` chooses the regime between two calls, and for how many samples that choice is valid.
+|theta_F|^2 and <theta_F, R> are advanced from inner products that the sweep computes anyway, and recomputed
+whenever theta_F is written out (see ``norm``).
 
-Rounding: pre-activations have the rounding of float32 sums of the size of rates_coef R v; a row of M is
-rounded once a flip (the pending update is summed in float64, or else its rounding would repeat in every row).
+Rounding: the error of the pre-activations is that of float32 sums of the size of rates_coef R v. A row of M
+is rounded whenever its unit flips. The pending update is summed in float64, because its rounding error would
+be added to every row.
 
 ==================  =====================================================================================
 ``state``           the records of a chain: its maps in both directions, its scalars

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, reduction
+from rbmviz.kernels._jit import inline, inner, private, reduction
 from rbmviz.kernels.bits import popcount, word
 from rbmviz.kernels.fast_weights.intrinsics import PATTERNS, add_packed
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
@@ -35,12 +35,18 @@ LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
 
 
 class LayerHistory(NamedTuple):
-    """The samples of one layer, visible or hidden.
+    """The samples of one layer of n units, visible or hidden.
 
-    packed_samples uint8 (CAPACITY / 8, padded n): bit s % 8 of packed_samples[s // 8, i] is unit i in sample
-    s. words uint64 (ceil(n / 64), CAPACITY): the same bits by samples, sample s in words[:, s]. now uint64
-    (ceil(n / 64),): the state of the chain. overlap uint64 (CAPACITY,): how many units are on both in the
-    state of the chain and in sample s.
+    Attributes
+    ----------
+    packed_samples : uint8 (CAPACITY / 8, padded n)
+        The samples by units: bit s % 8 of packed_samples[s // 8, i] is unit i in sample s.
+    words : uint64 (ceil(n / 64), CAPACITY)
+        The same bits by samples: sample s is in words[:, s].
+    now : uint64 (ceil(n / 64),)
+        The present state of the chain.
+    overlap : uint64 (CAPACITY,)
+        Number of units that are on both in the present state and in sample s.
     """
 
     packed_samples: np.ndarray
@@ -50,7 +56,17 @@ class LayerHistory(NamedTuple):
 
 
 class History(NamedTuple):
-    """The samples of both layers, their weights float64 (CAPACITY,), and work space float32 (CAPACITY,)."""
+    """The newest samples of a chain.
+
+    Attributes
+    ----------
+    visible, hidden : LayerHistory
+        The samples of both layers.
+    weight : float64 (CAPACITY,)
+        The weights w_s of the samples.
+    factor : float32 (CAPACITY,)
+        Work space.
+    """
 
     visible: LayerHistory
     hidden: LayerHistory
@@ -119,7 +135,7 @@ def history_fits(history, m, n):
     return weights and layer_history_fits(history.visible, m) and layer_history_fits(history.hidden, n)
 
 
-@inner
+@private
 def pack(x, words):
     """Write the bits of x, uint8 0 and 1, into words."""
     for w in range(words.shape[0]):
@@ -154,7 +170,7 @@ def update_overlaps(layer, x, history_length):
         w += 1
 
 
-@inner
+@private
 def add_samples(factor, layer, history_length, out):
     """Add sum_s factor[s] x_s to out, float32 (padded n,): x_s are the samples of a layer."""
     for g in range(history_length // 8):
@@ -186,7 +202,7 @@ def product_with_state(history, history_length):
     return total
 
 
-@inner
+@private
 def write_sample(layer, x, s):
     """Store x, uint8, as sample s, and its overlap with itself."""
     packed, at = layer.packed_samples[s // 8], u8(s % 8)

@@ -5,14 +5,13 @@ With F = theta_F and s = (v h', v, h), the step F <- F + eps (R - s) changes
     |F|^2  by  2 eps (<F, R> - <F, s>) + eps^2 |R - s|^2,
     <F, R> by  eps (|R|^2 - <R, s>),
 
-and <F, s>, <R, s> are inner products of s with pre-activations at v, which are known. In numpy, for the
-pre-activations a = c + v @ W of parameters (W, b, c), <(W, b, c), s> is ``a @ h + b @ v``. Sums are taken in
-any order (``reduction``): no sample depends on them.
+and <F, s>, <R, s> follow from pre-activations at v, which are known: for parameters (W, b, c) with the
+pre-activations a = c + v @ W, <(W, b, c), s> is ``a @ h + b @ v``.
 """
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, kernel, reduction
+from rbmviz.kernels._jit import kernel, private, reduction
 from rbmviz.kernels.fast_weights.history import product_with_state
 from rbmviz.kernels.fast_weights.rows import add_scaled
 from rbmviz.kernels.fast_weights.state import combine, half_step_fits
@@ -22,14 +21,18 @@ f32 = np.float32
 
 @reduction
 def dot(x, y):
-    """Return <x, y> over the length of y, summed in float32."""
+    """Return <x, y> over the length of y, summed in float32, in an order that depends on the processor.
+
+    Norms are only displayed. If the statistics have means, however, <h, E[h|v]> enters the pre-activations of
+    v (``rows.update_rows``), so that the last bits of these samples depend on the processor, too.
+    """
     total = f32(0.0)
     for i in range(y.shape[0]):
         total += x[i] * y[i]
     return np.float64(total)
 
 
-@inner
+@private
 def advance_norm(up, down, history, h_h, scalars, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics."""
     history_length, fast_coef, theta_part = (
@@ -38,7 +41,7 @@ def advance_norm(up, down, history, h_h, scalars, eps):
         f32(scalars.theta_coef - 1.0),
     )
     rates_coef = f32(scalars.rates_coef_limit + scalars.rates_coef)
-    if history_length > 0 and scalars.theta_coef == 0.0:  # M = theta + limit R: theta_F has no part in it
+    if history_length > 0 and scalars.theta_coef == 0.0:  # M = theta + limit R, so theta_F = rates_coef R - P
         fast_coef, theta_part = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
     combine(fast_coef, up.fast.value, rates_coef, up.rates.value, theta_part, up.theta.value, up_F)
@@ -46,14 +49,14 @@ def advance_norm(up, down, history, h_h, scalars, eps):
     add_scaled(down_F, fast_coef, down.pending)
     F_s = dot(up_F, up.units) + dot(down_F, down.units) - product_with_state(history, history_length)
     R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
-    n_active = up.flips.n.active
+    n_active = up.flips.n[0].active
     s_s = n_active * h_h + n_active + h_h
     R_R = scalars.R_R
     scalars.F_F += 2.0 * eps * (scalars.F_R - F_s) + eps * eps * (R_R - 2.0 * R_s + s_s)
     scalars.F_R += eps * (R_R - R_s)
 
 
-@inner
+@private
 def add_norm(fast, rates, theta, theta_coef, piece, scalars):
     """Add what one row or bias contributes to <F, F> and <F, R>, where F = M - (1 - theta_coef) theta.
 
@@ -65,11 +68,12 @@ def add_norm(fast, rates, theta, theta_coef, piece, scalars):
 
 
 @kernel
-def recompute_norm(up, down, scalars):
+def recompute_norm(up, down, chain_scalars):
     """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and fast_coef = 1."""
     m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]
-    if not (half_step_fits(up, m, n) and half_step_fits(down, n, m)):
+    if not (half_step_fits(up, m, n) and half_step_fits(down, n, m) and chain_scalars.shape[0] == 1):
         raise ValueError("recompute_norm: the arrays do not fit each other")
+    scalars = chain_scalars[0]
     theta_coef = scalars.theta_coef
     scalars.F_F = 0.0
     scalars.F_R = 0.0

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, kernel
+from rbmviz.kernels._jit import inline, kernel, private
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
     history_length_of,
@@ -49,7 +49,7 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
     history has one decay: when alpha changes, it is written into M, and a new one begins. eps, alpha: step
     size and decay of theta_F; mean_statistics: whether the h in s are means.
     """
-    scalars = chain.scalars
+    scalars = chain.scalars[0]
     history_length = 0 if mean_statistics else history_length_of(alpha)
     theta_coef = 0.0 if alpha == 1.0 else 1.0  # in the regime of rows without decay, M absorbs theta
     if (
@@ -70,7 +70,7 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
 
 def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -> None:
     """Write all of theta_F into M (and theta, if theta_coef is 0); begin an empty history, or none."""
-    up, down, history, scalars = chain.up, chain.down, chain.history, chain.scalars
+    up, down, history, scalars = chain.up, chain.down, chain.history, chain.scalars[0]
     _rebuild_untracked(chain)
     _write_out(chain, theta_coef)
     if scalars.history_length:
@@ -78,7 +78,7 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -
         fold_into(down, history, history.hidden, history.visible, scalars.history_length)
         history.weight[:] = 0.0
         scalars.rates_coef_limit = 0.0
-    recompute_norm(up, down, scalars)
+    recompute_norm(up, down, chain.scalars)
     scalars.history_length, scalars.samples_since_change = history_length, 0
     if history_length and scalars.F_F == 0.0:
         scalars.fast_coef = 0.0  # M is empty
@@ -86,7 +86,7 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -
 
 def _update_history(chain: DrivenChain, eps: float) -> None:
     """Track R again if eps has changed; once rates_coef is at its limit, let M absorb theta + limit R."""
-    scalars = chain.scalars
+    scalars = chain.scalars[0]
     if eps != scalars.eps:
         _rebuild_untracked(chain)
         scalars.samples_since_change = 0
@@ -100,25 +100,25 @@ def _update_rows(chain: DrivenChain, theta_coef: float) -> None:
     up, down = chain.up, chain.down
     _write_out(chain, theta_coef)
     recompute_norm(up, down, chain.scalars)
-    if chain.scalars.samples % TRANSPOSE_SAMPLES == 0:
+    if chain.scalars[0].samples % TRANSPOSE_SAMPLES == 0:
         down.fast.rows[:, : len(chain.v)] = up.fast.rows[:, : len(chain.h)].T
         rebuild(down.fast, down.flips)
 
 
 def _write_out(chain: DrivenChain, theta_coef: float) -> None:
     """Write theta_F out into M, with theta if theta_coef is 0; then rates_coef = 0 and fast_coef = 1."""
-    scalars = chain.scalars
-    write_out(chain.up, scalars, theta_coef)
-    write_out(chain.down, scalars, theta_coef)
+    scalars = chain.scalars[0]
+    write_out(chain.up, chain.scalars, theta_coef)
+    write_out(chain.down, chain.scalars, theta_coef)
     scalars.rates_coef, scalars.fast_coef, scalars.theta_coef = 0.0, 1.0, theta_coef
 
 
 def _rebuild_untracked(chain: DrivenChain) -> None:
     """Rebuild the maps of theta and of the rates that were not updated from sample to sample."""
     for half_step in (chain.up, chain.down):
-        if not half_step.tracked.theta:
+        if not half_step.tracked[0].theta:
             rebuild(half_step.theta, half_step.flips)
-        if not half_step.tracked.rates:
+        if not half_step.tracked[0].rates:
             rebuild(half_step.rates, half_step.flips)
 
 
@@ -128,7 +128,7 @@ def _choose_tracked_maps(chain: DrivenChain) -> None:
     Those whose coefficient is not 0 are; the upward direction also needs R and, in rows, theta, for
     |theta_F|.
     """
-    scalars, up, down = chain.scalars, chain.up.tracked, chain.down.tracked
+    scalars, up, down = chain.scalars[0], chain.up.tracked[0], chain.down.tracked[0]
     in_rows, has_rates = not scalars.history_length, scalars.R_R > 0.0
     rates_coef_moves = in_rows or scalars.samples_since_change < scalars.history_length
     up.theta, down.theta = scalars.theta_coef > 0.0 or in_rows, scalars.theta_coef > 0.0
@@ -138,13 +138,14 @@ def _choose_tracked_maps(chain: DrivenChain) -> None:
 
 def _samples_until_limit(chain: DrivenChain) -> int:
     """Return the samples until rates_coef has reached its limit, one history after the last change of eps."""
-    left = int(chain.scalars.history_length - chain.scalars.samples_since_change)
+    scalars = chain.scalars[0]
+    left = int(scalars.history_length - scalars.samples_since_change)
     return left if left > 0 else UNLIMITED_SAMPLES
 
 
 def _samples_until_write_out(chain: DrivenChain) -> int:
     """Return the samples until the next multiple of WRITE_OUT_SAMPLES, or until fast_coef is too small."""
-    scalars = chain.scalars
+    scalars = chain.scalars[0]
     allowed = WRITE_OUT_SAMPLES - int(scalars.samples) % WRITE_OUT_SAMPLES
     if scalars.alpha < 1.0:
         decays = math.log(SMALLEST_FAST_COEF / scalars.fast_coef) / math.log(
@@ -157,7 +158,7 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
 # Writing theta_F into M, in one half-step
 
 
-@inner
+@private
 def write_piece(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece):
     """M <- fast_coef M + rates_coef R + theta_coef theta for one row or bias; ``piece``: work space."""
     combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece)
@@ -166,11 +167,12 @@ def write_piece(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece):
 
 
 @kernel
-def write_out(half_step, scalars, theta_coef):
+def write_out(half_step, chain_scalars, theta_coef):
     """M <- fast_coef M + rates_coef R + (theta_coef before - after) theta; the caller sets the scalars."""
     n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
-    if not half_step_fits(half_step, n_in, n_out):
+    if not (half_step_fits(half_step, n_in, n_out) and chain_scalars.shape[0] == 1):
         raise ValueError("write_out: the arrays do not fit each other")
+    scalars = chain_scalars[0]
     rates_coef, fast_coef, gain = (
         f32(scalars.rates_coef),
         f32(scalars.fast_coef),

@@ -10,21 +10,21 @@ that are being read anyway. In numpy, M is at any moment ::
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner
+from rbmviz.kernels._jit import private
 from rbmviz.kernels.layers import list_active, rebuild
 from rbmviz.kernels.vectors import sum_rows
 
 f32 = np.float32
 
 
-@inner
+@private
 def add_scaled(out, factor, y):
     """Add factor times y to out, over the length of y, float32."""
     for j in range(y.shape[0]):
         out[j] += factor * y[j]
 
 
-@inner
+@private
 def add_to_rows(rows, index, n, sign, y):
     """Add sign times y to each of the rows[index[:n]]."""
     for q in range(n):
@@ -33,11 +33,11 @@ def add_to_rows(rows, index, n, sign, y):
             row[j] += sign * y[j]
 
 
-@inner
+@private
 def update_with_pending(half_step, force_rebuild):
     """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
     fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
-    n = flips.n
+    n = flips.n[0]
     add_to_rows(fast.rows, flips.off, n.off, f32(1.0), pending)
     if force_rebuild or n.active <= n.on + n.off:
         rebuild(fast, flips)
@@ -51,7 +51,7 @@ def update_with_pending(half_step, force_rebuild):
     add_to_rows(fast.rows, flips.on, n.on, f32(-1.0), pending)
 
 
-@inner
+@private
 def defer_update(half_step, y, step):
     """Defer the rank-1 update: add ``step * y`` to the pending sum of the bias and of every active row."""
     pending, pending64 = half_step.pending, half_step.pending64
@@ -60,19 +60,19 @@ def defer_update(half_step, y, step):
         pending[j] = f32(pending64[j])
 
 
-@inner
+@private
 def apply_pending(half_step):
     """Add the pending sum to the bias and to the rows of the active units, and empty it."""
     fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
     list_active(flips)
-    add_to_rows(fast.rows, flips.active, flips.n.active, f32(1.0), pending)
+    add_to_rows(fast.rows, flips.active, flips.n[0].active, f32(1.0), pending)
     for j in range(pending.shape[0]):
         fast.bias[j] += pending[j]
         pending[j] = f32(0.0)
         half_step.pending64[j] = 0.0
 
 
-@inner
+@private
 def add_outer(half_step, x, y, step):
     """Add ``step * y`` to the bias and ``step * x[r] * y`` to row r: for means x, each row has a factor."""
     apply_pending(half_step)
@@ -81,7 +81,7 @@ def add_outer(half_step, x, y, step):
         add_scaled(half_step.fast.rows[r], step * x[r], y)
 
 
-@inner
+@private
 def update_rows(up, down, overlap, step, mean_statistics):
     """M <- M + step s, for the statistics s of h = ``up.units`` and v = ``down.units``.
 
@@ -89,7 +89,7 @@ def update_rows(up, down, overlap, step, mean_statistics):
     step (overlap + 1) v.
     """
     hidden, visible = up.units, down.units
-    add_scaled(up.fast.value, step * f32(up.flips.n.active + 1), hidden)
+    add_scaled(up.fast.value, step * f32(up.flips.n[0].active + 1), hidden)
     add_scaled(down.fast.value, step * (f32(overlap) + f32(1.0)), visible)
     defer_update(up, hidden, step)
     if mean_statistics:

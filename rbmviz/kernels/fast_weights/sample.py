@@ -6,7 +6,7 @@ The kernels run within one regime, and return when the chain has to be prepared 
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner
+from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels.fast_weights.history import append, decay_weights, subtract_product, update_overlaps
 from rbmviz.kernels.fast_weights.norm import advance_norm, dot
 from rbmviz.kernels.fast_weights.regime import SMALLEST_FAST_COEF, prepare, samples_allowed
@@ -59,13 +59,14 @@ def driven_gibbs(chain, eps, alpha, mean_statistics, k, out_v, out_p, out_fast_n
     """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
     The number is that of the rows of out_v, or fewer if the regime allows only those. Per sample: k Gibbs
-    sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) where
+    sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) if
     ``mean_statistics``.
     """
-    v, h, up, down, history, scalars, rng = chain
+    v, h, up, down, history, _, rng = chain
     fit = chain_fits(chain, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
+    scalars = chain.scalars[0]
     hidden, visible = up.units, down.units
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
@@ -103,10 +104,11 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
     maximised in turn under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v,
     h).
     """
-    v, h, up, down, history, scalars, _ = chain
+    v, h, up, down, history, _, _ = chain
     fit = chain_fits(chain, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
+    scalars = chain.scalars[0]
     mean_statistics = eps < 0.0  # False, but no literal, for which numba would compile every callee again
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
@@ -135,10 +137,10 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
 # Lines (1) and (2): the pre-activations under theta + theta_F
 
 
-@inner
+@private
 def update_half_step(half_step, input_history, x, scalars):
     """Update the tracked maps of a half-step, and the overlaps of the history, for the input x."""
-    force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked
+    force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked[0]
     find_flips(half_step.flips, x)
     if scalars.history_length == 0:
         update_with_pending(half_step, force_rebuild)
@@ -152,7 +154,7 @@ def update_half_step(half_step, input_history, x, scalars):
         update_overlaps(input_history, x, scalars.history_length)
 
 
-@inner
+@private
 def preactivate(half_step, history, input_history, output_history, scalars):
     """Write the pre-activations under theta + theta_F into ``total``.
 
@@ -168,14 +170,14 @@ def preactivate(half_step, history, input_history, output_history, scalars):
     subtract_product(history, input_history, output_history, scalars.history_length, half_step.total)
 
 
-@inner
+@private
 def sigmoids(total, out):
     """Write the means of units with the pre-activations ``total`` into out."""
     for i in range(out.shape[0]):
         out[i] = sigmoid(total[i])
 
 
-@inner
+@private
 def maximise(total, out):
     """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed."""
     changed = False
@@ -189,7 +191,7 @@ def maximise(total, out):
 # Line (4): theta_F <- alpha theta_F + eps (R - s)
 
 
-@inner
+@private
 def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics):
     """Advance theta_F by one emitted sample, and return its norm.
 
@@ -197,7 +199,7 @@ def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_stati
     The values of ``up`` belong to v, and those of ``down`` to the sampled h, before and after the update.
     """
     decay(history, scalars, alpha)
-    overlap = h_h = np.float64(down.flips.n.active)
+    overlap = h_h = np.float64(down.flips.n[0].active)
     if mean_statistics:
         as_float(h, up.total)
         overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
@@ -215,7 +217,7 @@ def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_stati
     return np.sqrt(max(scalars.F_F, 0.0))
 
 
-@inner
+@private
 def decay(history, scalars, alpha):
     """theta_F <- alpha theta_F; in the regime of rows fast_coef stays positive: updates divide by it."""
     limit = scalars.rates_coef_limit
@@ -229,7 +231,7 @@ def decay(history, scalars, alpha):
     scalars.F_R *= alpha
 
 
-@inner
+@private
 def as_float(bits, out):
     """Write the bits as 0.0 and 1.0."""
     for i in range(bits.shape[0]):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner
+from rbmviz.kernels._jit import inline, private
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
     History,
@@ -84,7 +84,7 @@ class HalfStep(NamedTuple):
 
     The bias of M and its rows for active inputs have yet to receive ``pending``, float32 (padded n_out,),
     which is the rounded ``pending64``, float64. Work space, float32: ``total``, the pre-activations;
-    ``units``, the output or its means.
+    ``units``, the output or its means. tracked: TrackedMaps (1,).
     """
 
     theta: PreActivation
@@ -95,7 +95,7 @@ class HalfStep(NamedTuple):
     total: np.ndarray
     units: np.ndarray
     flips: Flips
-    tracked: TrackedMaps
+    tracked: np.ndarray
 
 
 class DrivenChain(NamedTuple):
@@ -103,7 +103,7 @@ class DrivenChain(NamedTuple):
 
     v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. up,
     down: the half-steps from v to h and from h to v. history: the newest samples. rng uint32
-    (4, STREAM_LANES): the random stream.
+    (4, STREAM_LANES): the random stream. scalars: ChainScalars (1,).
     """
 
     v: np.ndarray
@@ -111,7 +111,7 @@ class DrivenChain(NamedTuple):
     up: HalfStep
     down: HalfStep
     history: History
-    scalars: ChainScalars
+    scalars: np.ndarray
     rng: np.ndarray
 
 
@@ -151,9 +151,8 @@ def make_chain(
 
 def half_step_bytes(n_in: int, n_out: int) -> int:
     """Return the bytes of a half-step beyond the rows and biases of theta and R, which chains share."""
-    maps = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(
-        n_out
-    )  # M; values of theta and R, pending, total
+    # M; values of theta and R, pending, total
+    maps = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)
     return maps + 12 * n_out + flips_bytes(n_in) + record_bytes(TrackedMaps)  # pending64, units
 
 
@@ -166,7 +165,7 @@ def chain_bytes(n_visible: int, n_hidden: int) -> int:
 
 def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return theta + theta_F as (W, b, c), float64: the parameters that the next sample is drawn from."""
-    up, down, scalars = chain.up, chain.down, chain.scalars
+    up, down, scalars = chain.up, chain.down, chain.scalars[0]
     m, n = len(chain.v), len(chain.h)
     P_W, P_b, P_c = sum_of_history(chain.history)
 
@@ -190,20 +189,22 @@ def half_step_fits(half_step, n_in, n_out):
     fast = map_fits(half_step.fast, n_in, n_out) and half_step.fast.value.shape[0] == width
     pending = half_step.pending.shape[0] == width and half_step.pending64.shape[0] == width
     units = half_step.units.shape[0] == n_out
-    return maps and alike and fast and pending and units and flips_fit(half_step.flips, n_in)
+    flips = half_step.tracked.shape[0] == 1 and flips_fit(half_step.flips, n_in)
+    return maps and alike and fast and pending and units and flips
 
 
 @inline
 def chain_fits(chain, out_v, out_fast_norm):
     """Return whether the arrays of a chain fit each other and the arrays that receive its samples."""
-    m, n, history_length = chain.v.shape[0], chain.h.shape[0], chain.scalars.history_length
+    m, n, one = chain.v.shape[0], chain.h.shape[0], chain.scalars.shape[0] == 1
+    history_length = chain.scalars[0].history_length if one else -1
     half_steps = half_step_fits(chain.up, m, n) and half_step_fits(chain.down, n, m)
     length = 0 <= history_length <= CAPACITY and history_length % 8 == 0
     out = out_v.shape[1] == m and out_fast_norm.shape[0] == out_v.shape[0]
     return half_steps and history_fits(chain.history, m, n) and length and out
 
 
-@inner
+@private
 def combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, out):
     """Write fast_coef M + rates_coef R + theta_coef theta of float32 pieces; out must not overlap them."""
     for j in range(out.shape[0]):

@@ -1,0 +1,72 @@
+"""The charts of the populations on the Weights page: one in sight, the others and the study folded."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import controls
+from app.page import LivePage, draw_chart
+from app.pages.weights import charts as figures
+from app.pages.weights.settings import IN_MORE_EVIDENCE, Settings
+from app.pages.weights.study import study
+from app.timer import every_second
+from rbmviz.session import Comparison, WeightSetup
+
+SHARES_LOOK = (
+    "**What you see**: samples in order, the heaviest first, and how much of all the weight they hold "
+    "together. **Look** how steep the curve rises: at its left end stands the single heaviest sample. "
+    "**Try** the preset *One weight takes all*. CD gives every sample the same weight and pays with bias "
+    "(sections 3, 3.2)."
+)
+LOOKS = {
+    "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "
+    "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "
+    "weights (section 3.3).",
+    "log_z": "The mean weight is Z on average, for every k and proposal (section 3). **Look** for jumps: "
+    "the band knows only the weights that have been seen, so a few heavy ones that are missing leave it too "
+    "low and too narrow. **Try** the mixture proposal.",
+}
+
+
+def evidence(page: LivePage[WeightSetup, Any], comparison: Comparison[WeightSetup], present: bool) -> None:
+    """Draw the chart that answers the page's question, and a fold with the others and the study."""
+    shares(comparison, page, present)
+    with controls.more_evidence(Settings.weights_more, IN_MORE_EVIDENCE) as is_open:
+        if is_open:
+            more(comparison, page, present)
+            study(present)
+
+
+@every_second
+def shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup, Any], present: bool) -> None:
+    """Draw how the weight is shared out; runs every second, and renews no lease."""
+    shown = page.named(comparison)
+    st.markdown("**Who holds the weight?**")
+    if all(snapshot.summary is None for _, snapshot in shown):
+        st.caption("Curves begin with the first batches." if shown else "")
+        return
+    wide, narrow = st.columns([5, 2], gap="medium") if not present else (st.container(), st.container())
+    with wide:
+        draw_chart(figures.shares_chart(shown), "weights shares", "Who holds the weight?")
+    if not present:
+        narrow.caption(SHARES_LOOK)
+
+
+@every_second
+def more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup, Any], present: bool) -> None:
+    """Draw effective sizes and estimates of log Z; runs every second, and renews no lease."""
+    shown = page.named(comparison)
+    if all(snapshot.summary is None for _, snapshot in shown):
+        return
+    drawn = {
+        "sizes": ("What is a batch worth?", figures.sizes_chart(shown)),
+        "log_z": ("Is the mean weight Z?", figures.log_z_chart(shown)),
+    }
+    for column, (name, (title, chart)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            draw_chart(chart, f"weights {name}", title)
+            if not present:
+                st.caption(LOOKS[name])
+            if name == "log_z" and (warning := next((s.truth.warning for _, s in shown if s.truth), "")):
+                st.caption(f":material/warning: AIS: {warning}")
