@@ -26,6 +26,10 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
         page.until("document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight")
     page.page.reload()
     page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+    page.page.get_by_role("button", name="Crossings").first.click()
+    page.page.get_by_role("dialog", name="Crossings").first.wait_for()
+    page.page.keyboard.press("Escape")  # closes the help, and no more
+    page.page.get_by_role("dialog", name="Crossings").first.wait_for(state="hidden")
     assert page.page.get_by_role("button", name="Leave").is_visible()
     page.page.keyboard.press("Escape")
     page.page.get_by_role("button", name="Present").wait_for()
