@@ -26,7 +26,7 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
- * @property {string[]} present_knobs names of the knobs that stay while presenting; none: the first one
+ * @property {string[]} present_knobs names of the knobs that stay while presenting; none, or none of this page: the first one
  * @property {boolean} still whether the server knows that this browser asks for less motion
  * @property {PanelSpec[]} panels
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
@@ -127,7 +127,8 @@ class Panel {
     for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
     const { present, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
-    if (!present_knobs.length && spec.knobs.length) stay.push((spec.knobs.find(({ front }) => front) ?? spec.knobs[0]).name);
+    const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
+    if (!chosenHere && spec.knobs.length) stay.push((spec.knobs.find(({ front }) => front) ?? spec.knobs[0]).name);
     for (const { name } of spec.knobs) this.controls[name].node.classList.toggle('stays', stay.includes(name));
     if (present && details) details.open = true;
     this.arrange();
