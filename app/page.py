@@ -4,7 +4,6 @@ A page creates one ``LivePage`` with its name, link, speed and presets. It then 
 ``heading``, ``toolbar`` around its own settings, and ``open``, and draws its panels and its charts.
 """
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,8 +12,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app import controls, links, messages, presets, session
-from app.charts.style import Chart, titles
+from app import controls, links, messages, presenting, presets, session
+from app.charts.style import Chart, readable, titles
 from app.presets import Preset
 from app.session import COMPARISONS, SHOWN_PRESET, Setting
 from app.stream.socket import live_path
@@ -26,6 +25,9 @@ from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, writ
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
+
+PRESENTED_WORDS = 20
+"""Size of the words in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
 
@@ -111,12 +113,13 @@ class LivePage(Generic[S]):
     on_preset: Callable[[Preset], None] = lambda preset: None
 
     def heading(self) -> bool:
-        """Draw the question, unless the page is for a projector; return whether it is."""
-        if not links.presenting():
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.markdown(f"##### {self.question}", width="content")
+        """Draw the question; return whether the page is for a projector."""
+        present = links.presenting()
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.title(self.question, anchor=False, width="content")
+            if not present:
                 self.draw_about()
-        return links.presenting()
+        return present
 
     def draw_about(self) -> None:
         """Draw the button that opens what a newcomer has to know about the page."""
@@ -132,7 +135,7 @@ class LivePage(Generic[S]):
             for name, value in self.values_of(preset).items():
                 if not links.values(name):
                     self.settings[name].set(value)  # over the defaults of the link's version
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
             self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
             yield
 
@@ -167,7 +170,8 @@ class LivePage(Generic[S]):
             if fresh:
                 self._name_unknown(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
-                comparison.resume()
+                if not links.starts_paused():
+                    comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
                 session.note_changes(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
@@ -181,6 +185,10 @@ class LivePage(Generic[S]):
         session.SHOWN_SETTINGS.begin()[self.name] = session.settings_now(self.name)
         with self._left:
             draw_transport(self, comparison)
+            if links.presenting():
+                knobs = [knobs_of(algorithm) for algorithm in algorithms_of(comparison)]
+                labels = {name: knob.label for own in knobs for name, knob in own.items()}
+                presenting.draw_settings(self.name, labels)
         return comparison
 
     def comparison(self) -> Comparison[S]:
@@ -287,7 +295,8 @@ class LivePage(Generic[S]):
 
     def preset_caption(self, comparison: Comparison[S]) -> None:
         """Draw the caption of the preset that the screen shows, if it shows one."""
-        with st.container():  # always there: otherwise the elements below would be rebuilt, and blink
+        # Always there, and a line high: otherwise the elements below would be rebuilt, and jump.
+        with st.container(key="caption"):
             shown = self._shown(comparison)
             if shown:
                 st.caption(shown.caption)
@@ -485,4 +494,6 @@ def draw_chart(
     if nothing and rows.empty:
         st.caption(nothing)
     else:
-        st.vega_lite_chart(rows, copy.deepcopy(spec), key=key, width=width, alt=alt)
+        size = PRESENTED_WORDS if links.presenting() else 0
+        spec = readable(spec, st.context.theme.type, size)
+        st.vega_lite_chart(rows, spec, key=key, width=width, alt=alt)

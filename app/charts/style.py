@@ -1,5 +1,6 @@
 """How charts look: colours, names, legends, dashes, and specs that stay as they are while data come in."""
 
+import copy
 import csv
 import functools
 import io
@@ -23,17 +24,24 @@ Chart = tuple[pd.DataFrame, Spec]
 Rows = list[dict[str, Any]]
 
 GREY = "#808080"
-COUPLING_COLOURS = {"rbm": "#5c940d", "general": "#d08700"}
+"""Of lines; words need more contrast (INK)."""
+INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
+"""Colour of the words in charts by theme; Streamlit's own are too pale on white."""
+TALL = 480
+"""Height of charts with large words, in pixels."""
+COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
 """The two couplings; UCD has the colour of the first."""
-SPARE_COLOURS = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
+SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
 """For algorithms that say none."""
+RAMP = ("#0a67ce", "#127cd7", "#6b93db", "#918ebd", "#9d7e99", "#9e6e76", "#aa665e", "#ac553b")
+"""Colours of a number that grows: neighbours are told apart by all eyes, and all stand out on both themes."""
 
 
 def colour(name: str) -> str:
     """Return the colour of a sampler, trainer or coupling.
 
-    Algorithms say theirs: one for what a sampler and a trainer share, after Okabe and Ito's palette, so that
-    colour-blind eyes tell them apart on white and on black.
+    Algorithms say theirs: one for what a sampler and a trainer share. Their distances to protan, deutan and
+    tritan eyes, and their contrast to both backgrounds, are tested (``tests/app/test_colours.py``).
     """
     declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
     others = [other for other in declared if not declared[other]]
@@ -80,7 +88,7 @@ def _short(value: Any) -> str:
 
 def legend_columns(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
     """Return how many entries of a legend stand side by side."""
-    return alt.ExprRef(f"width < 340 ? {on_a_phone} : {entries}")
+    return alt.ExprRef(f"width < 470 ? {on_a_phone} : {entries}")
 
 
 def named_apart(names: Sequence[str]) -> list[str]:
@@ -100,10 +108,22 @@ def origin_text(plan: TrainingPlan) -> str:
     return f" from {plan.origin.path[-1][0]}{at}"
 
 
+DASHES = ([1, 0], [8, 3], [2, 2], [9, 2, 2, 2], [14, 4], [4, 2], [9, 2, 2, 2, 2, 2], [1, 3])
+"""Dashes of lines, in pixels of line and gap."""
+
+
 def dashes(algorithms: Sequence[str]) -> list[list[int]]:
-    """Namesakes share a colour; the second is dashed, the third dotted."""
-    styles = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
-    return [styles[algorithms[:i].count(name) % len(styles)] for i, name in enumerate(algorithms)]
+    """Return the dashes of each curve of a chart: the first is whole, the first eight all differ.
+
+    Colours alone would not tell curves apart on a grey print, or for eyes that see no colours.
+    """
+    return [DASHES[i % len(DASHES)] for i in range(len(algorithms))]
+
+
+def ramp(n: int) -> list[str]:
+    """Return n colours of a number that grows, as far apart as they can be; they repeat after len(RAMP)."""
+    places = range(n) if n > len(RAMP) else [round(i * (len(RAMP) - 1) / max(n - 1, 1)) for i in range(n)]
+    return [RAMP[place % len(RAMP)] for place in places]
 
 
 def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> alt.Legend:
@@ -113,6 +133,7 @@ def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> 
         symbolType="stroke",
         symbolOpacity=1,
         symbolStrokeWidth=3,
+        symbolSize=900,  # long enough for its dashes to be seen
         labelLimit=label_limit,
         columns=columns,
         **more,
@@ -139,7 +160,7 @@ def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart
     line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
     return [
         line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
-        line.mark_text(align="left", dx=4, dy=-7, color=GREY).encode(
+        line.mark_text(align="left", dx=4, dy=-7, color=alt.ExprRef("ink")).encode(
             x=alt.value(0), y=f"{field}:Q", text="label:N"
         ),
     ]
@@ -176,6 +197,21 @@ def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -
     actions = {"export": True, "source": False, "compiled": False, "editor": False} if menu else False
     spec["usermeta"] = {"embedOptions": {"renderer": "canvas", "actions": actions}}
     return spec
+
+
+def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
+    """Return a copy of a spec whose words have a contrast of 4.5 at least to the background of this theme.
+
+    theme : "light", "dark" or None (not known yet: the colours stay)
+    size : of the words, in pixels; 0: as Streamlit has it
+    """
+    ink = INK.get(theme or "")
+    words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (
+        {"labelFontSize": size, "titleFontSize": size} if size else {}
+    )
+    changed = copy.deepcopy(spec) | {"config": {"axis": words, "legend": words} | spec.get("config", {})}
+    changed["params"] = [*spec.get("params", []), {"name": "ink", "value": ink or GREY}]
+    return changed | ({"height": max(spec["height"], TALL)} if size else {})
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

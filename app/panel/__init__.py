@@ -10,9 +10,11 @@ from typing import Any
 
 import streamlit as st
 
-from app.charts.style import about, colour, titles
+from app.charts.style import about, colour, dashes, titles
 from app.formulas import prose
+from app.links import presented_knobs
 from app.panel.readouts import Readout
+from app.session import STILL
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
@@ -93,7 +95,12 @@ class Canvas:
         triggers = {"on_edit_change": on_edit, "on_shown_change": lambda: None}
         if on_remove is not None:
             triggers["on_remove_change"] = on_remove
-        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells, "present": present}
+        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells}
+        common |= {
+            "present": present,
+            "present_knobs": presented_knobs() if present else [],
+            "still": STILL.value,
+        }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, **triggers)
 
@@ -127,6 +134,7 @@ def panel_spec(
     readouts: ReadoutsOf,
     front: Callable[[Knob], bool],
     hidden: Sequence[str] = (),
+    dash: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Return what the page needs to draw a panel, as JSON values.
 
@@ -141,6 +149,8 @@ def panel_spec(
         Whether a knob is always visible; the others are under "More knobs".
     hidden : sequence of str
         Names of knobs that are not shown.
+    dash : sequence of int
+        Dashes of its curve in the charts, in pixels of line and gap; empty: a whole line.
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -150,6 +160,7 @@ def panel_spec(
         "label": label,
         "about": prose(about(algorithm)),
         "colour": accent,
+        "dash": list(dash),
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},
         "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
@@ -169,9 +180,13 @@ def panel_specs(
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
-        panel_spec(panel, label, colour(algorithm.name), readouts, front, hidden)
-        for panel, algorithm, label in zip(
-            comparison.panels, algorithms, titles(algorithms, origins), strict=True
+        panel_spec(panel, label, colour(algorithm.name), readouts, front, hidden, dash)
+        for panel, algorithm, label, dash in zip(
+            comparison.panels,
+            algorithms,
+            titles(algorithms, origins),
+            dashes([algorithm.name for algorithm in algorithms]),
+            strict=True,
         )
     ]
 

@@ -23,7 +23,7 @@ VALUES = {
 
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
-    return [*links.DEFAULTS[links.VERSION].settings[page], *links.PARTS[page], "present", "v"]
+    return [*links.DEFAULTS[links.VERSION].settings[page], *links.PARTS[page], "paused", "present", "v"]
 
 
 @pytest.fixture

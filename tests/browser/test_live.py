@@ -275,17 +275,35 @@ def test_single_view_and_means(live):
         assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
 
 
-def test_projector_mode_hides_the_knobs(live):
-    page = live().open("?present=1")
-    assert page.ask("panels.every(p => getComputedStyle(p.querySelector('.knobs')).display === 'none')")
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_held_upright_does_not_scroll_sideways(live, scheme):
     page = live(viewport={"width": 390, "height": 844}, color_scheme=scheme).open()
     assert page.ask("document.documentElement.scrollWidth") <= 390
     rights = page.ask("panels.map(p => p.getBoundingClientRect().right)")
     assert max(rights) <= 390
+    # The first panel is on the first screen, its knobs right below its picture; play stays in sight.
+    below = "getBoundingClientRect()"
+    picture, knob = page.ask(f"['.stage', '.knob'].map(part => panels[0].querySelector(part).{below})")
+    assert picture["bottom"] < knob["top"] < picture["bottom"] + 30
+    assert knob["bottom"] < 844
+    page.page.mouse.wheel(0, 1500)
+    page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 500")
+    assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < 844
+
+
+def test_a_warning_moves_no_slider_and_the_transport_stays(live):
+    page = live().open("?p=gibbs&p=rates_fpcd")
+    knob = "panels[0].querySelector('.knob').getBoundingClientRect().top"
+    page.page.get_by_role("button", name="Pause").click()
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    before = page.ask(knob)
+    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).warnOf('All of it is empty. '.repeat(12))")
+    assert page.ask("panels[0].querySelector('.warning').textContent.length") > 200
+    assert page.ask(knob) == before
+    page.page.mouse.move(600, 600)
+    page.page.mouse.wheel(0, 1500)
+    page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 200")
+    assert 0 < page.page.get_by_role("button", name="Play").bounding_box()["y"] < 200
 
 
 def test_closing_the_tab_stops_the_threads(live, server):

@@ -15,10 +15,7 @@ def main() -> None:
     session.keep_hidden(session.settings_of(Settings).values())  # the settings of the part that is not drawn
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        if not present:
-            with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-                st.markdown(f"##### {PAGE.question}", width="content")
-                PAGE.draw_about()
+        PAGE.heading()
         part = controls.choose(
             Settings.little,
             "Look at",

@@ -21,10 +21,10 @@ OF_THE_PROGRAM = ("Runs", "Kernels")
 
 def main() -> None:
     """Draw the page."""
-    st.markdown("##### What do the words mean, and what do the numbers say?")
+    st.title("What do the words mean, and what do the numbers say?", anchor=False)
     parts = glossary()
     words(part for part in parts if part.title not in OF_THE_PROGRAM)
-    st.markdown("###### Numbers on the panels")
+    st.header("Numbers on the panels", anchor=False)
     st.caption("The name of a number on a panel is a button that opens the same help.")
     for title, readouts in numbers():
         with st.expander(title):
@@ -38,7 +38,7 @@ def main() -> None:
 def words(parts: Iterable[Words]) -> None:
     """Write parts of the glossary, one word a line."""
     for part in parts:
-        st.markdown(f"###### {part.title}")
+        st.header(part.title, anchor=False)
         st.markdown(
             "\n".join(
                 f"- **{messages.plain(word)}**: {messages.plain(meaning)}"

@@ -1,0 +1,20 @@
+// @ts-check
+// Says what this browser asks for, and minds the key that leaves a presentation.
+
+// The key that closes a help text must not leave the presentation, too.
+const keepEscape = () => {
+  const shared = /** @type {any} */ (window);
+  if (shared.rbmvizEscape) return;
+  shared.rbmvizEscape = true;
+  window.addEventListener('keydown', event => {
+    if (event.key !== 'Escape') return;
+    const components = [...document.querySelectorAll('.stBidiComponent *')];
+    if (components.some(node => node.shadowRoot?.querySelector(':popover-open'))) event.stopPropagation();
+  }, true);
+};
+
+/** @param {{ data: { still: boolean }, setTriggerValue: (name: string, value: unknown) => void }} mounted */
+export default ({ data, setTriggerValue }) => {
+  keepEscape();
+  if (!data.still && matchMedia('(prefers-reduced-motion: reduce)').matches) setTriggerValue('still', true);
+};

@@ -1,0 +1,109 @@
+"""Every page in a browser that is not Chromium: pictures move, a slider acts, the console has no error.
+
+``firefox.py`` and ``webkit.py`` open the browsers; both are driven by their own protocols, without a driver
+package. By hand::
+
+    python -m tests.browser.smoke firefox
+    python -m tests.browser.smoke webkit --seconds 10
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.attack.server import serving
+
+PAGES = ("", "train", "coupling", "weights", "chain", "chain?little=matrix", "glossary")
+STILL_PAGES = PAGES[-2:]
+"""Pages without live panels."""
+
+PATIENCE = 90.0
+
+PANELS = """(() => { const within = root => [...root.querySelectorAll('*')].flatMap(e =>
+    [...(e.matches('section.panel') ? [e] : []), ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
+    return within(document); })()"""
+
+READY = f"{PANELS}.length > 0 && {PANELS}.every(p => Number(p.dataset.n) > 0)"
+
+PICTURES = f"JSON.stringify({PANELS}.map(p => p.querySelector('canvas.picture').toDataURL()))"
+
+VALUE = f"{PANELS}[0].querySelector('.knob .value').value"
+
+DRAG = f"""(() => {{ const range = {PANELS}[0].querySelector('.knob input[type=range]');
+    range.value = Number(range.value) > 500 ? 250 : 750;
+    range.dispatchEvent(new Event('input')); range.dispatchEvent(new Event('change')); return true; }})()"""
+
+
+class Browser(Protocol):
+    """One window of a browser."""
+
+    def open(self, address: str) -> None:
+        """Go to an address."""
+
+    def evaluate(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression: a number, a text or a truth value."""
+
+    def errors(self) -> list[str]:
+        """Return what the console has reported as an error since the page was opened."""
+
+
+def until(browser: Browser, expression: str) -> None:
+    """Wait until a JavaScript expression is true."""
+    end = time.monotonic() + PATIENCE
+    while not browser.evaluate(expression):
+        assert time.monotonic() < end, f"never true: {expression}"
+        time.sleep(0.2)
+
+
+def check_page(browser: Browser, address: str, page: str) -> None:
+    """Open a page; fail unless its pictures move, a slider acts and the console has no error."""
+    browser.open(f"{address}/{page}")
+    until(browser, "document.querySelector('h1') !== null")
+    if page not in STILL_PAGES:
+        until(browser, READY)
+        before, value = browser.evaluate(PICTURES), browser.evaluate(VALUE)
+        until(browser, f"{PICTURES} !== {before!r}")
+        address_before = browser.evaluate("location.search")
+        browser.evaluate(DRAG)
+        assert browser.evaluate(VALUE) != value, f"{page}: the slider does nothing"
+        until(browser, f"location.search !== {address_before!r}")
+    elif page != "glossary":
+        until(browser, "document.querySelector('[data-testid=stVegaLiteChart] canvas') !== null")
+    assert browser.errors() == [], page
+
+
+def pictures_a_second(browser: Browser, address: str, seconds: float) -> float:
+    """Return how many pictures a second the first page shows."""
+    browser.open(address)
+    until(browser, READY)
+    frames = f"Number({PANELS}[0].parentElement.dataset.frames)"
+    first, begun = browser.evaluate(frames), time.monotonic()
+    time.sleep(seconds)
+    return (browser.evaluate(frames) - first) / (time.monotonic() - begun)
+
+
+def main() -> None:
+    """Check every page, and count the pictures of the first one if that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("browser", choices=("firefox", "webkit"))
+    parser.add_argument("--seconds", type=float, default=0, help="count pictures of the first page so long")
+    asked = parser.parse_args()
+    if asked.browser == "firefox":
+        from tests.browser.firefox import firefox as opened
+    else:
+        from tests.browser.webkit import webkit as opened
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
+        with opened(Path(folder)) as browser:
+            for page in PAGES:
+                check_page(browser, server.address, page)
+                moves = "" if page in STILL_PAGES else "pictures move, a slider acts, "
+                print(f"/{page}: {moves}no error")  # noqa: T201
+            if asked.seconds:
+                rate = pictures_a_second(browser, server.address, asked.seconds)
+                print(f"{rate:.1f} pictures a second")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
