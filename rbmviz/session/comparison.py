@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
 from rbmviz.session.beat import Beat
+from rbmviz.session.equal_points import Effort
 from rbmviz.session.limits import Session, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
@@ -32,6 +33,19 @@ class Panel(NamedTuple):
     worker: Worker[Any]
 
 
+class Pin(NamedTuple):
+    """A run that stays to be compared with: its number, its name, and its setup and snapshot when pinned."""
+
+    number: int
+    name: str
+    setup: Any
+    snapshot: Any
+
+
+MAX_PINS = 8
+"""Runs that can be pinned; the oldest goes first."""
+
+
 class Comparison(Generic[S]):
     """The panels of one page. Commands come from any thread; every one returns at once.
 
@@ -54,6 +68,9 @@ class Comparison(Generic[S]):
         self.running = False
         self.waiting_for_all = False  # running, and waiting until every panel is prepared
         self._next_key = 0
+        self.effort: Effort = "samples"  # what panels are compared at equal numbers of
+        self.pins: tuple[Pin, ...] = ()
+        self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
         self._together = threading.RLock()
 
@@ -68,7 +85,15 @@ class Comparison(Generic[S]):
         worker.open()
         if self.running and not self.waiting_for_all:
             worker.resume()
+        self._catch_up(panel)
         return panel
+
+    def _catch_up(self, panel: Panel) -> None:
+        """Let a panel that begins later make the steps of the others, as far as that takes little time."""
+        others = [other.worker for other in self.panels if other is not panel]
+        going = [(found.n, i) for i, other in enumerate(others) if (found := other.peek()).status != "failed"]
+        if going:
+            panel.worker.catch_up(others[min(going)[1]])
 
     def __getitem__(self, key: int) -> Worker[Any]:
         """Return the worker of the panel ``key``; KeyError if it has gone."""
@@ -89,7 +114,10 @@ class Comparison(Generic[S]):
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
+                run = panel.worker.peek().run
                 panel.worker.tune(**knobs)
+                if panel.worker.peek().run != run:
+                    self._catch_up(panel)
 
     def set_knobs(self, key: int, **knobs: Value) -> None:
         """Change live knobs of one panel, as they are dragged: no run is begun."""
@@ -134,11 +162,15 @@ class Comparison(Generic[S]):
         """Begin anew with another setup and other panels; BadInput if they exceed the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
-        for panel in self.panels:
-            self.remove(panel.key)
-        self.setup = setup
-        for algorithm in algorithms:
-            self.add(algorithm)
+        with self._together:
+            running, self.running = self.running, False  # they begin together, once all are there
+            for panel in self.panels:
+                self.remove(panel.key)
+            self.setup = setup
+            for algorithm in algorithms:
+                self.add(algorithm)
+            if running:
+                self.resume()
 
     def _begin(self, plans: list[Plan[Any]]) -> None:
         with self._together:
@@ -153,6 +185,18 @@ class Comparison(Generic[S]):
         self.rate, now = rate, time.monotonic()
         for panel in self.panels:
             panel.worker.set_rate(rate, now)
+
+    def pin(self, key: int, name: str) -> None:
+        """Keep what a panel's run shows now, under this name, while the panel goes on or away."""
+        for panel in self.panels:
+            if panel.key == key:
+                self._next_pin += 1
+                pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().at_rest())
+                self.pins = (*self.pins, pin)[-MAX_PINS:]
+
+    def unpin(self, number: int) -> None:
+        """Drop a pinned run; an unknown number is ignored."""
+        self.pins = tuple(pin for pin in self.pins if pin.number != number)
 
     def snapshots(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order."""

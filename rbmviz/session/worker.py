@@ -46,6 +46,9 @@ CHUNKS_PER_BEAT = 4
 LIGHT_RUN_PARTS = 16
 """A run is driven by the beat if its rate takes less than 1 / LIGHT_RUN_PARTS of a core."""
 
+CATCH_UP_SECONDS = 10.0
+"""Seconds of computing in which a run that begins late makes the steps that it has missed, at full speed."""
+
 RUN_NICENESS = 10
 """Niceness of the threads of runs (Linux only): threads that draw pages have the higher priority."""
 
@@ -142,6 +145,9 @@ class Worker(Generic[R]):
         self._end = math.inf if n_max is None else n_max
         self._running = False  # True: until the next command; False: only up to _stop_at
         self._stop_at: float = 0
+        self._catch_up_to: float = 0  # steps that are made at full speed, in at most so many seconds:
+        self._catch_up_seconds = 0.0
+        self._pace = Pace(0, 0.0, rate)
         self._asked = time.monotonic()
         self._runs = 0
         self.begin(plan)
@@ -171,6 +177,29 @@ class Worker(Generic[R]):
         with self._wake:
             begin = self._run.n if self._running else max(self._stop_at, self._run.n)
             self._running, self._stop_at = False, begin + n
+            self._wake_thread()
+
+    def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
+        """Make the steps that another run has made, at full speed; then go on in step with it.
+
+        seconds : of computing; a run that needs more goes on at its rate from where it is by then
+
+        Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
+        """
+        if not self._run.catches_up:
+            return
+        with other._wake:
+            pace, n = other._pace, other._run.n
+            planned = max(other._stop_at, n)
+        with self._wake:
+            if not self._running:
+                self._catch_up_to = self._stop_at = max(self._stop_at, planned)
+            elif math.isinf(self._rate):
+                self._catch_up_to = n
+            else:
+                self._pace = pace
+                self._catch_up_to = pace.allowed(time.monotonic())
+            self._catch_up_seconds = seconds
             self._wake_thread()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
@@ -330,6 +359,11 @@ class Worker(Generic[R]):
                 self._wake_thread()  # the query may have given the run background work
             return answer
 
+    @property
+    def catching_up(self) -> bool:
+        """Whether the run is making steps that it has missed."""
+        return self._catch_up_seconds > 0 and self._run.n < self._catch_up_to
+
     # Internal; commands hold _wake when they call these.
 
     def _begin(self) -> None:
@@ -337,11 +371,14 @@ class Worker(Generic[R]):
         self._run = self.plan.run(self._runs, self._algorithm)
         self._log = Log(self._run.n, self._algorithm)
         self._stop_at = 0
+        self._catch_up_seconds = 0.0
         self._store_snapshot(self._run, "starting")
         self._set_pace(None)
 
     def _set_pace(self, at: float | None, n: float | None = None) -> None:
-        begin = self._run.n if n is None else n
+        begin: float = self._run.n if n is None else n
+        if self.catching_up:
+            begin = max(begin, self._catch_up_to)
         self._pace = Pace(begin, time.monotonic() if at is None else at, self._rate)
         self._wake_thread()
 
@@ -358,6 +395,8 @@ class Worker(Generic[R]):
         self._wake.notify()
 
     def _drop_backlog(self) -> None:
+        if self.catching_up:
+            return
         now = time.monotonic()
         limit = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
         if self._pace.allowed(now) - self._run.n > self._rate * limit + 1:
@@ -416,7 +455,8 @@ class Worker(Generic[R]):
             self._idle(run)
             return
         # Single steps are a person's click: they must not wait behind runs at full speed either.
-        kind = Kind.FULL if self._running and math.isinf(self._rate) else Kind.PACED
+        at_full_speed = self.catching_up or (self._running and math.isinf(self._rate))
+        kind = Kind.FULL if at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind):
             self._make(run, n)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
@@ -444,14 +484,23 @@ class Worker(Generic[R]):
             if run is not self._run:  # put to rest meanwhile
                 return
             run.watched = self.watched
+            begin = time.perf_counter()
             made = run.advance(n)
             with self._wake:
                 run.record_steps(made)
                 self._stale = run is self._run
+                self._use_catch_up(time.perf_counter() - begin)
             self._complete(run)
         if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
         self._busy_at = time.monotonic()
+
+    def _use_catch_up(self, seconds: float) -> None:
+        """Take what a chunk has taken from the seconds in which the run may catch up; _wake is held."""
+        if self.catching_up:
+            self._catch_up_seconds -= seconds
+            if not self._running and self._catch_up_seconds <= 0:
+                self._stop_at = self._run.n
 
     def _complete(self, run: Run) -> None:
         """If the run stops here, let it compute what it has deferred; _chunk is held."""
@@ -529,6 +578,7 @@ class Worker(Generic[R]):
             and not self.at_rest
             and run.prepared
             and not run.has_background_work
+            and not self.catching_up
             and run.n < self._end
             and self._rate * CHUNK_SECONDS * LIGHT_RUN_PARTS < run.chunk
         )

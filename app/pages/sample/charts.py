@@ -37,7 +37,7 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
             {
                 "sampler": name,
                 "n": p.n,
-                "seconds": p.seconds,
+                "seconds": p.clock.seconds,
                 "isl": p.isl,
                 "std_error": p.std_error,
                 "beta": p.beta,

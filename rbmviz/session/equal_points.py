@@ -1,0 +1,219 @@
+"""Runs of samplers compared at equal points: after equally many samples, sweeps or seconds of computing.
+
+A run keeps its scores at about 125 numbers of samples, 14 % apart, each with its sweeps and its seconds. A
+point of sweeps or seconds lies between two of these: its sample number is that of the last sample that was
+complete by then, and its scores are read off between the two neighbours, linearly in the logarithm of the
+number of samples. So all three kinds of points cost one computation of the scores, and a point that a run has
+passed has the same scores for good.
+"""
+
+import bisect
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from rbmviz.metrics import paired_error
+from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.session.sampling import SamplingSnapshot
+from rbmviz.session.snapshot import Clock, Point
+
+Effort = Literal["samples", "sweeps", "seconds"]
+"""What runs are compared at equal numbers of; a field of ``Clock``."""
+
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+
+POINTS: Mapping[Effort, Sequence[float]] = {
+    "samples": CURVE_COUNTS.tolist(),
+    "sweeps": np.unique(np.rint(np.geomspace(1, 1e9, 145)).astype(np.int64)).tolist(),
+    # Two digits each, from 0.1 ms to three hours.
+    "seconds": [float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)],
+}
+"""The points at which runs can be compared, about 125 in what a run reaches in ten minutes."""
+
+BEHIND = 0.8
+"""A panel that has spent less than this share of what the first has is called behind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """The scores of one run at a point.
+
+    Parameters
+    ----------
+    clock : Clock
+        What the run had spent when the last sample up to the point was complete.
+    isl, std_error : float
+        In nats; the error is over the test points.
+    switches, visited : int or None
+        Class changes, and classes visited; None if the data have no classes.
+    spurious : float
+        Share of samples, 0 to 1.
+    """
+
+    clock: Clock
+    isl: float
+    std_error: float
+    switches: int | None
+    spurious: float
+    visited: int | None
+    _before: Point
+    _after: Point
+    _weight: float
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Mean log density of each group of test points, float64 (n_groups,)."""
+        return _between(self._before.groups, self._after.groups, self._weight)
+
+
+def _between(a, b, weight: float):  # type: ignore[no-untyped-def]
+    return a if weight == 0 else a + weight * (b - a)
+
+
+def passed(shown: SamplingSnapshot, effort: Effort) -> float:
+    """Return up to which number of samples, sweeps or seconds the scores of a run are known."""
+    return getattr(shown.curve[len(shown.counts) - 1].clock, effort) if shown.counts else 0
+
+
+def scores_at(shown: SamplingSnapshot, effort: Effort, point: float) -> Standing | None:
+    """Return the scores of a run at a point; None if it has not passed it, or had no sample by then."""
+    known = len(shown.counts)
+    i = bisect.bisect_right(shown.curve, point, hi=known, key=lambda one: getattr(one.clock, effort)) - 1
+    if i < 0 or point > passed(shown, effort):
+        return None
+    a = b = shown.curve[i]
+    counts = counts_after = shown.counts[i]
+    clock, weight = a.clock, 0.0
+    if point > getattr(a.clock, effort):
+        b, counts_after = shown.curve[i + 1], shown.counts[i + 1]
+        clock = _clock_at(shown, a.clock, b.clock, effort, point)
+        weight = math.log(clock.samples / a.n) / math.log(b.n / a.n)
+    switches = None
+    if counts.switches is not None and counts_after.switches is not None:
+        switches = round(_between(counts.switches, counts_after.switches, weight))
+    return Standing(
+        clock,
+        _between(a.isl, b.isl, weight),
+        _between(a.std_error, b.std_error, weight),
+        switches,
+        _between(counts.spurious, counts_after.spurious, weight),
+        counts.visited,
+        a,
+        b,
+        weight,
+    )
+
+
+def _clock_at(shown: SamplingSnapshot, begin: Clock, end: Clock, effort: Effort, point: float) -> Clock:
+    """Return the clock of the last sample that was complete at a point between two points of the curve.
+
+    A sample takes equally many sweeps and seconds from one of the clocks to the next; between them lies at
+    most one change of knobs, whose clock is known.
+    """
+    i = bisect.bisect_right(shown.changes, begin.samples, key=lambda change: change.clock.samples)
+    if i < len(shown.changes) and shown.changes[i].clock.samples < end.samples:
+        turned = shown.changes[i].clock
+        if getattr(turned, effort) <= point:
+            begin = turned
+        else:
+            end = turned
+    first, last = getattr(begin, effort), getattr(end, effort)
+    samples = begin.samples + int((point - first) / (last - first) * (end.samples - begin.samples))
+    share = (samples - begin.samples) / (end.samples - begin.samples)
+    return Clock(
+        samples,
+        round(_between(begin.sweeps, end.sweeps, share)),
+        _between(begin.seconds, end.seconds, share),
+    )
+
+
+def common_point(runs: Iterable[SamplingSnapshot], effort: Effort) -> float | None:
+    """Return the last of POINTS that all runs have passed; None if there is none."""
+    least = min((passed(shown, effort) for shown in runs), default=0)
+    i = bisect.bisect_right(POINTS[effort], least)
+    return POINTS[effort][i - 1] if i else None
+
+
+class Compared(NamedTuple):
+    """Where one panel of a comparison stands.
+
+    Parameters
+    ----------
+    effort : Effort
+    point : float or None
+        The common point; None before there is one.
+    standing : Standing or None
+        The panel's scores there.
+    passed : float
+        How far the panel's own scores reach.
+    first : float
+        How far those of the first panel reach.
+    catching_up : bool
+        Whether the panel makes up for a late start, and does not count for the common point yet.
+    """
+
+    effort: Effort
+    point: float | None
+    standing: Standing | None
+    passed: float
+    first: float
+    catching_up: bool
+
+    @property
+    def behind(self) -> bool:
+        """Whether the panel is far behind the first one."""
+        return self.passed < BEHIND * self.first
+
+
+def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> list[Compared]:
+    """Compare runs at the last point that all of them have passed, except those that are catching up.
+
+    Parameters
+    ----------
+    runs : sequence of (snapshot, catching_up)
+        A run that has failed is shown at the common point if it got so far, and does not hold it back.
+    effort : "samples", "sweeps" or "seconds"
+    """
+    counted = [shown for shown, catching_up in runs if not catching_up and shown.status != "failed"]
+    point = common_point(counted, effort)
+    first = max((passed(shown, effort) for shown in counted), default=0)
+    return [
+        Compared(
+            effort,
+            point,
+            None if point is None else scores_at(shown, effort, point),
+            passed(shown, effort),
+            first,
+            catching_up,
+        )
+        for shown, catching_up in runs
+    ]
+
+
+class Difference(NamedTuple):
+    """ISL of a run minus that of another at a point, in nats, with the standard error of the difference."""
+
+    point: float
+    difference: float
+    std_error: float
+
+
+def best(compared: Sequence[Compared]) -> int | None:
+    """Return the index of the panel with the highest ISL at the common point; None if there is none."""
+    known = [(one.standing.isl, -i) for i, one in enumerate(compared) if one.standing is not None]
+    return -max(known)[1] if known else None
+
+
+def differences(shown: SamplingSnapshot, other: SamplingSnapshot, effort: Effort) -> list[Difference]:
+    """Return the ISL of a run minus that of another at all points that both have passed."""
+    end = min(passed(shown, effort), passed(other, effort))
+    found = []
+    for point in POINTS[effort][: bisect.bisect_right(POINTS[effort], end)]:
+        one, against = scores_at(shown, effort, point), scores_at(other, effort, point)
+        if one is not None and against is not None:
+            error = 0.0 if shown is other else paired_error(one.groups, against.groups)
+            found.append(Difference(point, one.isl - against.isl, error))
+    return found
