@@ -602,7 +602,8 @@ class Worker(Generic[R]):
             run = self._run
             with self._errors_shown(run):
                 for _ in range(CHUNKS_PER_BEAT):
-                    if not self._beating or not (n := self._take_commands(run)):
+                    # A run that has begun anew is prepared by a thread of its own.
+                    if not (self._beating and run.prepared) or not (n := self._take_commands(run)):
                         break
                     self._make(run, n)
             with self._wake:
