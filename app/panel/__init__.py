@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from app.charts.style import about, colour, titles
+from app.formulas import prose
 from app.panel.readouts import Readout
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
@@ -19,7 +20,7 @@ from rbmviz.session.comparison import Panel
 
 PANEL_FOLDER = Path(__file__).parent
 
-SHARED_SCRIPTS = ("element.js", "frame.js", "readouts.js", "knobs.js", "mosaic.js", "base.js")
+SHARED_SCRIPTS = ("element.js", "frame.js", "help.js", "readouts.js", "knobs.js", "mosaic.js", "base.js")
 """Scripts that are put before a page's own script, joined to one file, as there is no bundler."""
 
 FPS = 20
@@ -146,7 +147,7 @@ def panel_spec(
     return {
         "key": panel.key,
         "label": label,
-        "about": about(algorithm),
+        "about": prose(about(algorithm)),
         "colour": accent,
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},

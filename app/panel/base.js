@@ -7,7 +7,7 @@
  * @typedef {object} PanelSpec
  * @property {number} key
  * @property {string} label
- * @property {string} about
+ * @property {Prose} about
  * @property {string} colour
  * @property {KnobSpec[]} knobs
  * @property {Record<string, KnobValue>} values
@@ -72,7 +72,7 @@ class Panel {
     this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
       text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
-      element('header', {}, element('span', { class: 'swatch' }), this.title, helpButton(spec.about), this.count, this.removeButton),
+      element('header', {}, element('span', { class: 'swatch' }), this.title, ...helpButton(spec.label, spec.about), this.count, this.removeButton),
       element('div', { class: 'body' }, this.stage, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
   }
 
@@ -170,7 +170,7 @@ class Panel {
     this.node.dataset.status = head.status;
     this.count.textContent = whole.format(head.n);
     this.count.title = `${whole.format(head.n)} ${this.unit}`;
-    this.readouts.draw(this.readoutValues);
+    this.readouts.draw(this.readoutValues, head.status === 'running');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     this.note.hidden = !note;
     if (this.note.textContent !== note) this.note.textContent = note;

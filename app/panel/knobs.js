@@ -43,12 +43,6 @@ function valueAt(knob, step) {
   return knob.kind === 'int' ? Math.round(value) : Number(value.toPrecision(3));
 }
 
-/** @param {string} text */
-function helpButton(text) {
-  return element('button', { class: 'help', type: 'button', 'aria-label': `Help: ${text}`, text: '?' },
-    element('span', { class: 'tip', 'aria-hidden': 'true', text }));
-}
-
 /**
  * Return the control of a knob, and how to set it to a value that the server knows.
  * @param {KnobSpec} knob
@@ -58,10 +52,10 @@ function helpButton(text) {
  * @returns {{ node: HTMLElement, set: (value: any) => void }}
  */
 function knobControl(knob, value, id, change) {
-  const help = helpButton(`${knob.help} Range: ${knob.range}.`);
+  const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
   const label = element('label', { for: id, text: knob.label });
   /** @param {HTMLElement} input @param {...HTMLElement} below */
-  const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, help, input), ...below);
+  const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, ...help, input), ...below);
   if (knob.kind === 'str') {
     const select = element('select', { id, onchange: () => change(select.value, true) },
       ...knob.choices.map(choice => element('option', { value: choice, text: choice })));

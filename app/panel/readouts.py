@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.formulas import mathml, prose
+
 Format = Literal[
     "fixed1",
     "fixed2",
@@ -15,32 +17,48 @@ Format = Literal[
     "precision3",
     "compact",
     "share",
+    "rate",
     "plus_minus",
+    "with_error",
     "of",
     "pair",
 ]
-"""How a number is written: ``FORMATS`` in ``readouts.js`` has the same names, as a test makes sure."""
+"""How a number is written: ``FORMATS`` in ``readouts.js`` has the same names, as a test makes sure.
+
+With "rate" the value is a counter, and the page shows by how much it grows in a second, as it sees it grow.
+"""
 
 Value = float | str | tuple[float, float] | None
-"""A number, two numbers ("of", "pair"), words that are shown as they are, or None: not known yet."""
+"""A number, two ("with_error", "of", "pair"), words that are shown as they are, or None: not known yet."""
 
 
 @dataclass(frozen=True)
 class Readout:
     """A number that a panel shows while its run goes on.
 
+    Its label is a button: it opens what the number says in words, then its formula, then where it is from.
+
     Parameters
     ----------
     name : str
         Its key in the frames.
-    label, help : str
-        Texts on the page; ``help`` is one sentence that says what to look for.
+    label : str
+        What the page calls it.
+    help : str
+        What it says, in plain words; LaTeX between dollars for a letter or two.
     value : callable
         Its value in a snapshot. NaN and infinity are shown as not known.
     format : str
         How numbers are written.
     unit : str
         What is written behind a number; empty if the help names the unit.
+    formula : str
+        Its definition in LaTeX, without dollars; empty for what is only counted.
+    source : str
+        Paper and section, or how it is computed here.
+    lead : bool
+        Whether it is one of a panel's two large numbers, which answer the page's question; the others are
+        folded.
     slow : bool
         Whether it is sent only with the slow parts of a frame: for values that take long to compute.
     """
@@ -51,11 +69,19 @@ class Readout:
     value: Callable[[Any], Value]
     format: Format = "digits3"
     unit: str = ""
+    formula: str = ""
+    source: str = ""
+    lead: bool = False
     slow: bool = False
 
-    def spec(self) -> dict[str, str]:
+    def spec(self) -> dict[str, Any]:
         """Return what the page needs to draw it, as JSON values."""
-        return {name: getattr(self, name) for name in ("name", "label", "help", "format", "unit")}
+        return {
+            name: getattr(self, name) for name in ("name", "label", "format", "unit", "source", "lead")
+        } | {
+            "help": prose(self.help),
+            "formula": mathml(self.formula, "block") if self.formula else "",
+        }
 
 
 def finite(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``rbmviz score``: ISL, effective sample size and R-hat of a sample file."""
+"""``rbmviz score``: ISL, coverage of classes, effective sample size and R-hat of a sample file."""
 
 import argparse
 from pathlib import Path
@@ -9,12 +9,13 @@ import numpy as np
 from rbmviz import metadata
 from rbmviz.array_files import MAX_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
 from rbmviz.cli import add_command, print_message
-from rbmviz.datasets import load_dataset, load_registered
+from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
-from rbmviz.metrics import ISL, chain_diagnostics, reference
+from rbmviz.metrics import ISL, Coverage, chain_diagnostics, reference
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import ENTRIES_PER_BLOCK
+from rbmviz.session.scores import COMPARED_EXAMPLES
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """Array of the sample file -> the ISL kernel that scores it."""
@@ -132,8 +133,27 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
     return found
 
 
+def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
+    """Return the shares of blank and spurious samples, and with labels the classes, as the app shows them."""
+    if samples.v is None:
+        return {}
+    coverage = Coverage(dataset, COMPARED_EXAMPLES, samples.n_chains)
+    coverage.update(samples.v)
+    found: dict[str, Any] = {"blank": coverage.blank}
+    if not np.isnan(coverage.spurious):
+        found["spurious"] = coverage.spurious
+    if len(coverage.occupancy):
+        found |= {
+            "classes": len(coverage.occupancy),
+            "classes_visited": coverage.visited,
+            "class_coverage": coverage.class_coverage,
+            "class_switches": coverage.switches,
+        }
+    return found
+
+
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the ISL of the samples and of the training set, the diagnostics, and with --curve the curve."""
+    """Return ISL of samples and of the training set, coverage, diagnostics, and with --curve the curve."""
     array = "v" if args.kernel == "binary" else "p"
     samples = _read(Path(args.file), array)
     x, name = samples.x, args.dataset or samples.dataset
@@ -165,6 +185,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "dataset": dataset.name,
         "reference": own.isl,
         "reference_n": own.n,
+        **_coverage(samples, dataset),
         **found,
     }
     if args.curve:
@@ -179,6 +200,15 @@ def text(result: dict[str, Any]) -> str:
         f"({result['n']:,} samples, {result['kernel']} kernel, beta {result['beta']:.3f})",
         f"its training part as samples: {result['reference']:.2f} ({result['reference_n']:,} examples)",
     ]
+    if "classes" in result:
+        lines.append(
+            f"classes visited: {result['classes_visited']} of {result['classes']}, class coverage "
+            f"{result['class_coverage']:.1%}, {result['class_switches']:,} switches"
+        )
+    if "spurious" in result:
+        lines.append(
+            f"spurious samples: {result['spurious']:.1%}, blank ones among them {result['blank']:.1%}"
+        )
     sizes = [
         f"{result[key]:,.0f} by {key.removeprefix('ess_').replace('_', ' ')}"
         for key in ("ess_activity", "ess_free_energy")

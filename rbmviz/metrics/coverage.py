@@ -1,4 +1,4 @@
-"""Mode coverage: the classes that a chain visits, its class changes, and its distance from the data."""
+"""Mode coverage: the classes that a chain visits, its class changes, and which samples are like no data."""
 
 import threading
 from typing import NamedTuple, Protocol
@@ -38,11 +38,12 @@ def _nearest(packed: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 class _Examples(NamedTuple):
-    """Packed training examples, their labels, and the distance beyond which a sample is spurious."""
+    """Packed training examples, their labels, and the bounds beyond which a sample is far or blank."""
 
     packed: np.ndarray
     labels: np.ndarray | None
     threshold: float
+    blank_below: float
 
 
 _KNOWN: WeakKeyDictionary[Labelled, dict[int | None, _Examples]] = WeakKeyDictionary()
@@ -67,13 +68,21 @@ def _examples(dataset: Labelled, most: int | None) -> _Examples:
             threshold = np.nan
             if len(held_out):
                 threshold = float(np.percentile(_nearest(packed, held_out)[1], PERCENTILE))
-            known[most] = _Examples(packed, labels, threshold)
+            units_on = dataset.train[chosen].sum(axis=1, dtype=np.int64)
+            blank_below = float(np.percentile(units_on, 100 - PERCENTILE)) / 2
+            known[most] = _Examples(packed, labels, threshold, blank_below)
         return known[most]
 
 
 @metric("coverage")
 class Coverage:
     """Streaming mode coverage by the nearest training example (Hamming distance; of several, the first).
+
+    A sample belongs to the class of its nearest training example. It is *far* if it is farther from every
+    example than 99 % of held-out data are. It is *blank* if fewer than half as many of its units are on as in
+    the emptiest 1 % of the examples: of MNIST, an image with fewer than some 20 of 784 pixels on. Where an
+    empty image belongs to the data, as in Bars and Stripes, no sample is blank. A sample that is far or blank
+    is *spurious*, and visits no class: an empty image is close to a thin 1, but nobody would read it as one.
 
     Parameters
     ----------
@@ -90,13 +99,17 @@ class Coverage:
         Number of training examples that samples are compared with.
     threshold : float
         99th percentile of the distances of held-out data (validation and test) to their nearest training
-        examples, in bits; a sample farther away counts as spurious. NaN without held-out data.
+        examples, in bits; a sample farther away is far. NaN without held-out data: then none is.
+    blank_below : float
+        Half of the first percentile of the numbers of units on in the examples; a sample with fewer is blank.
     n : int
         Number of samples so far.
     switches : int
         Class changes between consecutive samples of one chain, summed over the chains.
     occupancy : int64 (classes,)
-        Number of samples of each class.
+        Number of samples of each class, spurious ones included.
+    recognised : int64 (classes,)
+        Number of samples of each class that are not spurious.
     data_shares : float64 (classes,)
         Share of each class in the whole training part.
 
@@ -112,14 +125,15 @@ class Coverage:
             raise BadInput("Coverage: the training part is empty; there is nothing to compare with.")
         if max_examples is not None and max_examples < 1:
             raise BadInput(f"Coverage: max_examples = {max_examples}; compare with at least one.")
-        self._packed, self._labels, self.threshold = _examples(dataset, max_examples)
+        self._packed, self._labels, self.threshold, self.blank_below = _examples(dataset, max_examples)
         self.examples = len(self._packed)
         self._width = dataset.train.shape[1]
         self.data_shares = np.zeros(0)
         if dataset.train_labels is not None:
             self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
         self.occupancy = np.zeros(len(self.data_shares), np.int64)
-        self.n = self.switches = self._far = 0
+        self.recognised = np.zeros(len(self.data_shares), np.int64)
+        self.n = self.switches = self._spurious = self._blank = 0
         self._n_chains = n_chains
         self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
 
@@ -163,7 +177,10 @@ class Coverage:
         """
         index, distance = self.nearest(v)
         self.n += len(v)
-        self._far += int((distance > self.threshold).sum())
+        blank = v.sum(axis=1, dtype=np.int64) < self.blank_below
+        spurious = blank | (distance > self.threshold)
+        self._blank += int(blank.sum())
+        self._spurious += int(spurious.sum())
         if self._labels is None or not len(v):
             return np.zeros(0, np.int64)
         classes = self._labels[index]
@@ -171,6 +188,7 @@ class Coverage:
         self.switches += int((newest[self._n_chains :] != newest[: -self._n_chains]).sum())
         self._last = newest[-self._n_chains :]
         self.occupancy += np.bincount(classes, minlength=len(self.occupancy))
+        self.recognised += np.bincount(classes[~spurious], minlength=len(self.recognised))
         return classes
 
     @property
@@ -179,6 +197,27 @@ class Coverage:
         return self.occupancy / self.n if self.n else np.full(len(self.occupancy), np.nan)
 
     @property
+    def visited(self) -> int:
+        """Number of classes visited: those of at least one sample that is not spurious."""
+        return int(np.count_nonzero(self.recognised))
+
+    @property
+    def class_coverage(self) -> float:
+        """How much of the data's classes the samples cover, from 0 to 1; NaN without samples or labels.
+
+        The sum over the classes of the smaller of two shares: the class's among the training examples, and
+        that of its recognised samples among all samples. 1: every class comes as often as in the data.
+        """
+        if not self.n or not len(self.recognised):
+            return np.nan
+        return float(np.minimum(self.recognised / self.n, self.data_shares).sum())
+
+    @property
+    def blank(self) -> float:
+        """Share of blank samples, from 0 to 1; NaN before the first sample."""
+        return self._blank / self.n if self.n else np.nan
+
+    @property
     def spurious(self) -> float:
-        """Share of samples farther than ``threshold`` from every example; NaN before samples or threshold."""
-        return self._far / self.n if self.n and not np.isnan(self.threshold) else np.nan
+        """Share of samples that are far or blank; NaN before samples or threshold."""
+        return self._spurious / self.n if self.n and not np.isnan(self.threshold) else np.nan

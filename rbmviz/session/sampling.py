@@ -60,9 +60,15 @@ class SamplingSnapshot(Snapshot):
         Samples in one bin; the last bin may have fewer.
     switches : int or None
         Class changes within each chain, all chains together.
+    visited : (int, int) or None
+        Classes with a sample that is not spurious, and classes in all; None if the data have none.
+    class_coverage : float or None
+        How much of the data's classes the samples cover, from 0 to 1; NaN if the data have none.
+    blank : float or None
+        Share of samples (0 to 1) that are blank.
     spurious : float or None
-        Share of samples (0 to 1) that are farther from every training example than the 99th percentile of
-        held-out data.
+        Share of samples (0 to 1) that are blank, or farther from every training example than the 99th
+        percentile of held-out data.
     agreement : Diagnostics or None
         R-hat and ESS of the newest rounds of several chains, by the number of active units.
     """
@@ -79,6 +85,9 @@ class SamplingSnapshot(Snapshot):
     occupancy: np.ndarray | None = None
     bin_width: int = 1
     switches: int | None = None
+    visited: tuple[int, int] | None = None
+    class_coverage: float | None = None
+    blank: float | None = None
     spurious: float | None = None
     agreement: Diagnostics | None = None
 
@@ -229,6 +238,9 @@ class SamplingRun(Run):
             occupancy=scores.occupancy if scores else None,
             bin_width=scores.bin_width if scores else 1,
             switches=scores.switches if scores else None,
+            visited=scores.visited if scores else None,
+            class_coverage=scores.class_coverage if scores and self.n else None,
+            blank=scores.blank if scores and self.n else None,
             spurious=scores.spurious if scores and self.n else None,
             agreement=scores.agreement if scores else None,
         )

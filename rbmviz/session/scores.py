@@ -320,6 +320,22 @@ class Scores:
         return self._coverage.switches if len(self._coverage.occupancy) else None
 
     @property
+    def visited(self) -> tuple[int, int] | None:
+        """Classes visited, and classes in all; None if the data have no classes."""
+        classes = len(self._coverage.occupancy)
+        return (self._coverage.visited, classes) if classes else None
+
+    @property
+    def class_coverage(self) -> float:
+        """How much of the data's classes the samples cover, from 0 to 1; NaN if the data have none."""
+        return self._coverage.class_coverage
+
+    @property
+    def blank(self) -> float:
+        """Share (0 to 1) of blank samples; see ``Coverage``."""
+        return self._coverage.blank
+
+    @property
     def spurious(self) -> float:
-        """Share (0 to 1) of samples that are farther from every example than 99 % of the held-out data."""
+        """Share (0 to 1) of samples that are far from every example, or blank; see ``Coverage``."""
         return self._coverage.spurious

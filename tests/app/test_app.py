@@ -199,14 +199,16 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
 def test_frames_carry_the_readouts_that_are_declared(comparison):
     keys = [panel.key for panel in comparison.panels]
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
+    plan = comparison.setup.plan()
     for (_, shown), (head, _) in zip(
         comparison.snapshots(), read_frame(FrameEncoder(comparison).encode_next(request)).panels, strict=True
     ):
-        declared = [readout.name for readout in sample_readouts(shown.algorithm, None)]
+        declared = [readout.name for readout in sample_readouts(shown.algorithm, plan)]
         assert list(head["readouts"]) == declared
-        assert head["readouts"]["isl"] == shown.newest.isl
+        assert head["readouts"]["isl"] == [shown.newest.isl, shown.newest.std_error]
         assert head["readouts"]["sweeps"] == shown.sweeps / shown.n
-    several = [readout.name for readout in sample_readouts(make_sampler("gibbs", n_chains=2), None)]
+        assert head["readouts"]["rate"] == shown.n
+    several = [readout.name for readout in sample_readouts(make_sampler("gibbs", n_chains=2), plan)]
     assert several == [*declared, "rhat", "ess"]
 
 
@@ -403,7 +405,7 @@ def test_frames_of_training(lesson):
     for (head, blocks), (_, shown) in zip(panels, lesson.snapshots(), strict=True):
         assert head["n"] == 40
         assert head["readouts"]["likelihood"] == shown.likelihoods[-1].train[0]
-        assert head["readouts"]["speed"] == pytest.approx(40 / shown.seconds)
+        assert head["readouts"]["own_speed"] == pytest.approx(40 / shown.seconds)
         np.testing.assert_array_equal(blocks["v"], np.unpackbits(shown.fantasy.v[-9:], axis=1, count=5))
         W = shown.models[0].W.T
         units = (blocks["filters"] - 128.0) / 127 * np.abs(W).max()

@@ -71,5 +71,15 @@ def test_every_format_of_a_readout_can_be_drawn(page):
     }
     for name, text in written.items():
         assert page.evaluate("([name, x]) => FORMATS[name](x)", [name, 0.456]) == text
+    for value, text in {(-208.62, 0.456): "-208.6 ± 0.46", (-1.5, None): "-1.5", -1.234: "-1.23"}.items():
+        value = list(value) if isinstance(value, tuple) else value
+        assert page.evaluate("x => FORMATS.with_error(x)", value) == text
     shown = page.evaluate("[null, NaN, 'AIS …', 2].map(x => readoutText({ format: 'fixed1', unit: '%' }, x))")
     assert shown == ["–", "NaN %", "AIS …", "2.0 %"]
+
+
+def test_a_rate_is_what_has_been_seen_in_the_last_seconds(page):
+    """Frames come at uneven times; at one step a second most of them bring nothing new."""
+    ask = "seen => { const rate = new Rate(); return seen.map(([count, now]) => rate.take(count, now)); }"
+    seen = [[5, 0], [5, 900], [6, 1000], [6, 1900], [7, 2000], [67, 3000], [67, 5900], [67, 6100], [2, 6200]]
+    assert page.evaluate(ask, seen) == [None, None, 1, 1, 1, pytest.approx(62 / 3), 60, 0, None]

@@ -71,10 +71,42 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
 
 def test_several_chains_say_whether_they_agree(live):
     page = live().open("?p=gibbs&p=gibbs:n_chains=10&speed=1000")
-    shown = "p.querySelector('dd[data-readout=rhat]')?.parentElement.offsetHeight > 0"
+    shown = "p.querySelector('dd[data-readout=rhat]')?.checkVisibility() ?? false"
     page.until("/[0-9]/.test(panels[1].querySelector('dd[data-readout=rhat]').textContent)")
-    assert page.ask(f"panels.map(p => {shown})") == [False, True]
+    assert page.ask(f"panels.map(p => {shown})") == [False, False]
+    page.page.get_by_text("More numbers").first.click()  # opens those of all panels
+    page.until(f"panels.map(p => {shown}).join() === 'false,true'")
     assert float(page.number(1, "rhat")) > 0.9
+
+
+@pytest.mark.parametrize("hand", ["keyboard", "finger"])
+def test_the_name_of_a_number_opens_its_help(live, hand):
+    options = {"viewport": {"width": 390, "height": 844}, "has_touch": True} if hand == "finger" else {}
+    page = live(**options).open("?p=gibbs&p=rates_fpcd")
+    name = page.page.get_by_role("button", name="ISL", exact=True).last
+    text = page.page.get_by_role("dialog", name="ISL", exact=True)
+    name.scroll_into_view_if_needed()
+    if hand == "finger":
+        name.tap()
+    else:
+        name.focus()
+        page.page.keyboard.press("Enter")
+    text.wait_for()
+    words, formula, source = (text.locator(part).first for part in ("p", "math", ".source"))
+    assert "how well the samples so far foretell pictures" in words.text_content()
+    assert "Breuleux" in source.text_content()
+    boxes = [part.bounding_box() for part in (words, formula, source)]
+    assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)
+    right = boxes[0]["x"] + boxes[0]["width"]
+    assert right < page.page.viewport_size["width"]
+    assert boxes[1]["x"] + boxes[1]["width"] <= right + 1
+    if hand == "finger":
+        page.page.touchscreen.tap(5, 5)
+    else:
+        page.page.keyboard.press("Escape")
+    text.wait_for(state="hidden")
+    if hand == "keyboard":
+        assert name.evaluate("e => e === e.getRootNode().activeElement")
 
 
 def test_a_typed_value_is_clipped_to_its_range(live):

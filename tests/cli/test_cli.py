@@ -276,6 +276,9 @@ def test_score(capsys, tmp_path):
     reference = rbmviz.metrics.reference(data.train, data.test, data.validation)
     assert result["reference"] == pytest.approx(reference.isl)
     assert result["curve"][0][0] == 1
+    assert (result["classes_visited"], result["classes"], result["blank"]) == (10, 10, 0)
+    assert result["spurious"] == 0 < result["class_switches"]
+    assert 0.9 < result["class_coverage"] < 1
     mean = run(capsys, "score", tmp_path / "s.npz", "--dataset", "digits", "--kernel", "mean")
     assert mean["isl"] == pytest.approx(rbmviz.metrics.isl(v, data.test, beta=mean["beta"]).isl, rel=1e-4)
     assert "give --dataset" in refused(capsys, "score", tmp_path / "s.npz")

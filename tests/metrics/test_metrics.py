@@ -282,6 +282,36 @@ def test_coverage_of_fewer_examples_and_of_data_without_labels():
     assert few.shares.size == few.data_shares.size == 0
 
 
+def test_blank_samples_are_spurious_and_visit_no_class():
+    """A thin 1 is the nearest example of an empty image, which is no 1 all the same."""
+    one, eight = np.zeros(70, np.uint8), np.ones(70, np.uint8)
+    one[:20] = 1
+    train = np.array([one, eight] * 4)
+    parts = {"validation": train[:0], "test": np.array([one, eight ^ one])}
+    coverage = Coverage(labelled(train=train, train_labels=np.array([0, 1] * 4), **parts))
+    assert coverage.blank_below == 10
+    empty, few, enough = (np.zeros(70, np.uint8) for _ in range(3))
+    few[:9], enough[:10] = 1, 1
+    classes = coverage.update(np.array([empty, few, enough, enough]))
+    np.testing.assert_array_equal(classes, 0)
+    assert (coverage.blank, coverage.spurious) == (0.5, 0.5)
+    assert (coverage.visited, coverage.class_coverage) == (1, 0.5)  # class 0 has half of the data, b the rest
+    np.testing.assert_array_equal(coverage.occupancy, [4, 0, 0])
+    np.testing.assert_array_equal(coverage.recognised, [2, 0, 0])
+    coverage.update(np.array([eight] * 4))
+    assert (coverage.visited, coverage.class_coverage) == (2, 0.75)
+
+
+def test_an_empty_image_that_belongs_to_the_data_is_not_blank():
+    data = load_dataset("bas")
+    coverage = Coverage(data)
+    assert (coverage.blank_below, coverage.visited) == (0, 0)
+    assert np.isnan([coverage.blank, coverage.class_coverage]).all()
+    coverage.update(data.train)
+    assert (coverage.blank, coverage.spurious, coverage.visited) == (0, 0, 2)
+    assert coverage.class_coverage == 15 / 16  # the empty and the full image are in both classes
+
+
 def test_data_shares_are_those_of_the_whole_training_part():
     train, labels = bits(1, 8), np.array([0, 1, 0, 1, 0, 1, 2, 2])
     data = labelled(train=train, train_labels=labels, validation=train[:0], test=train[:0])

@@ -19,48 +19,70 @@ TRAIL_SIDE = 10
 
 READOUTS = (
     Readout(
+        "crossings",
+        "Crossings",
+        "How often the chain has gone from one valley to another: a chain that sticks has none.",
+        lambda shown: shown.crossings,
+        "compact",
+        source="Counted: two samples in a row that lie in different valleys.",
+        lead=True,
+    ),
+    Readout(
+        "visits",
+        "Visits off by",
+        "How far the shares of visits are from the model’s probabilities: 1 is as wrong as can be, 0 is "
+        "right. It falls as the walk covers the model.",
+        lambda shown: shown.curve[-1].visits if shown.curve else None,
+        "fixed3",
+        formula=r"\frac{1}{2} \sum_v \left| \frac{\text{visits of } v}{n} - p(v) \right|",
+        source="Total variation distance, over all states of the model.",
+        lead=True,
+    ),
+    Readout(
         "raised",
         "Ground raised",
         "How many nats the ground under the chain lies higher than in the model: what it has unlearned of "
         "where it is now.",
         lambda shown: shown.raised,
         "signed2",
-    ),
-    Readout(
-        "crossings",
-        "Crossings",
-        "How often the chain has gone from one valley to another.",
-        lambda shown: shown.crossings,
-        "compact",
-    ),
-    Readout(
-        "visits",
-        "Visits off by",
-        "Total variation between the share of visits and the model’s law, from 0 to 1: falls as the walk "
-        "covers the model.",
-        lambda shown: shown.curve[-1].visits if shown.curve else None,
-        "fixed3",
+        formula=r"\log p(v) - \log p_{\theta + \theta_F}(v)",
+        source="rates-FPCD, section 3; exact, by enumeration.",
     ),
     Readout(
         "bent",
         "Ground bent by",
-        "Total variation between what the next sweep samples from and the model’s law: 0 where nothing is "
-        "bent.",
+        "How far the probabilities that the next sweep samples from are from the model’s: 0 where nothing "
+        "is bent, 1 at most.",
         lambda shown: shown.bent,
         "fixed3",
+        formula=r"\frac{1}{2} \sum_v \left| p_{\theta + \theta_F}(v) - p(v) \right|",
+        source="Total variation distance, over all states of the model.",
     ),
     Readout(
         "moments",
         "Moments off by",
-        "Distance between the mean of the samples so far and the rates of the training set.",
+        "Distance between the mean of the samples so far and the mean of the training set.",
         lambda shown: shown.curve[-1].moments if shown.curve else None,
         "fixed3",
+        formula=r"\left| \langle v \rangle_{\text{samples}} - R_b \right|",
+        source="rates-FPCD, section 4.",
     ),
     Readout(
         "fast_norm",
         "Fast norm",
-        "Norm of the fast parameters: 0 where the sampler has none.",
+        "How large the push away from the trained model is: 0 where the sampler has none.",
         lambda shown: shown.fast_norm,
+        formula=r"|\theta_F|",
+        source="rates-FPCD, section 4.",
+    ),
+    Readout(
+        "rate",
+        "Samples/s",
+        "Samples in a second now, as you see them come: the speed that you have set, or less where the "
+        "machine cannot keep it.",
+        lambda shown: shown.n,
+        "rate",
+        source="Counted on this page over the last three seconds.",
     ),
 )
 

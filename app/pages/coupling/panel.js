@@ -1,7 +1,7 @@
 // @ts-check
 // The panel of the Coupling page: for each algorithm a pair of chains side by side, sweep by sweep.
 
-/** @typedef {{ name: string, label: string, help: string, colour: string, readouts: ReadoutSpec[] }} LaneSpec */
+/** @typedef {{ name: string, label: string, help: Prose, colour: string, readouts: ReadoutSpec[] }} LaneSpec */
 /** @typedef {PageData & { lanes: LaneSpec[], highlight: string }} CouplingPageData */
 
 /**
@@ -47,7 +47,7 @@ class Lane {
     this.readouts = new ReadoutList();
     this.readouts.declare(spec.readouts);
     this.node = element('div', { class: 'lane', 'data-algorithm': spec.name },
-      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label }), helpButton(spec.help), this.caption),
+      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label }), ...helpButton(spec.label, spec.help), this.caption),
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
       this.strip, this.readouts.node);
@@ -100,9 +100,9 @@ class Lane {
     for (let y = 0; y < zoom; y++) picture.cells.fill(value, from + y * wide, from + y * wide + zoom);
   }
 
-  /** @param {Grid} grid @param {Record<string, ReadoutValue>} readouts */
-  draw(grid, readouts) {
-    this.readouts.draw(readouts);
+  /** @param {Grid} grid @param {Record<string, ReadoutValue>} readouts @param {boolean} running */
+  draw(grid, readouts, running) {
+    this.readouts.draw(readouts, running);
     const { now, held } = this;
     if (!now) return;
     const shown = held && performance.now() < this.heldUntil ? held : now, { v, v2, met } = shown, over = met || shown.truncated;
@@ -191,7 +191,7 @@ class CouplingPanel extends Panel {
     for (const lane of this.lanes) if (head.lanes[lane.spec.name]) lane.receive(head.lanes[lane.spec.name], blocks, head.status === 'running');
   }
 
-  drawPictures() { for (const lane of this.lanes) lane.draw(this.grid, this.readoutValues); }
+  drawPictures() { for (const lane of this.lanes) lane.draw(this.grid, this.readoutValues, this.head?.status === 'running'); }
 }
 
 /** @param {Component} component */

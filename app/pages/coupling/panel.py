@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.charts.style import colour
+from app.formulas import prose
 from app.panel import Canvas, OnTrigger, panel_spec
 from app.panel.readouts import Readout, Value, digits3
 from app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -51,36 +52,47 @@ def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
 
     return (
         Readout(
-            f"{name}-counted",
-            "Pairs counted",
-            "Pairs that have ended in the background; the charts below are made of them.",
-            of_pairs(lambda pairs: pairs.n),
-            "compact",
-            slow=True,
-        ),
-        Readout(
             f"{name}-tau",
             "Mean τ",
-            "Mean stopping time: sweeps of the first chain until the two are equal. Pairs cut off count with "
-            "their last sweep.",
+            "How many sweeps it takes until the two chains are equal, on average over all pairs so far. ≥: "
+            "some pairs were given up and count with their last sweep, so that the true mean is larger.",
             of_pairs(_tau),
+            unit="sweeps",
+            formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t : \xi_t = \eta_{t-1} \,\}",
+            source="Qiu, Zhang, Wang (2020), section 3.",
+            lead=True,
             slow=True,
         ),
         Readout(
             f"{name}-truncated",
             "Not met",
-            "Share of the pairs that were given up: estimates that contain them are biased.",
+            "Share of the pairs that were given up before they met. Estimates that contain them are biased: "
+            "give up later.",
             of_pairs(_not_met),
             "precision2",
             unit="%",
+            formula=r"\Pr(\tau > \text{give up after})",
+            source="Counted over all pairs so far.",
+            lead=True,
+            slow=True,
+        ),
+        Readout(
+            f"{name}-counted",
+            "Pairs counted",
+            "Pairs that have ended in the background; the charts below are made of them.",
+            of_pairs(lambda pairs: pairs.n),
+            "compact",
+            source="Counted, up to 100,000.",
             slow=True,
         ),
         Readout(
             f"{name}-rejected",
             "Rejected, ξ | η",
-            "Rejected proposals of the first and of the second chain, on average per pair.",
+            "Before each chain has its next state, some proposals are rejected: so many of the first and of "
+            "the second chain, on average for each pair. They are what a meeting costs.",
             of_pairs(lambda pairs: pairs.rejected_mean if pairs.n else None),
             "pair",
+            source="Qiu, Zhang, Wang (2020), figure 2, right.",
             slow=True,
         ),
     )
@@ -153,7 +165,12 @@ def coupling_panel(
     spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
     spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
     lanes = [
-        lane | {"colour": colour(lane["name"]), "readouts": [readout.spec() for readout in numbers]}
+        lane
+        | {
+            "help": prose(lane["help"]),
+            "colour": colour(lane["name"]),
+            "readouts": [readout.spec() for readout in numbers],
+        }
         for lane, numbers in zip(LANES, READOUTS, strict=True)
     ]
     spec["readouts"] = []  # each lane draws its own

@@ -1,5 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,51 +31,132 @@ def _rhat(shown: SamplingSnapshot) -> Value:
     return rhat if not rhat >= MAX_RHAT_SHOWN else f"over {MAX_RHAT_SHOWN}"
 
 
-READOUTS = (
+def _isl(shown: SamplingSnapshot) -> Value:
+    return None if shown.newest is None else (shown.newest.isl, shown.newest.std_error)
+
+
+def _percent(share: float | None) -> Value:
+    return None if share is None else 100 * share
+
+
+VISITED = Readout(
+    "visited",
+    "Classes visited",
+    "How many of the kinds of picture in the data (of digits: 0 to 9) the chain has shown so far. A sample "
+    "belongs to the class of the training example that it differs least from. Blank images, and others that "
+    "look like nothing in the data, visit no class. A chain that sticks stays at 1 or 2.",
+    lambda shown: shown.visited,
+    "of",
+    formula=r"\left|\left\{ c(s) : s \text{ not spurious} \right\}\right|",
+    source="Computed here: c(s) is the class of the nearest of at most 5,000 training examples, by the "
+    "number of pixels that differ.",
+    lead=True,
+)
+
+ISL = Readout(
+    "isl",
+    "ISL",
+    "Indirect sampling likelihood: how well the samples so far foretell pictures that nobody has shown to "
+    "the model. It is highest, which is nearest to zero, where the samples are good and there are some near "
+    "every test picture: a chain that shows one digit only scores low. Nats for each test picture, ± its "
+    "standard error.",
+    _isl,
+    "with_error",
+    formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} "
+    r"\beta^{[t_d = s_d]} (1 - \beta)^{[t_d \ne s_d]} \right\rangle_{t \in \text{test}}",
+    source="Breuleux, Bengio, Vincent (2011); rates-FPCD, section 5. The kernel’s β is chosen on the "
+    "validation part. The error is that over the test pictures, not over other runs.",
+    lead=True,
+)
+
+SPURIOUS = Readout(
+    "spurious",
+    "Spurious",
+    "Share of the samples that look like nothing in the data: blank ones, and those farther from every "
+    "training example than 99 % of held-out pictures are. Watch it rise with the step size.",
+    lambda shown: _percent(shown.spurious),
+    "fixed1",
+    unit="%",
+    formula=r"\frac{1}{n} \left|\left\{ s : s \text{ blank, or } \min_x |s - x| > q_{99} \right\}\right|",
+    source="Computed here: |s − x| is the number of pixels that differ, q their 99th percentile for "
+    "validation and test pictures.",
+)
+
+SCORES = (
+    VISITED,
+    ISL,
     Readout(
-        "isl",
-        "ISL",
-        "Indirect sampling likelihood in nats per test image: how well the samples so far cover unseen data. "
-        "Higher is better.",
-        lambda shown: None if shown.newest is None else shown.newest.isl,
+        "class_coverage",
+        "Class coverage",
+        "How evenly the classes are visited: 100 % if each comes as often as in the data, 10 % if the chain "
+        "shows one of ten digits only. Spurious samples count for no class.",
+        lambda shown: _percent(shown.class_coverage),
         "fixed1",
+        unit="%",
+        formula=r"\sum_{c} \min(\text{share of } c \text{ in samples},\ \text{share of } c \text{ in data})",
+        source="Computed here: 1 minus the total variation distance of the two, where no sample is spurious.",
     ),
     Readout(
         "switches",
         "Class switches",
-        "How often the class of the nearest training example changed, within each chain: a stuck one has "
-        "few.",
+        "How often the class of the sample has changed, within each chain: a stuck chain has few.",
         lambda shown: shown.switches,
         "compact",
+        source="Counted, by the class of the nearest training example.",
     ),
+    SPURIOUS,
     Readout(
-        "spurious",
-        "Spurious",
-        "Samples farther from every training example than 99 % of held-out data are: watch it rise with the "
-        "step size.",
-        lambda shown: None if shown.spurious is None else 100 * shown.spurious,
+        "blank",
+        "Blank",
+        "Share of the samples that are nearly empty images: fewer than half as many pixels are on as in the "
+        "emptiest 1 % of the training examples. Where an empty image belongs to the data, none is blank.",
+        lambda shown: _percent(shown.blank),
         "fixed1",
         unit="%",
+        formula=r"\frac{1}{n} \left|\left\{ s : \sum_d s_d < \frac{1}{2} q_1 \right\}\right|",
+        source="Computed here: q is the first percentile of the number of pixels on in the training "
+        "examples.",
+    ),
+)
+"""Numbers of samplers that are scored against data."""
+
+READOUTS = (
+    Readout(
+        "rate",
+        "Samples/s",
+        "Samples that this panel makes in a second now, as you see them come: the speed that you have set, "
+        "or less where the machine cannot keep it.",
+        lambda shown: shown.n,
+        "rate",
+        source="Counted on this page over the last three seconds.",
     ),
     Readout(
-        "speed",
-        "Samples/s",
-        "Samples per second of the sampler alone, without scoring and waiting; highest at full speed, in "
-        "long chunks.",
+        "own_speed",
+        "Sampler’s own speed",
+        "Samples that the sampler would make in a second if it did nothing else: without pauses, scoring "
+        "and other panels. It is highest at full speed, in long chunks.",
         lambda shown: shown.n / shown.seconds if shown.seconds else None,
         "compact",
+        unit="/s",
+        formula=r"\frac{n}{\text{seconds inside the sampler}}",
+        source="Measured by the clock of the run since its first sample.",
     ),
     Readout(
         "sweeps",
         "Sweeps/sample",
-        "Gibbs or maximisation sweeps spent on a sample, on average.",
+        "A sweep redraws all hidden units, then all visible ones. So many are spent on a sample, on average.",
         lambda shown: shown.sweeps / shown.n if shown.n else None,
+        formula=r"\frac{\text{sweeps}}{n}",
+        source="Counted.",
     ),
     Readout(
         "fast_norm",
         "Fast norm",
-        "Norm of the fast parameters: how far the sampled model has moved from the trained one.",
+        "How far the model that is sampled now has been pushed away from the one that was trained: 0 for "
+        "Gibbs.",
         lambda shown: shown.fast_norm,
+        formula=r"|\theta_F| = \sqrt{\textstyle\sum_{ij} W_{F,ij}^2 + \sum_i b_{F,i}^2 + \sum_j c_{F,j}^2}",
+        source="rates-FPCD, section 4.",
     ),
 )
 """Numbers of every sampler."""
@@ -83,26 +165,40 @@ READOUTS_OF_SEVERAL_CHAINS = (
     Readout(
         "rhat",
         "R-hat",
-        "Whether the chains agree on how many pixels are on, in their newest rounds: above 1.01 they do not "
-        "yet.",
+        "Whether the chains agree, by the number of pixels that are on in their newest rounds: near 1 they "
+        "do, above 1.01 they do not yet.",
         _rhat,
         "precision3",
+        formula=r"\hat{R} = \sqrt{\frac{\text{variance over all chains}}{\text{mean variance in a chain}}}",
+        source="Vehtari et al. (2021), rank-normalised and split, by ArviZ; newest 1,000 rounds at most.",
     ),
     Readout(
         "ess",
         "ESS",
-        "Independent samples that these rounds (1,000 at most) of all chains are worth, by the number of "
-        "pixels that are on.",
+        "Effective sample size: as many independent samples would tell as much about the number of pixels "
+        "that are on as these rounds of all chains do.",
         lambda shown: None if shown.agreement is None else shown.agreement.ess,
         "compact",
+        formula=r"\mathrm{ESS} = \frac{n}{1 + 2 \sum_{t \ge 1} \rho_t}",
+        source="Vehtari et al. (2021), bulk ESS by ArviZ; ρ are autocorrelations; newest 1,000 rounds at "
+        "most.",
     ),
 )
 """Numbers that compare chains with each other."""
 
 
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
-    """Return the readouts of a panel."""
-    return READOUTS + (READOUTS_OF_SEVERAL_CHAINS if sampler.n_chains > 1 else ())
+    """Return the readouts of a panel: without data nothing is scored, without labels there are no classes."""
+    several = READOUTS_OF_SEVERAL_CHAINS if sampler.n_chains > 1 else ()
+    if plan.dataset is None:
+        return (
+            *(replace(readout, lead=readout.name in ("rate", "sweeps")) for readout in READOUTS),
+            *several,
+        )
+    if plan.dataset.train_labels is None:
+        unlabelled = (ISL, replace(SPURIOUS, lead=True), *(one for one in SCORES if one.name == "blank"))
+        return (*unlabelled, *READOUTS, *several)
+    return (*SCORES, *READOUTS, *several)
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:

@@ -1,12 +1,13 @@
 """The live panels of the Train page: fantasies and filters of a model that learns, and its scores."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from app.charts.style import origin_text
 from app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from app.panel.readouts import Readout
+from app.panel.readouts import Readout, Value
 from app.stream.encoder import ClientState, PanelContent, frame_encoder
 from app.stream.frames import Bits, Block
 from app.stream.requests import FrameRequest
@@ -16,39 +17,110 @@ from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 
 
-def _statistic(name: str, label: str, help: str) -> Readout:
+def _likelihood(shown: TrainingSnapshot) -> Value:
+    if not shown.likelihoods:
+        return None
+    newest = shown.likelihoods[-1]
+    error = float(newest.std_error[0])
+    return (float(newest.train[0]), error) if error else float(newest.train[0])
+
+
+def _below_best(shown: TrainingSnapshot) -> Value:
+    values = [float(point.train[0]) for point in shown.likelihoods]
+    return max(values) - values[-1] if values else None
+
+
+def _statistic(name: str, label: str, help: str, **more: Any) -> Readout:
     """Return the readout of a number that the trainer makes at each update."""
-    return Readout(name, label, help, lambda shown: shown.newest.get(name), "compact")
+    return Readout(name, label, help, lambda shown: shown.newest.get(name), "compact", **more)
+
+
+COMMON = (
+    Readout(
+        "likelihood",
+        "Log-likelihood",
+        "How probable the model finds a training picture, on average: it rises, towards zero, as the model "
+        "learns. Nats for each picture; where it is an estimate, ± its standard error.",
+        _likelihood,
+        "with_error",
+        formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
+        source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
+        "(Salakhutdinov, Murray 2008). Replicates: the first.",
+        lead=True,
+    ),
+    Readout(
+        "below_best",
+        "Below its best",
+        "How many nats the model has lost since it was best: 0 while it climbs. A trainer that falls away "
+        "loses more and more of what it had.",
+        _below_best,
+        "fixed2",
+        formula=r"\max_{t' \le t} \ell_{t'} - \ell_t, \quad \ell_t \text{ the log-likelihood at update } t",
+        source="Of the values on the curve below.",
+        lead=True,
+    ),
+    Readout(
+        "rate",
+        "Updates/s",
+        "Updates in a second now, as you see them come: the speed that you have set, or less where the "
+        "machine cannot keep it.",
+        lambda shown: shown.n,
+        "rate",
+        source="Counted on this page over the last three seconds.",
+    ),
+)
+"""Numbers of every trainer, before those that depend on where it began."""
+
+RECONSTRUCTION = _statistic(
+    "reconstruction",
+    "Reconstruction",
+    "How far a training picture moves if it goes up to the hidden units and down again, as a share of a "
+    "bit. It is cheap, and says little: a model that copies well may be a bad one.",
+    formula=r"\left\langle \left| v - \mathbb{E}[v \mid \mathbb{E}[h \mid v]] \right| \right\rangle",
+    source="Hinton (2012), A practical guide to training RBMs, section 5.",
+)
+
+INNER_HELP = {
+    "fast_norm": "How far the fast weights have pushed the chains’ model away from the one that learns.",
+    "ess": "Effective sample size of the batch: so many equal weights would be worth as much.",
+    "max_weight": "Share of the batch’s weight that its heaviest sample holds.",
+    "tau_mean": "Sweeps until the two chains of a pair meet, on average.",
+    "tau_median": "Half of the pairs meet within so many sweeps.",
+    "tau_max": "Sweeps that the slowest pair of the batch took.",
+    "rejected_mean": "Proposals that a pair refused before it had its next states: the cost of coupling.",
+    "truncated": "Share of the pairs that were given up before they met, which biases the update.",
+    "swap_rate": "Share of the proposed swaps between neighbouring temperatures that were taken.",
+    "sweeps": "Sweeps until the climb to a mode ended.",
+    "moment_error": "How far the mean of all pictures so far is from that of the data: herding lowers it.",
+}
+"""What the trainers’ own quantities say, by name; another quantity says its label."""
 
 
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Readout, ...]:
     """Return the readouts of a panel: those of every trainer, then the trainer's own quantities."""
     begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
 
-    def updates_a_second(shown: TrainingSnapshot) -> float | None:
+    def own_speed(shown: TrainingSnapshot) -> float | None:
         return (shown.n - begun) / (shown.seconds - spent) if shown.seconds > spent else None
 
     return (
+        *COMMON,
         Readout(
-            "likelihood",
-            "Log-likelihood",
-            "Mean over training examples, in nats: exact, or by AIS. Higher is better.",
-            lambda shown: float(shown.likelihoods[-1].train[0]) if shown.likelihoods else None,
-            "fixed2",
-        ),
-        Readout(
-            "speed",
-            "Updates/s",
-            "What the trainer itself does in a second, scoring and waiting not counted.",
-            updates_a_second,
+            "own_speed",
+            "Trainer’s own speed",
+            "Updates that the trainer would make in a second if it did nothing else: scoring and waiting "
+            "not counted.",
+            own_speed,
             "compact",
+            unit="/s",
+            formula=r"\frac{\text{updates}}{\text{seconds inside the trainer}}",
+            source="Measured by the clock of the run.",
         ),
-        _statistic(
-            "reconstruction",
-            "Reconstruction",
-            "How far a mini-batch moves up and down once, a share of a bit: low says little.",
+        RECONSTRUCTION,
+        *(
+            _statistic(name, label, INNER_HELP.get(name, f"{label}."), source=type(trainer).paper)
+            for name, label in trainer.inner.items()
         ),
-        *(_statistic(name, label, label) for name, label in trainer.inner.items()),
     )
 
 

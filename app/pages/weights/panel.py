@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from app.panel.readouts import Format, Readout, Value, finite
+from app.panel.readouts import Readout, Value, finite
 from app.stream.encoder import ClientState, PanelContent, frame_encoder
 from app.stream.frames import Bits, Block
 from app.stream.requests import FrameRequest
@@ -40,10 +40,10 @@ MAX_WEIGHTS_SENT = 1000
 
 
 def _pooled(
-    name: str, label: str, help: str, value: Callable[[WeightSnapshot], Value], format: Format = "digits3"
+    name: str, label: str, help: str, value: Callable[[WeightSnapshot], Value], **more: Any
 ) -> Readout:
     """Return a readout that is known as soon as samples have been weighed."""
-    return Readout(name, label, help, lambda shown: value(shown) if shown.pooled else None, format)
+    return Readout(name, label, help, lambda shown: value(shown) if shown.pooled else None, **more)
 
 
 def _ess(shown: WeightSnapshot) -> Value:
@@ -62,32 +62,47 @@ def _truth_error(shown: WeightSnapshot) -> Value:
 
 READOUTS = (
     _pooled(
+        "ess_share",
+        "Effective share",
+        "What a batch is worth: 100 % if all samples weigh alike, 1 % if one of a hundred holds all the "
+        "weight. Mean over all batches. CD gives every sample the same weight, as if it were 100 %.",
+        lambda shown: 100 * shown.ess_share,
+        format="digits3",
+        unit="%",
+        formula=r"\left\langle \frac{1}{n \sum_i w_i^2} \right\rangle, \quad \textstyle\sum_i w_i = 1",
+        source="Krause, Fischer, Igel (2018), section 3.3; Kong (1992) for the effective sample size.",
+        lead=True,
+    ),
+    _pooled(
+        "max_share",
+        "Heaviest sample holds",
+        "Share of its batch’s weight that the single heaviest sample holds, mean over all batches: near 100 "
+        "%, one sample takes all, and the others were drawn for nothing.",
+        lambda shown: 100 * shown.max_share,
+        format="digits3",
+        unit="%",
+        formula=r"\left\langle \max_i w_i \right\rangle",
+        source="Krause, Fischer, Igel (2018), section 4.2.",
+        lead=True,
+    ),
+    _pooled(
         "ess",
         "ESS of the batch",
         "Effective sample size of the newest batch: so many equal weights would be worth as much.",
         _ess,
-        "of",
-    ),
-    _pooled(
-        "ess_share",
-        "ESS, mean share",
-        "Effective sample size over batch size, mean over all batches: 100 % is what CD pretends to have.",
-        lambda shown: shown.ess_share,
-        "share",
-    ),
-    _pooled(
-        "max_share",
-        "Largest, mean",
-        "Share of its batch that the heaviest sample holds, mean over all batches.",
-        lambda shown: shown.max_share,
-        "share",
+        format="of",
+        formula=r"\mathrm{ESS} = \frac{\left( \sum_i w_i \right)^2}{\sum_i w_i^2}",
+        source="Kong (1992).",
     ),
     _pooled(
         "log_z",
         "log Z estimate",
-        "Logarithm of the mean of all weights so far: its mean is Z, whatever k and proposal.",
+        "Z is the number that turns the model’s weights into probabilities, and it cannot be computed for "
+        "large models. The mean of all weights so far estimates it, whatever the sweeps and the proposal.",
         lambda shown: None if shown.newest is None else shown.newest.log_z,
-        "fixed2",
+        format="fixed2",
+        formula=r"\log \frac{1}{n} \sum_i \frac{e^{-F(v_i)}}{q(v_i)}",
+        source="Krause, Fischer, Igel (2018), section 3; q is the proposal.",
     ),
     _pooled(
         "std_error",
@@ -95,21 +110,19 @@ READOUTS = (
         "Standard error of the estimate, as the weights so far know it: at most 1, and too small while heavy "
         "ones are missing.",
         lambda shown: None if shown.newest is None else shown.newest.std_error,
-        "plus_minus",
-    ),
-    _pooled(
-        "pooled",
-        "Samples",
-        "Samples weighed since the start, or since a knob was turned.",
-        lambda shown: shown.pooled,
-        "compact",
+        format="plus_minus",
+        formula=r"\frac{\mathrm{sd}(w)}{\sqrt{n}\, \langle w \rangle}",
+        source="By the delta method.",
     ),
     Readout(
         "truth",
         "log Z",
-        "By enumeration, or where the model is too large by annealed importance sampling.",
+        "What the estimate should be.",
         lambda shown: "AIS …" if shown.truth is None else shown.truth.log_z,
         "fixed2",
+        formula=r"\log Z = \log \sum_v e^{-F(v)}",
+        source="By enumeration, or where the model is too large by annealed importance sampling "
+        "(Salakhutdinov, Murray 2008).",
     ),
     Readout(
         "truth_error",
@@ -117,13 +130,33 @@ READOUTS = (
         "Standard error of annealed importance sampling; exact by enumeration.",
         _truth_error,
         "plus_minus",
+        source="Over the chains of annealed importance sampling.",
     ),
     _pooled(
         "gap",
         "Too low by",
         "log Z less its estimate, in nats: what the heaviest weights, not seen yet, would still add.",
         _too_low,
-        "fixed2",
+        format="fixed2",
+        formula=r"\log Z - \log \hat{Z}",
+        source="From the two numbers.",
+    ),
+    _pooled(
+        "pooled",
+        "Samples",
+        "Samples weighed since the start, or since a knob was turned.",
+        lambda shown: shown.pooled,
+        format="compact",
+        source="Counted.",
+    ),
+    Readout(
+        "rate",
+        "Batches/s",
+        "Batches in a second now, as you see them come: the speed that you have set, or less where the "
+        "machine cannot keep it.",
+        lambda shown: shown.n,
+        "rate",
+        source="Counted on this page over the last three seconds.",
     ),
 )
 

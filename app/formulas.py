@@ -1,0 +1,49 @@
+"""Prose with formulas: LaTeX between dollars, which panels show as MathML and Streamlit sets by itself.
+
+Canvases are outside of Streamlit's Markdown. The browser draws MathML by itself: nothing is fetched.
+"""
+
+import functools
+import re
+
+from latex2mathml.converter import convert
+
+REPAIRS = (
+    (r"<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"),  # "distributed as" is an operator, with space around it
+    (r"<mi>(&#x027E[89];)</mi>", r"<mo>\1</mo>"),  # so are angle brackets
+    (r"<mo>(min|max)</mo>", r"<mi>\1</mi>"),  # a function stands close to its bracket
+    (r"<mi>log</mi>(?!<mo|<mrow><mo)", r'<mi>log</mi><mspace width="0.17em" />'),  # and apart from a letter
+)
+"""Corrections (pattern, replacement) of the converter's output, after the MathML standard."""
+
+Prose = list[str | dict[str, str]]
+"""Text, and formulas as ``{"math": MathML}``, in the order in which they are read."""
+
+
+@functools.lru_cache(maxsize=512)
+def mathml(latex: str, display: str = "inline") -> str:
+    """Return a formula as MathML.
+
+    Parameters
+    ----------
+    latex : str
+    display : "inline" or "block"
+        Within a line of text, or in a line of its own.
+
+    Raises
+    ------
+    ValueError
+        If the formula has a command that the converter does not know.
+    """
+    made = convert(latex, display=display)
+    for found, wanted in REPAIRS:
+        made = re.sub(found, wanted, made)
+    if "\\" in made or ">&<" in made:
+        raise ValueError(f"this formula has a command that is not known: {latex}")
+    return made
+
+
+def prose(text: str) -> Prose:
+    """Return a text whose formulas stand between dollars as its parts; empty parts are left out."""
+    parts = [{"math": mathml(part)} if i % 2 else part for i, part in enumerate(text.split("$"))]
+    return [part for part in parts if part]
