@@ -10,15 +10,15 @@ passed has the same scores for good.
 import bisect
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rbmviz.metrics import paired_error
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.session.sampling import SamplingSnapshot
-from rbmviz.session.snapshot import Clock, Point
+from rbmviz.session.snapshot import Clock, Counts, Point
 
 Effort = Literal["samples", "sweeps", "seconds"]
 """What runs are compared at equal numbers of; a field of ``Clock``."""
@@ -37,40 +37,15 @@ BEHIND = 0.8
 """A panel that has spent less than this share of what the first has is called behind."""
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """The scores of one run at a point.
+class Standing(NamedTuple):
+    """The scores of one run at a point: those of the samples that were complete by then."""
 
-    Parameters
-    ----------
-    clock : Clock
-        What the run had spent when the last sample up to the point was complete.
-    isl, std_error : float
-        In nats; the error is over the test points.
-    switches, visited : int or None
-        Class changes, and classes visited; None if the data have no classes.
-    spurious : float
-        Share of samples, 0 to 1.
-    """
-
-    clock: Clock
-    isl: float
-    std_error: float
-    switches: int | None
-    spurious: float
-    visited: int | None
-    _before: Point
-    _after: Point
-    _weight: float
-
-    @property
-    def groups(self) -> np.ndarray:
-        """Mean log density of each group of test points, float64 (n_groups,)."""
-        return _between(self._before.groups, self._after.groups, self._weight)
+    isl: Point
+    counts: Counts
 
 
-def _between(a, b, weight: float):  # type: ignore[no-untyped-def]
-    return a if weight == 0 else a + weight * (b - a)
+def _between(a: Any, b: Any, weight: float) -> Any:
+    return a + weight * (b - a)
 
 
 def passed(shown: SamplingSnapshot, effort: Effort) -> float:
@@ -84,26 +59,23 @@ def scores_at(shown: SamplingSnapshot, effort: Effort, point: float) -> Standing
     i = bisect.bisect_right(shown.curve, point, hi=known, key=lambda one: getattr(one.clock, effort)) - 1
     if i < 0 or point > passed(shown, effort):
         return None
-    a = b = shown.curve[i]
-    counts = counts_after = shown.counts[i]
-    clock, weight = a.clock, 0.0
-    if point > getattr(a.clock, effort):
-        b, counts_after = shown.curve[i + 1], shown.counts[i + 1]
-        clock = _clock_at(shown, a.clock, b.clock, effort, point)
-        weight = math.log(clock.samples / a.n) / math.log(b.n / a.n)
-    switches = None
-    if counts.switches is not None and counts_after.switches is not None:
-        switches = round(_between(counts.switches, counts_after.switches, weight))
+    a, counts = shown.curve[i], shown.counts[i]
+    if point == getattr(a.clock, effort):
+        return Standing(a, counts)
+    b, counts_after = shown.curve[i + 1], shown.counts[i + 1]
+    clock = _clock_at(shown, a.clock, b.clock, effort, point)
+    weight = math.log(clock.samples / a.n) / math.log(b.n / a.n)
+
+    def between(name: str, first: Any = a, second: Any = b) -> Any:
+        return _between(getattr(first, name), getattr(second, name), weight)
+
+    shares = {name: between(name, counts, counts_after) for name in ("class_coverage", "blank", "spurious")}
+    switches = (
+        counts.switches if counts.switches is None else round(between("switches", counts, counts_after))
+    )
     return Standing(
-        clock,
-        _between(a.isl, b.isl, weight),
-        _between(a.std_error, b.std_error, weight),
-        switches,
-        _between(counts.spurious, counts_after.spurious, weight),
-        counts.visited,
-        a,
-        b,
-        weight,
+        Point(clock, between("isl"), between("std_error"), a.beta, between("groups")),
+        counts._replace(n=clock.samples, switches=switches, **shares),
     )
 
 
@@ -193,6 +165,21 @@ def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> li
     ]
 
 
+def at_common_point(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> list[SamplingSnapshot]:
+    """Return the snapshots with the scores that each run had at the common point; see ``compare``."""
+    return [
+        replace(shown, compared=compared, **_scores_of(compared.standing))
+        for (shown, _), compared in zip(runs, compare(runs, effort), strict=True)
+    ]
+
+
+def _scores_of(standing: Standing | None) -> dict[str, Any]:
+    names = [name for name in Counts._fields if name != "n"]
+    if standing is None:
+        return {"newest": None, **dict.fromkeys(names)}
+    return {"newest": standing.isl, **{name: getattr(standing.counts, name) for name in names}}
+
+
 class Difference(NamedTuple):
     """ISL of a run minus that of another at a point, in nats, with the standard error of the difference."""
 
@@ -203,7 +190,7 @@ class Difference(NamedTuple):
 
 def best(compared: Sequence[Compared]) -> int | None:
     """Return the index of the panel with the highest ISL at the common point; None if there is none."""
-    known = [(one.standing.isl, -i) for i, one in enumerate(compared) if one.standing is not None]
+    known = [(one.standing.isl.isl, -i) for i, one in enumerate(compared) if one.standing is not None]
     return -max(known)[1] if known else None
 
 
@@ -214,6 +201,6 @@ def differences(shown: SamplingSnapshot, other: SamplingSnapshot, effort: Effort
     for point in POINTS[effort][: bisect.bisect_right(POINTS[effort], end)]:
         one, against = scores_at(shown, effort, point), scores_at(other, effort, point)
         if one is not None and against is not None:
-            error = 0.0 if shown is other else paired_error(one.groups, against.groups)
-            found.append(Difference(point, one.isl - against.isl, error))
+            error = 0.0 if shown is other else paired_error(one.isl.groups, against.isl.groups)
+            found.append(Difference(point, one.isl.isl - against.isl.isl, error))
     return found

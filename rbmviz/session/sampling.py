@@ -4,7 +4,7 @@ import time
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import ChangedKnobs, Clock, Counts, Frames, Point, SinceChange, Snapshot, Status
+
+if TYPE_CHECKING:
+    from rbmviz.session.equal_points import Compared
 
 FRAMES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
@@ -71,6 +74,9 @@ class SamplingSnapshot(Snapshot):
         percentile of held-out data.
     agreement : Diagnostics or None
         R-hat and ESS of the newest rounds of several chains, by the number of active units.
+    compared : Compared or None
+        The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
+        newest ones. See ``equal_points.at_common_point``.
     """
 
     algorithm: Sampler
@@ -90,6 +96,7 @@ class SamplingSnapshot(Snapshot):
     blank: float | None = None
     spurious: float | None = None
     agreement: Diagnostics | None = None
+    compared: "Compared | None" = None
 
     def at_rest(self) -> Self:
         """Return the numbers and curves without the pictures."""
@@ -225,6 +232,7 @@ class SamplingRun(Run):
         """Return the snapshot of this run."""
         v = self.recorder.packed(FRAMES)
         scores = self._scores if self.prepared else None
+        covered = scores.covered if scores else None
         return SamplingSnapshot(
             **self.common(status),
             sweeps=self.sweeps,
@@ -237,11 +245,11 @@ class SamplingRun(Run):
             fast_norm=self.fast_norm,
             occupancy=scores.occupancy if scores else None,
             bin_width=scores.bin_width if scores else 1,
-            switches=scores.switches if scores else None,
-            visited=scores.visited if scores else None,
-            class_coverage=scores.class_coverage if scores and self.n else None,
-            blank=scores.blank if scores and self.n else None,
-            spurious=scores.spurious if scores and self.n else None,
+            switches=covered.switches if covered else None,
+            visited=covered.visited if covered else None,
+            class_coverage=covered.class_coverage if covered and self.n else None,
+            blank=covered.blank if covered and self.n else None,
+            spurious=covered.spurious if covered and self.n else None,
             agreement=scores.agreement if scores else None,
         )
 

@@ -160,8 +160,8 @@ class Scores:
         self.changes: tuple[ChangedKnobs, ...] = ()
         self._isl_since: ISL | None = None  # of the samples since the last change; None before there is one
         self._score_since: Score | None = None
-        self._before_change = self._covered()
-        self._occupied_before_change = self._coverage.occupancy.copy()
+        self._before_change = self.covered
+        self._recognised_before_change = self._coverage.recognised.copy()
 
     @staticmethod
     def bytes(dataset: Dataset, kernel: Kernel, n_chains: int) -> int:
@@ -223,8 +223,8 @@ class Scores:
         # A value of the mean kernel costs hundreds of times more: there is none since the change.
         self._isl_since = None if self._of_means else self._few.without_samples()
         self._score_since = None
-        self._before_change = self._covered()
-        self._occupied_before_change = self._coverage.occupancy.copy()
+        self._before_change = self.covered
+        self._recognised_before_change = self._coverage.recognised.copy()
 
     @staticmethod
     def _next_point_after(n: int) -> float:
@@ -262,15 +262,19 @@ class Scores:
     def _note_counts(self) -> None:
         """If coverage has just reached a point of the curve, keep what it has counted."""
         if len(self.counts) < len(self.curve) and self.curve[len(self.counts)].n == self._n_covered:
-            self.counts += (self._covered(),)
+            self.counts += (self.covered,)
 
-    def _covered(self) -> Counts:
+    @property
+    def covered(self) -> Counts:
+        """What the samples up to now have covered; up to COMPARED_AT_ONCE of the newest may be left out."""
         coverage, classes = self._coverage, len(self._coverage.occupancy)
         return Counts(
             coverage.n,
             coverage.switches if classes else None,
+            (coverage.visited, classes) if classes else None,
+            coverage.class_coverage,
+            coverage.blank,
             coverage.spurious,
-            int((coverage.occupancy > 0).sum()) if classes else None,
         )
 
     def _add_to_bins(self, classes: np.ndarray) -> None:
@@ -293,49 +297,23 @@ class Scores:
         """The scores of the samples since the last change of a knob; None if there was none."""
         if not self.changes:
             return None
-        before, now, score = self._before_change, self._covered(), self._score_since
-        n = now.n - before.n
+        before, now, score = self._before_change, self.covered, self._score_since
+        n, classes = now.n - before.n, self._recognised_before_change
         far = now.spurious * now.n - (before.spurious * before.n if before.n else 0)
         switches = visited = None
         if now.switches is not None and before.switches is not None:
             switches = now.switches - before.switches
-            visited = int((self._coverage.occupancy > self._occupied_before_change).sum())
+            visited = int((self._coverage.recognised > classes).sum()), len(classes)
         return SinceChange(
             self._isl.n - before.n,
             None if score is None else score.isl,
             None if score is None else score.std_error,
             switches,
-            float(far) / n if n else None,
             visited,
+            float(far) / n if n else None,
         )
 
     @property
     def agreement(self) -> Diagnostics | None:
         """R-hat and ESS of the newest rounds of several chains; None for one chain, or before the first."""
         return None if self._agreement is None else self._agreement.newest
-
-    @property
-    def switches(self) -> int | None:
-        """Class changes between consecutive samples of a chain; None if the data have no classes."""
-        return self._coverage.switches if len(self._coverage.occupancy) else None
-
-    @property
-    def visited(self) -> tuple[int, int] | None:
-        """Classes visited, and classes in all; None if the data have no classes."""
-        classes = len(self._coverage.occupancy)
-        return (self._coverage.visited, classes) if classes else None
-
-    @property
-    def class_coverage(self) -> float:
-        """How much of the data's classes the samples cover, from 0 to 1; NaN if the data have none."""
-        return self._coverage.class_coverage
-
-    @property
-    def blank(self) -> float:
-        """Share (0 to 1) of blank samples; see ``Coverage``."""
-        return self._coverage.blank
-
-    @property
-    def spurious(self) -> float:
-        """Share (0 to 1) of samples that are far from every example, or blank; see ``Coverage``."""
-        return self._coverage.spurious

@@ -71,16 +71,19 @@ class Point:
 
 
 class Counts(NamedTuple):
-    """What the first n samples of a run have covered.
+    """What the first n samples of a run have covered; see ``Coverage``.
 
-    n: samples; switches: class changes within each chain, None without classes; spurious: share (0 to 1) of
-    samples far from every training example; visited: classes visited, None without classes.
+    n: samples; switches: class changes within each chain; visited: classes visited, and classes in all;
+    class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
+    samples, 0 to 1. Without classes switches and visited are None and class_coverage is NaN.
     """
 
     n: int
     switches: int | None
+    visited: tuple[int, int] | None
+    class_coverage: float
+    blank: float
     spurious: float
-    visited: int | None
 
 
 class ChangedKnobs(NamedTuple):
@@ -94,15 +97,15 @@ class SinceChange(NamedTuple):
     """Scores of the samples since the last change of a knob.
 
     n: samples since then; isl, std_error: nats per test point, None while no value is known; the others as in
-    ``Counts``.
+    ``Counts``, spurious None before the first sample.
     """
 
     n: int
     isl: float | None
     std_error: float | None
     switches: int | None
+    visited: tuple[int, int] | None
     spurious: float | None
-    visited: int | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -50,14 +50,19 @@ def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, effort,
             continue
         n = int(point) // per_sample
         score, coverage = naive(toy, v[:n])
-        assert standing.clock[:2] == (n, 3 * n)
+        assert standing.isl.clock[:2] == (n, 3 * n)
+        assert standing.counts.n == n
         if n in [one.n for one in shown.curve]:
-            assert (standing.isl, standing.std_error) == (score.isl, score.std_error)
-            assert (standing.switches, standing.spurious) == (coverage.switches, coverage.spurious)
-            assert standing.visited == (coverage.occupancy > 0).sum()
+            assert (standing.isl.isl, standing.isl.std_error) == (score.isl, score.std_error)
+            names = ("switches", "class_coverage", "blank", "spurious")
+            assert [getattr(standing.counts, name) for name in names] == [
+                getattr(coverage, name) for name in names
+            ]
+            assert standing.counts.visited == (coverage.visited, 2)
         else:  # read off between its neighbours
-            assert standing.isl == pytest.approx(score.isl, abs=0.02)
-            assert abs(standing.switches - coverage.switches) <= 3
+            assert standing.isl.isl == pytest.approx(score.isl, abs=0.02)
+            assert standing.counts.class_coverage == pytest.approx(coverage.class_coverage, abs=0.05)
+            assert abs(standing.counts.switches - coverage.switches) <= 3
 
 
 def test_points_of_sweeps_and_seconds_follow_a_change_of_knobs(model, toy):
@@ -66,9 +71,12 @@ def test_points_of_sweeps_and_seconds_follow_a_change_of_knobs(model, toy):
     shown = advance(run, 100).view("paused")
     assert [(change.clock[:2], dict(change.knobs)) for change in shown.changes] == [((210, 210), {"k": 10})]
     for sweeps, n in ((200, 200), (209, 209), (210, 210), (219, 210), (220, 211), (710, 260)):
-        assert points.scores_at(shown, "sweeps", sweeps).clock[:2] == (n, n if n <= 210 else 10 * n - 1890)
+        assert points.scores_at(shown, "sweeps", sweeps).isl.clock[:2] == (
+            n,
+            n if n <= 210 else 10 * n - 1890,
+        )
     clocks = [
-        points.scores_at(shown, "seconds", point).clock
+        points.scores_at(shown, "seconds", point).isl.clock
         for point in points.POINTS["seconds"]
         if shown.curve[0].clock.seconds <= point <= points.passed(shown, "seconds")
     ]
@@ -84,7 +92,12 @@ def test_what_a_run_has_passed_never_changes(model, toy):
             if point <= points.passed(early, effort):
                 a, b = (points.scores_at(shown, effort, point) for shown in (early, late))
                 assert (a is None) == (b is None)
-                assert a is None or (a.clock, a.isl, *a.groups) == (b.clock, b.isl, *b.groups)
+                assert a is None or (a.isl.clock, a.isl.isl, *a.isl.groups) == (
+                    b.isl.clock,
+                    b.isl.isl,
+                    *b.isl.groups,
+                )
+                assert a is None or a.counts == b.counts
 
 
 def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
@@ -97,7 +110,7 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     assert points.common_point([], "samples") is None
     first, second = points.compare([(one, False) for one in shown], "sweeps")
     assert first.point == second.point
-    assert first.standing.clock.samples > second.standing.clock.samples
+    assert first.standing.isl.clock.samples > second.standing.isl.clock.samples
     assert (first.behind, second.behind) == (True, False)
     # A late panel does not hold the others back, and neither does a failed one.
     late = run_of(model, toy, make_sampler("gibbs"), 3).view("paused")
@@ -106,6 +119,16 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
         assert compared.standing is None
         assert compared.point == points.common_point(shown, "samples")
     assert points.compare([(shown[0], False), (late, False)], "samples")[0].point == 3
+    # What a page shows of a panel is what it had scored at the common point.
+    one, two = points.at_common_point([(shown[0], False), (late, False)], "samples")
+    first = points.scores_at(shown[0], "samples", 3)
+    assert (one.newest, one.switches, one.spurious) == (
+        first.isl,
+        first.counts.switches,
+        first.counts.spurious,
+    )
+    assert (one.n, one.compared.first, two.newest.n) == (300, points.passed(shown[0], "samples"), 3)
+    assert points.at_common_point([(late, True)], "samples")[0].newest is None
 
 
 def test_points_of_seconds_have_two_digits():
@@ -133,7 +156,7 @@ def test_differences_are_paired_point_by_point(model, toy):
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
     assert {one[1:] for one in points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
     compared = points.compare([(one, False) for one in shown], "samples")
-    assert points.best(compared) == int(np.argmax([one.standing.isl for one in compared]))
+    assert points.best(compared) == int(np.argmax([one.standing.isl.isl for one in compared]))
     assert points.best(points.compare([], "samples")) is None
 
 
@@ -162,7 +185,7 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
         run.set_knobs(make_sampler("rates_fpcd", eps=eps))
     shown = run.view("paused")
     assert [dict(change.knobs) for change in shown.changes] == [{"eps": 1.0}]
-    assert shown.since_change == (0, None, None, 0, None, 0)
+    assert shown.since_change == (0, None, None, 0, (0, 2), None)
     shown = advance(run, 45).view("paused")
     v = run.kept()[1]
     score, coverage = naive(toy, v[70:])
@@ -170,7 +193,7 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
     assert (since.n, since.isl, since.std_error) == (45, score.isl, score.std_error)
     assert since.spurious == pytest.approx(coverage.spurious)
     assert since.switches - coverage.switches in (0, 1)  # the one across the change counts here
-    assert since.visited == (coverage.occupancy > 0).sum()
+    assert since.visited == (coverage.visited, 2)
     # While a slider is dragged there is one change in a stretch between two points of the curve.
     for eps in (0.9, 0.8, 0.7):
         run.set_knobs(make_sampler("rates_fpcd", eps=eps))
