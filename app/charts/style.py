@@ -23,17 +23,19 @@ Chart = tuple[pd.DataFrame, Spec]
 Rows = list[dict[str, Any]]
 
 GREY = "#808080"
-COUPLING_COLOURS = {"rbm": "#5c940d", "general": "#d08700"}
+COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
 """The two couplings; UCD has the colour of the first."""
-SPARE_COLOURS = ("#d9a400", "#845ef7", "#8c8c8c", "#b08968")
+SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
 """For algorithms that say none."""
+RAMP = ("#0a67ce", "#127cd7", "#6b93db", "#918ebd", "#9d7e99", "#9e6e76", "#aa665e", "#ac553b")
+"""Colours of a number that grows: neighbours are told apart by all eyes, and all stand out on both themes."""
 
 
 def colour(name: str) -> str:
     """Return the colour of a sampler, trainer or coupling.
 
-    Algorithms say theirs: one for what a sampler and a trainer share, after Okabe and Ito's palette, so that
-    colour-blind eyes tell them apart on white and on black.
+    Algorithms say theirs: one for what a sampler and a trainer share. Their distances to protan, deutan and
+    tritan eyes, and their contrast to both backgrounds, are tested (``tests/app/test_colours.py``).
     """
     declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
     others = [other for other in declared if not declared[other]]
@@ -96,10 +98,22 @@ def origin_text(plan: TrainingPlan) -> str:
     return f" from {plan.origin.path[-1][0]}{at}"
 
 
+DASHES = ([1, 0], [8, 3], [2, 2], [9, 2, 2, 2], [14, 4], [4, 2], [9, 2, 2, 2, 2, 2], [1, 3])
+"""Dashes of lines, in pixels of line and gap."""
+
+
 def dashes(algorithms: Sequence[str]) -> list[list[int]]:
-    """Namesakes share a colour; the second is dashed, the third dotted."""
-    styles = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
-    return [styles[algorithms[:i].count(name) % len(styles)] for i, name in enumerate(algorithms)]
+    """Return the dashes of each curve of a chart: the first is whole, the first eight all differ.
+
+    Colours alone would not tell curves apart on a grey print, or for eyes that see no colours.
+    """
+    return [DASHES[i % len(DASHES)] for i in range(len(algorithms))]
+
+
+def ramp(n: int) -> list[str]:
+    """Return n colours of a number that grows, as far apart as they can be; they repeat after len(RAMP)."""
+    places = range(n) if n > len(RAMP) else [round(i * (len(RAMP) - 1) / max(n - 1, 1)) for i in range(n)]
+    return [RAMP[place % len(RAMP)] for place in places]
 
 
 def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> alt.Legend:

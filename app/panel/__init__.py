@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.charts.style import about, colour, titles
+from app.charts.style import about, colour, dashes, titles
 from app.formulas import prose
 from app.panel.readouts import Readout
 from rbmviz.datasets import Dataset
@@ -126,6 +126,7 @@ def panel_spec(
     readouts: ReadoutsOf,
     front: Callable[[Knob], bool],
     hidden: Sequence[str] = (),
+    dash: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Return what the page needs to draw a panel, as JSON values.
 
@@ -140,6 +141,8 @@ def panel_spec(
         Whether a knob is always visible; the others are under "More knobs".
     hidden : sequence of str
         Names of knobs that are not shown.
+    dash : sequence of int
+        Dashes of its curve in the charts, in pixels of line and gap; empty: a whole line.
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -149,6 +152,7 @@ def panel_spec(
         "label": label,
         "about": prose(about(algorithm)),
         "colour": accent,
+        "dash": list(dash),
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},
         "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
@@ -168,9 +172,13 @@ def panel_specs(
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
-        panel_spec(panel, label, colour(algorithm.name), readouts, front, hidden)
-        for panel, algorithm, label in zip(
-            comparison.panels, algorithms, titles(algorithms, origins), strict=True
+        panel_spec(panel, label, colour(algorithm.name), readouts, front, hidden, dash)
+        for panel, algorithm, label, dash in zip(
+            comparison.panels,
+            algorithms,
+            titles(algorithms, origins),
+            dashes([algorithm.name for algorithm in algorithms]),
+            strict=True,
         )
     ]
 

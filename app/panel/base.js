@@ -9,6 +9,7 @@
  * @property {string} label
  * @property {Prose} about
  * @property {string} colour
+ * @property {number[]} dash of its curve in the charts: pixels of line and gap
  * @property {KnobSpec[]} knobs
  * @property {Record<string, KnobValue>} values
  * @property {ReadoutSpec[]} readouts
@@ -35,6 +36,13 @@
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
 const WORDS_MS = 1000; // words change this often: more could not be read
+
+/** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
+function dashed(dash) {
+  let end = 0;
+  const stops = dash.map((length, i) => `${i % 2 ? 'transparent' : 'var(--accent)'} ${end}px ${end += length}px`);
+  return stops.length ? `repeating-linear-gradient(90deg, ${stops.join(', ')})` : 'var(--accent)';
+}
 
 /**
  * The frame of a panel: header, pictures, a strip, readouts, knobs. A page's own panel says what is in them.
@@ -100,6 +108,7 @@ class Panel {
     const [, name, differs] = spec.label.match(/^(.*?)( \(.*)?$/) ?? [];
     this.title.replaceChildren(name ?? spec.label, element('span', { class: 'differs', text: differs ?? '' }));
     this.node.style.setProperty('--accent', spec.colour);
+    this.node.style.setProperty('--dash', dashed(spec.dash));
     this.readouts.declare(spec.readouts);
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
     this.arrange();

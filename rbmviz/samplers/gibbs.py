@@ -40,7 +40,7 @@ class GibbsChain:
     clock: np.ndarray
 
 
-@sampler("gibbs", label="Gibbs", colour="#0088cc", paper="rates-FPCD, section 5.1: the standard procedure")
+@sampler("gibbs", label="Gibbs", colour="#2372a0", paper="rates-FPCD, section 5.1: the standard procedure")
 class Gibbs:
     """Alternate h ~ p(h|v) and v ~ p(v|h); with a temperature T every activation is divided by T."""
 

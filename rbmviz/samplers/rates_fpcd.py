@@ -26,7 +26,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, 
 @sampler(
     "rates_fpcd",
     label="rates-FPCD",
-    colour="#e8590c",
+    colour="#bd4c0c",
     paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates",
 )
 class RatesFPCD:

@@ -26,7 +26,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round
 @sampler(
     "rates_herding",
     label="rates-herding",
-    colour="#0ca678",
+    colour="#06a781",
     paper="rates-FPCD, section 4, algorithm 2: herding with fixed rates",
 )
 class RatesHerding:

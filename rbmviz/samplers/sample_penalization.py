@@ -25,7 +25,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, 
 @sampler(
     "sample_penalization",
     label="Sample penalization",
-    colour="#c678b4",
+    colour="#b583b4",
     paper="rates-FPCD, section 4: sample penalization (SP)",
 )
 class SamplePenalization:

@@ -13,7 +13,7 @@ from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.training import TrainingState
 
 
-@trainer("cd", label="CD-k", colour="#0088cc", paper="Hinton (2002); population CD, section 2")
+@trainer("cd", label="CD-k", colour="#2372a0", paper="Hinton (2002); population CD, section 2")
 class CD(CommonKnobs):
     """Negative statistics from k Gibbs sweeps that start at the mini-batch, or at ``n_chains`` examples."""
 

@@ -14,7 +14,7 @@ from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.training import TrainingState
 
 
-@trainer("exact", label="Exact gradient", colour="#808080", paper="enumeration; population CD, section 4.1")
+@trainer("exact", label="Exact gradient", colour="#7c7f88", paper="enumeration; population CD, section 4.1")
 class Exact(CommonKnobs):
     """Negative statistics summed over all states of the smaller layer (at most 25 units; quick up to 16)."""
 

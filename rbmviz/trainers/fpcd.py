@@ -24,7 +24,7 @@ class FastWeightSource:
     fast: Parameters
 
 
-@trainer("fpcd", label="FPCD", colour="#e8590c", paper="Tieleman, Hinton (2009); rates-FPCD, section 2")
+@trainer("fpcd", label="FPCD", colour="#bd4c0c", paper="Tieleman, Hinton (2009); rates-FPCD, section 2")
 class FPCD(CommonKnobs):
     """PCD whose chains run under theta + theta_F, with theta_F <- alpha theta_F + eps g.
 

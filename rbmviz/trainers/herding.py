@@ -37,7 +37,7 @@ def climb(theta: FixedParameters, v: np.ndarray, most: int) -> tuple[np.ndarray,
     return v, h, sweeps
 
 
-@trainer("herding", label="Herding", colour="#0ca678", paper="Welling (2009); rates-FPCD, section 2")
+@trainer("herding", label="Herding", colour="#06a781", paper="Welling (2009); rates-FPCD, section 2")
 class Herding(CommonKnobs):
     """Negative statistics from chains that climb to a mode (temperature 0) before every update.
 

@@ -13,7 +13,7 @@ from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.training import TrainingState
 
 
-@trainer("pcd", label="PCD", colour="#7a6ff0", paper="Tieleman (2008); rates-FPCD, section 2 (SML)")
+@trainer("pcd", label="PCD", colour="#7d6ef5", paper="Tieleman (2008); rates-FPCD, section 2 (SML)")
 class PCD(CommonKnobs):
     """Negative statistics from persistent chains, k sweeps an update, begun at fair random bits."""
 

@@ -128,7 +128,7 @@ def pop_weights(
 @trainer(
     "pop_cd",
     label="pop-CD",
-    colour="#d6336c",
+    colour="#f25c6f",
     paper="Krause, Fischer, Igel (2018), sections 3 and 3.4, eq. 8 and 9",
 )
 class PopCD(CommonKnobs):

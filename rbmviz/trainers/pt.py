@@ -48,7 +48,7 @@ def energy(theta: FixedParameters, v: np.ndarray, h: np.ndarray) -> np.ndarray:
 @trainer(
     "pt",
     label="Parallel tempering",
-    colour="#a0522d",
+    colour="#7e5854",
     paper="Desjardins et al. (2010); population CD, section 4",
 )
 class PT(CommonKnobs):

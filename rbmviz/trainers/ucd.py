@@ -30,7 +30,7 @@ class CoupledSource:
     counts: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
 
 
-@trainer("ucd", label="UCD", colour="#5c940d", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
+@trainer("ucd", label="UCD", colour="#618651", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
 class UCD(CommonKnobs):
     """Negative statistics from pairs of coupled chains: f(xi_k) and corrections until the pair meets.
 

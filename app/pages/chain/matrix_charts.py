@@ -122,6 +122,9 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
             x=x,
             y=y,
             color=_chain_colour("circle"),
+            shape=alt.Shape(
+                "chain:N", scale=alt.Scale(domain=list(CHAIN_NAMES), range=["circle", "diamond"]), legend=None
+            ),
             tooltip=tooltips(
                 ("chain", "Chain", ""),
                 ("real", "Real part", ".4f"),

@@ -35,7 +35,7 @@ STYLES = {
     "UCD, algorithm 3": (colour("rbm"), [1, 0]),
     "UCD, algorithm 1": (colour("general"), [6, 3]),
     "CD": (colour("cd"), [2, 2]),
-    EXACT: (GREY, [1, 0]),
+    EXACT: (GREY, [9, 2, 2, 2]),
 }
 """Colour and dashes of what the charts show: never told apart by the colour alone."""
 
@@ -136,9 +136,9 @@ def _rejected_spec(names: tuple[str, ...]) -> Spec:
             xOffset=alt.XOffset("who:N", sort=[f"{name}, {chain}" for name in names for chain in "ξη"]),
             y=alt.Y("value:Q", title="Share of pairs").axis(format="~%", tickCount=5),
             color=_colour(names, "square"),
-            opacity=alt.Opacity("chain:N", scale=alt.Scale(domain=["ξ", "η"], range=[0.45, 1.0])).legend(
-                orient="top", title=None, symbolType="square", symbolFillColor=GREY
-            ),
+            opacity=alt.Opacity(
+                "chain:N", sort=["ξ", "η"], scale=alt.Scale(domain=["ξ", "η"], range=[0.45, 1.0])
+            ).legend(orient="top", title=None, symbolType="square", symbolFillColor=GREY),
             tooltip=tooltips(
                 ("who", "Chain", ""), ("x", "Rejected proposals", ""), ("value", "Share of pairs", ".3~%")
             ),

@@ -6,24 +6,21 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from app.charts.style import GREY, Chart, Rows, Spec, colour, kept_spec, live_spec
+from app.charts.style import DASHES, GREY, RAMP, Chart, Rows, Spec, colour, kept_spec, live_spec
 from rbmviz.session import StudiedModel
 from rbmviz.session.estimator_study import ESTIMATORS
-
-STEPS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#d9c400", "#ef9b20", "#d1495b")
-"""Colours of numbers that grow, dark to bright; told apart on white and on black by their hue."""
 
 SHAPES = {
     "CD-1": "circle",
     "CD-10": "square",
-    "pop-CD-1": "circle",
-    "pop-CD-10": "square",
+    "pop-CD-1": "triangle-down",
+    "pop-CD-10": "triangle-left",
     "pop-CD-1, joint": "triangle-up",
     "pop-CD-1, mixture": "diamond",
     "pop-CD-1, LOO": "cross",
-    "PCD-1": "circle",
-    "UCD": "circle",
-    "PT": "circle",
+    "PCD-1": "triangle-right",
+    "UCD": "wedge",
+    "PT": "arrow",
 }
 
 
@@ -229,7 +226,8 @@ def _ess_spec(quantity: str, hidden: alt.X, chart: alt.Chart) -> Spec:
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
-        color=alt.Color(f"{group}:O", title=title, scale=alt.Scale(range=list(STEPS))).legend(orient="top"),
+        color=alt.Color(f"{group}:O", title=title, scale=alt.Scale(range=list(RAMP))).legend(orient="top"),
+        strokeDash=alt.StrokeDash(f"{group}:O", title=title, scale=alt.Scale(range=list(DASHES))),
         tooltip=[
             alt.Tooltip("hidden:Q", title="Hidden units"),
             alt.Tooltip("k:Q", title="Sweeps"),
