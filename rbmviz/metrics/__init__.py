@@ -22,7 +22,7 @@ from rbmviz.metrics.gibbs_chain import (
     total_variation,
     transition_matrix,
 )
-from rbmviz.metrics.isl import ISL, Kernel, isl, reference
+from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
 from rbmviz.registry import metrics
 
@@ -53,6 +53,7 @@ __all__ = [
     "log_likelihood",
     "log_z",
     "model_statistics",
+    "paired_error",
     "probabilities",
     "reference",
     "remove_self_transitions",

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rbmviz import checks
+from rbmviz import checks, rng
 from rbmviz.errors import BadInput, shown
 from rbmviz.kernels import hamming
 from rbmviz.registry import metric
@@ -40,6 +40,10 @@ ROWS_PER_PASS = 256
 
 PENDING = 4096
 """Samples that the binary kernel collects before it counts distances: packed, they fit the level-2 cache."""
+
+GROUPS = 100
+"""Groups of test points at most, of equal size up to one point and drawn at random, whose mean log densities
+stand for those of all points: enough for the error of a difference between two runs, see ``paired_error``."""
 
 POINTS_AT_A_TIME = 128
 """Points whose histograms are counted at once, in full width, before they are added to what is kept: an
@@ -154,6 +158,10 @@ class ISL:
         _check_betas(self.betas)
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
+        # Data sets are sorted, by class or by writer: groups at random are alike but for chance.
+        self._order = rng.generator(0, "isl groups").permutation(len(test))
+        groups = min(GROUPS, len(test))
+        self._group_starts = np.arange(groups) * len(test) // groups
         points = np.concatenate([test, validation])
         if kernel == "binary":
             self._packed = hamming.pack(points)
@@ -303,13 +311,16 @@ class ISL:
             validation.mean(axis=0) if len(validation) else np.full(len(betas), np.nan),
         )
 
-    def _best(self) -> Score:
-        """Return what the score of ``_point`` would be, bit for bit; test points pay for one beta alone."""
+    def _best(self) -> tuple[Score, np.ndarray]:
+        """Return what the score of ``_point`` would be, bit for bit, and log P of the test points.
+
+        The test points pay for one beta alone.
+        """
         self._count()
         b, validation = self._search()
         test = self._log_mixtures(0, self._n_test, self.betas[[b, b]])  # two columns, as in _search
         isl, error = float(test.mean(axis=0)[0]), float(test.std(axis=0)[0]) / math.sqrt(self._n_test)
-        return Score(isl, float(self.betas[b]), self.n, error, validation)
+        return Score(isl, float(self.betas[b]), self.n, error, validation), test[:, 0]
 
     def _search(self) -> tuple[int, float]:
         """Return the first best beta on the validation part, by its place in the grid, and log P there.
@@ -360,12 +371,37 @@ class ISL:
         if self.n == 0:
             raise BadInput("ISL: there are no samples yet.")
         if beta is None and self._kernel == "binary" and self._n_test < len(self._packed):
-            return self._best()
+            return self._best()[0]
         if beta is None or self._kernel == "mean":
             return self._point(self.betas).score(beta)
         betas = np.atleast_1d(checks.numbers("ISL: beta", beta)).astype(np.float64)
         _check_betas(betas)
         return self._point(betas).score(beta)
+
+    def value_by_group(self) -> tuple[Score, np.ndarray]:
+        """Return ``value()``, and the mean log density of each group of test points.
+
+        Two ISLs of the same test points have the same groups, ``GROUPS`` at most, so that their difference
+        has an error of its own: see ``paired_error``.
+
+        Returns
+        -------
+        score : Score
+        groups : float64 (n_groups,)
+            In nats.
+
+        Raises
+        ------
+        BadInput
+            Before the first sample, or if there is no validation part.
+        """
+        if self.n and self._kernel == "binary" and self._n_test < len(self._packed):
+            score, logs = self._best()
+        else:
+            score = self.value()
+            logs = self._log_densities(self.betas)[: self._n_test, self.betas == score.beta][:, 0]
+        sizes = np.diff([*self._group_starts, self._n_test])
+        return score, np.add.reduceat(logs[self._order], self._group_starts) / sizes
 
     def curve(self, beta: float | None = None) -> list[Score]:
         """Return one score for each of ``counts`` that has been reached.
@@ -381,6 +417,29 @@ class ISL:
             If beta is not on the grid, or None without a validation part.
         """
         return [point.score(beta) for point in self._points]
+
+
+def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the standard error of the difference between two ISLs of the same test points, in nats.
+
+    Test points that are hard for one run are hard for the other: the error of the difference, which is taken
+    point by point (here: group by group), is far smaller than the errors of both values suggest. Like those,
+    it is over test points, not over other runs of the chains.
+
+    Parameters
+    ----------
+    groups, others : float64 (..., n_groups)
+        Of both runs, from ``ISL.value_by_group``.
+
+    Returns
+    -------
+    float64 (...)
+        In nats; NaN if there is a single group only.
+    """
+    n_groups = groups.shape[-1]
+    if n_groups < 2:
+        return np.full(groups.shape[:-1], np.nan)
+    return np.asarray((groups - others).std(axis=-1, ddof=1) / math.sqrt(n_groups))
 
 
 def isl(

@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
 from rbmviz.session.beat import Beat
+from rbmviz.session.equal_points import Effort, at_common_point
 from rbmviz.session.limits import Session, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
@@ -50,6 +51,19 @@ class Undo(NamedTuple):
     instead: frozenset[int] = frozenset()
 
 
+class Pin(NamedTuple):
+    """A run that stays to be compared with: its number, its name, and its setup and snapshot when pinned."""
+
+    number: int
+    name: str
+    setup: Any
+    snapshot: Any
+
+
+MAX_PINS = 8
+"""Runs that can be pinned; the oldest goes first."""
+
+
 class Comparison(Generic[S]):
     """The panels of one page. Commands come from any thread; every one returns at once.
 
@@ -76,6 +90,9 @@ class Comparison(Generic[S]):
         self._next_key = 0
         self._undo: Undo | None = None
         self.undoable_commands = 0  # so far: two offers to undo differ in it
+        self.effort: Effort = "samples"  # what panels are compared at equal numbers of
+        self.pins: tuple[Pin, ...] = ()
+        self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
         self._together = threading.RLock()
 
@@ -91,7 +108,15 @@ class Comparison(Generic[S]):
         if self.running and not self.waiting_for_all:
             worker.resume()
         self._fit_undo()
+        self._catch_up(panel)
         return panel
+
+    def _catch_up(self, panel: Panel) -> None:
+        """Let a panel that begins later make the steps of the others, as far as that takes little time."""
+        others = [other.worker for other in self.panels if other is not panel]
+        going = [(found.n, i) for i, other in enumerate(others) if (found := other.peek()).status != "failed"]
+        if going:
+            panel.worker.catch_up(others[min(going)[1]])
 
     def __getitem__(self, key: int) -> Worker[Any]:
         """Return the worker of the panel ``key``; KeyError if it has gone."""
@@ -115,7 +140,10 @@ class Comparison(Generic[S]):
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
+                run = panel.worker.peek().run
                 panel.worker.tune(**knobs)
+                if panel.worker.peek().run != run:
+                    self._catch_up(panel)
 
     def set_knobs(self, key: int, **knobs: Value) -> None:
         """Change live knobs of one panel, as they are dragged: no run is begun."""
@@ -164,11 +192,15 @@ class Comparison(Generic[S]):
         plan = setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
         before, setup_before = self.panels, self.setup
-        for panel in self.panels:
-            self.remove(panel.key)
-        self.setup = setup
-        for algorithm in algorithms:
-            self.add(algorithm)
+        with self._together:
+            running, self.running = self.running, False  # they begin together, once all are there
+            for panel in self.panels:
+                self.remove(panel.key)
+            self.setup = setup
+            for algorithm in algorithms:
+                self.add(algorithm)
+            if running:
+                self.resume()
         self._offer_undo(setup_before, before, {}, frozenset(panel.key for panel in self.panels))
 
     # Undo
@@ -270,6 +302,18 @@ class Comparison(Generic[S]):
         for panel in self.panels:
             panel.worker.set_rate(rate, now)
 
+    def pin(self, key: int, name: str) -> None:
+        """Keep what a panel's run shows now, under this name, while the panel goes on or away."""
+        for panel in self.panels:
+            if panel.key == key:
+                self._next_pin += 1
+                pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().at_rest())
+                self.pins = (*self.pins, pin)[-MAX_PINS:]
+
+    def unpin(self, number: int) -> None:
+        """Drop a pinned run; an unknown number is ignored."""
+        self.pins = tuple(pin for pin in self.pins if pin.number != number)
+
     def snapshots(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order."""
         shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
@@ -289,6 +333,16 @@ class Comparison(Generic[S]):
                 self.waiting_for_all, now = False, time.monotonic()
                 for panel in self.panels:
                     panel.worker.resume(now)
+
+    def at_common_point(self, shown: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+        """Return the snapshots of samplers, (key, snapshot), with the scores they had at the common point.
+
+        The point is the last number of samples, sweeps or seconds (``effort``) that all panels have passed;
+        panels that are still catching up, or have failed, do not hold it back.
+        """
+        late = {panel.key for panel in self.panels if panel.worker.catching_up}
+        runs = at_common_point([(snapshot, key in late) for key, snapshot in shown], self.effort)
+        return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
 
     def peek(self) -> list[tuple[int, Any]]:
         """Return what ``snapshots`` does, without renewing any lease."""

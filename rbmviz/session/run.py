@@ -50,6 +50,10 @@ class Run(abc.ABC):
     knobs_at_once: ClassVar[bool] = False
     """Whether new knobs are applied even while no step is due, because the snapshot depends on them."""
 
+    catches_up: ClassVar[bool] = False
+    """Whether a run that begins later than the others of a comparison first makes their steps, at full
+    speed."""
+
     def __init__(self, number: int, plan: Any, algorithm: Any, n: int = 0, seconds: float = 0.0) -> None:
         self.number, self.plan, self.algorithm = number, plan, algorithm
         self.n, self.seconds = n, seconds

@@ -4,12 +4,13 @@ import time
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import Dataset
+from rbmviz.knobs import values_of
 from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
@@ -17,7 +18,10 @@ from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
-from rbmviz.session.snapshot import Frames, Point, Snapshot, Status
+from rbmviz.session.snapshot import ChangedKnobs, Clock, Counts, Frames, Point, SinceChange, Snapshot, Status
+
+if TYPE_CHECKING:
+    from rbmviz.session.equal_points import Compared
 
 FRAMES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
@@ -42,8 +46,15 @@ class SamplingSnapshot(Snapshot):
     frames : Frames
     curve : tuple of Point
         ISL after fixed numbers of samples, log-spaced; empty without a data set.
+    counts : tuple of Counts
+        What the samples up to a point of the curve have covered, in the order of the curve; those of the
+        newest points may come a moment later.
     newest : Point or None
         A recent value of the ISL; computed at most twice per second.
+    changes : tuple of ChangedKnobs
+        When knobs were changed in this run: of changes between two points of the curve the last.
+    since_change : SinceChange or None
+        Scores of the samples since the last change; None if there was none.
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     occupancy : int64 (bins, classes)
@@ -63,13 +74,19 @@ class SamplingSnapshot(Snapshot):
         percentile of held-out data.
     agreement : Diagnostics or None
         R-hat and ESS of the newest rounds of several chains, by the number of active units.
+    compared : Compared or None
+        The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
+        newest ones. See ``equal_points.at_common_point``.
     """
 
     algorithm: Sampler
     sweeps: int
     frames: Frames
     curve: tuple[Point, ...] = ()
+    counts: tuple[Counts, ...] = ()
     newest: Point | None = None
+    changes: tuple[ChangedKnobs, ...] = ()
+    since_change: SinceChange | None = None
     fast_norm: float | None = None
     occupancy: np.ndarray | None = None
     bin_width: int = 1
@@ -79,6 +96,7 @@ class SamplingSnapshot(Snapshot):
     blank: float | None = None
     spurious: float | None = None
     agreement: Diagnostics | None = None
+    compared: "Compared | None" = None
 
     def at_rest(self) -> Self:
         """Return the numbers and curves without the pictures."""
@@ -131,6 +149,7 @@ class SamplingPlan(NamedTuple):
 class SamplingRun(Run):
     """A sampler's chains from their first sample on; a step is a sample."""
 
+    catches_up = True
     algorithm: Sampler
 
     def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
@@ -173,7 +192,8 @@ class SamplingRun(Run):
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
         if self._scores is not None:  # after size_chunk: it happens rarely, and must not make chunks smaller
-            self._scores.evaluate(self.seconds, self.watched)
+            sweeps = self.sweeps + int(samples.info["sweeps"].sum())  # record_steps counts them later
+            self._scores.evaluate(Clock(self.n + n, sweeps, self.seconds), self.watched)
         return samples
 
     def record_steps(self, made: Samples) -> None:
@@ -184,8 +204,17 @@ class SamplingRun(Run):
 
     def set_knobs(self, algorithm: Sampler) -> None:
         """Take other values of live knobs from the next sample on."""
+        before, now = values_of(self.algorithm), values_of(algorithm)
         self.algorithm = algorithm
         self.recorder.log_knobs(algorithm)
+        changed = {name: value for name, value in now.items() if before[name] != value}
+        if self.prepared and self._scores is not None and self.n and changed:
+            self._scores.note_change(self.clock, changed)
+
+    @property
+    def clock(self) -> Clock:
+        """What the run has spent so far."""
+        return Clock(self.n, self.sweeps, self.seconds)
 
     def target(self) -> RBM:
         """Return the model that the next sweep samples from; before ``prepare`` the model of the plan."""
@@ -194,7 +223,7 @@ class SamplingRun(Run):
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
         if self.prepared and self._scores is not None:
-            self._scores.complete(self.seconds)
+            self._scores.complete(self.clock)
 
     def record(self) -> Record:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
@@ -213,20 +242,24 @@ class SamplingRun(Run):
         """Return the snapshot of this run."""
         v = self.recorder.packed(FRAMES)
         scores = self._scores if self.prepared else None
+        covered = scores.covered if scores else None
         return SamplingSnapshot(
             **self.common(status),
             sweeps=self.sweeps,
             frames=Frames(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),
+            counts=scores.counts if scores else (),
             newest=scores.newest if scores else None,
+            changes=scores.changes if scores else (),
+            since_change=scores.since_change if scores else None,
             fast_norm=self.fast_norm,
             occupancy=scores.occupancy if scores else None,
             bin_width=scores.bin_width if scores else 1,
-            switches=scores.switches if scores else None,
-            visited=scores.visited if scores else None,
-            class_coverage=scores.class_coverage if scores and self.n else None,
-            blank=scores.blank if scores and self.n else None,
-            spurious=scores.spurious if scores and self.n else None,
+            switches=covered.switches if covered else None,
+            visited=covered.visited if covered else None,
+            class_coverage=covered.class_coverage if covered and self.n else None,
+            blank=covered.blank if covered and self.n else None,
+            spurious=covered.spurious if covered and self.n else None,
             agreement=scores.agreement if scores else None,
         )
 

@@ -1,19 +1,25 @@
-"""The scores of one run, updated with each chunk of samples: ISL, classes, agreement of chains."""
+"""The scores of one run, updated with each chunk of samples: ISL, classes, agreement of chains.
+
+They are kept at about 125 numbers of samples, 14 % apart, so that runs can be compared at any equal point
+that they have passed: see ``equal_points``.
+"""
 
 import functools
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
+from rbmviz.knobs import Value
 from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
-from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score
 from rbmviz.samplers import Samples
-from rbmviz.session.snapshot import Point
+from rbmviz.session.snapshot import ChangedKnobs, Clock, Counts, Point, SinceChange
 
 COMPARED_EXAMPLES = 5000
 """Live samples are compared with this many training examples; all would cost more than sampling."""
@@ -41,23 +47,35 @@ COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
 COMPARISON_SECONDS = 3.0
 """Seconds between two comparisons of the chains; one takes up to 0.2 seconds."""
 
+POINTS_SINCE_CHANGE = 2500
+"""Test points, and as many validation points, on which the ISL since the last change of a knob is computed:
+its histograms are a second set, which has to be small where the data are large."""
+
 
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-agreement")
 
 
-_EMPTY_ISL: weakref.WeakKeyDictionary[Dataset, dict[Kernel, ISL]] = weakref.WeakKeyDictionary()
+_EMPTY_ISL: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, bool], ISL]] = weakref.WeakKeyDictionary()
 _EMPTY_ISL_LOCK = threading.Lock()
 
 
-def _empty_isl(dataset: Dataset, kernel: Kernel) -> ISL:
-    """Return an ISL without samples, whose packed data points all runs on the data set share."""
+def _empty_isl(dataset: Dataset, kernel: Kernel, few: bool = False) -> ISL:
+    """Return an ISL without samples, whose packed data points all runs on the data set share.
+
+    few : of at most POINTS_SINCE_CHANGE points of each part, evenly spaced
+    """
+    few = few and max(len(dataset.test), len(dataset.validation)) > POINTS_SINCE_CHANGE
     with _EMPTY_ISL_LOCK:
         known = _EMPTY_ISL.setdefault(dataset, {})
-        if kernel not in known:
-            known[kernel] = ISL(dataset.test, dataset.validation, kernel=kernel, counts=())
-        return known[kernel]
+        if (kernel, few) not in known:
+            test, validation = (
+                part[:: -(-len(part) // POINTS_SINCE_CHANGE) or 1] if few else part
+                for part in (dataset.test, dataset.validation)
+            )
+            known[kernel, few] = ISL(test, validation, kernel=kernel, counts=())
+        return known[kernel, few]
 
 
 class Agreement:
@@ -110,10 +128,22 @@ class Scores:
         Kernel of ISL.
     n_chains : int
         Chains that take turns: class switches are counted within each.
+
+    Attributes
+    ----------
+    curve : tuple of Point
+        ISL at each of CURVE_COUNTS that has been reached.
+    counts : tuple of Counts
+        What the samples up to a point of the curve have covered; they may come a moment after the point.
+    newest : Point or None
+        The newest value of ISL.
+    changes : tuple of ChangedKnobs
+        At most one in each stretch between two points of the curve: of a slider that is dragged the last.
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
         self._isl = _empty_isl(dataset, kernel).without_samples()
+        self._few = _empty_isl(dataset, kernel, few=True)
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._agreement = Agreement(n_chains) if n_chains > 1 else None
         self._of_means = kernel == "mean"
@@ -125,18 +155,28 @@ class Scores:
         self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy)), np.int64)
         self.bin_width = 1
         self.curve: tuple[Point, ...] = ()
+        self.counts: tuple[Counts, ...] = ()
         self.newest: Point | None = None
+        self.changes: tuple[ChangedKnobs, ...] = ()
+        self._isl_since: ISL | None = None  # of the samples since the last change; None before there is one
+        self._score_since: Score | None = None
+        self._before_change = self.covered
+        self._recognised_before_change = self._coverage.recognised.copy()
 
     @staticmethod
     def bytes(dataset: Dataset, kernel: Kernel, n_chains: int) -> int:
         """Return the bytes that the scores of a run take at most."""
-        points, width = len(dataset.test) + len(dataset.validation), dataset.n_visible
-        packed = -(-width // 64) * 8
+        parts, width = (len(dataset.test), len(dataset.validation)), dataset.n_visible
+        points, packed = sum(parts), -(-width // 64) * 8
         # Histograms have columns up to the largest distance, hardly ever more than half of the width. Of the
         # means: the rows, and for each beta of the grid a sum.
         isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
+        if kernel == "binary":  # since the last change
+            isl += sum(min(part, POINTS_SINCE_CHANGE) for part in parts) * (packed + 2 * width + 512)
+        curve = len(CURVE_COUNTS) * (8 * GROUPS + 500)
         coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
-        return isl + coverage + 8 * min(COMPARED_ROUNDS * n_chains, COMPARED_DRAWS) * (n_chains > 1)
+        agreement = 8 * min(COMPARED_ROUNDS * n_chains, COMPARED_DRAWS) * (n_chains > 1)
+        return isl + curve + coverage + agreement
 
     @property
     def until_next_point(self) -> int:
@@ -146,7 +186,10 @@ class Scores:
 
     def update(self, samples: Samples) -> None:
         """Take the next samples."""
-        self._isl.update(samples.p if self._of_means else samples.v)
+        centres = samples.p if self._of_means else samples.v
+        self._isl.update(centres)
+        if self._isl_since is not None:
+            self._isl_since.update(centres)
         if self._agreement is not None:
             self._agreement.update(samples.v)
         self._not_covered.append(samples.v)
@@ -154,44 +197,89 @@ class Scores:
         if self._isl.n - self._n_covered >= COMPARED_AT_ONCE or now - self._covered_at > SCORE_SECONDS:
             self._update_coverage()
 
-    def evaluate(self, seconds: float, watched: bool) -> None:
+    def evaluate(self, clock: Clock, watched: bool) -> None:
         """Compute the ISL if the curve has a point here, or if the run is watched and the last value is old.
 
-        seconds: time that the sampler has used so far.
+        clock : what the run has spent
         """
         now = time.monotonic()
         at_count = self._isl.n in CURVE_COUNTS
         interval = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
         if at_count or (watched and now - self._valued_at > interval):
-            self._add_value(seconds)
+            self._add_value(clock, since_change=watched)
             if at_count:
                 assert self.newest is not None
                 self.curve += (self.newest,)
+                self._note_counts()
 
-    def complete(self, seconds: float) -> None:
+    def note_change(self, clock: Clock, knobs: Mapping[str, Value]) -> None:
+        """Note that knobs have other values from the next sample on."""
+        self._update_coverage()
+        if self.changes and clock.samples < self._next_point_after(self.changes[-1].clock.samples):
+            knobs = {**self.changes[-1].knobs, **knobs}
+            self.changes = self.changes[:-1]
+        self.changes += (ChangedKnobs(clock, knobs),)
+        # A value of the mean kernel costs hundreds of times more: there is none since the change.
+        self._isl_since = None if self._of_means else self._few.without_samples()
+        self._score_since = None
+        self._before_change = self.covered
+        self._recognised_before_change = self._coverage.recognised.copy()
+
+    @staticmethod
+    def _next_point_after(n: int) -> float:
+        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, n, side="right") :]
+        return float(later[0]) if len(later) else np.inf
+
+    def complete(self, clock: Clock) -> None:
         """Score the samples that have not been scored, because the run stops here."""
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._isl.n
         if stale and time.monotonic() - self._valued_at > SCORE_SECONDS:
-            self._add_value(seconds)
+            self._add_value(clock, since_change=True)
 
-    def _add_value(self, seconds: float) -> None:
+    def _add_value(self, clock: Clock, since_change: bool) -> None:
         begin = time.perf_counter()
-        score = self._isl.value()
+        score, groups = self._isl.value_by_group()
+        if since_change and self._isl_since is not None and self._isl_since.n:
+            self._score_since = self._isl_since.value()
         self._value_seconds, self._valued_at = time.perf_counter() - begin, time.monotonic()
-        self.newest = Point(score.n, seconds, score.isl, score.std_error, score.beta)
+        self.newest = Point(clock, score.isl, score.std_error, score.beta, groups)
 
     def _update_coverage(self) -> None:
         """Compare the samples since the last time with the training examples."""
-        if self._not_covered:
-            self._add_to_bins(self._coverage.update(np.concatenate(self._not_covered)))
-            self._n_covered, self._covered_at = self._isl.n, time.monotonic()
-            self._not_covered.clear()
+        if not self._not_covered:
+            return
+        v = np.concatenate(self._not_covered)
+        self._not_covered.clear()
+        for part in np.split(v, [point.n - self._n_covered for point in self.curve[len(self.counts) :]]):
+            if len(part):  # the last one may be empty
+                self._n_covered += len(part)
+                self._add_to_bins(self._coverage.update(part))
+                self._note_counts()
+        self._covered_at = time.monotonic()
+
+    def _note_counts(self) -> None:
+        """If coverage has just reached a point of the curve, keep what it has counted."""
+        if len(self.counts) < len(self.curve) and self.curve[len(self.counts)].n == self._n_covered:
+            self.counts += (self.covered,)
+
+    @property
+    def covered(self) -> Counts:
+        """What the samples up to now have covered; up to COMPARED_AT_ONCE of the newest may be left out."""
+        coverage, classes = self._coverage, len(self._coverage.occupancy)
+        return Counts(
+            coverage.n,
+            coverage.switches if classes else None,
+            (coverage.visited, classes) if classes else None,
+            coverage.class_coverage,
+            coverage.blank,
+            coverage.spurious,
+        )
 
     def _add_to_bins(self, classes: np.ndarray) -> None:
         if not self._bins.shape[1]:
             return
-        n = self._isl.n
+        n = self._n_covered
         while n > OCCUPANCY_BINS * self.bin_width:
             pairs = self._bins[0::2] + self._bins[1::2]
             self._bins = np.concatenate([pairs, np.zeros_like(pairs)])
@@ -204,32 +292,27 @@ class Scores:
         return self._bins[: -(-self._n_covered // self.bin_width)].copy()
 
     @property
+    def since_change(self) -> SinceChange | None:
+        """The scores of the samples since the last change of a knob; None if there was none."""
+        if not self.changes:
+            return None
+        before, now, score = self._before_change, self.covered, self._score_since
+        n, classes = now.n - before.n, self._recognised_before_change
+        far = now.spurious * now.n - (before.spurious * before.n if before.n else 0)
+        switches = visited = None
+        if now.switches is not None and before.switches is not None:
+            switches = now.switches - before.switches
+            visited = int((self._coverage.recognised > classes).sum()), len(classes)
+        return SinceChange(
+            self._isl.n - before.n,
+            None if score is None else score.isl,
+            None if score is None else score.std_error,
+            switches,
+            visited,
+            float(far) / n if n else None,
+        )
+
+    @property
     def agreement(self) -> Diagnostics | None:
         """R-hat and ESS of the newest rounds of several chains; None for one chain, or before the first."""
         return None if self._agreement is None else self._agreement.newest
-
-    @property
-    def switches(self) -> int | None:
-        """Class changes between consecutive samples of a chain; None if the data have no classes."""
-        return self._coverage.switches if len(self._coverage.occupancy) else None
-
-    @property
-    def visited(self) -> tuple[int, int] | None:
-        """Classes visited, and classes in all; None if the data have no classes."""
-        classes = len(self._coverage.occupancy)
-        return (self._coverage.visited, classes) if classes else None
-
-    @property
-    def class_coverage(self) -> float:
-        """How much of the data's classes the samples cover, from 0 to 1; NaN if the data have none."""
-        return self._coverage.class_coverage
-
-    @property
-    def blank(self) -> float:
-        """Share (0 to 1) of blank samples; see ``Coverage``."""
-        return self._coverage.blank
-
-    @property
-    def spurious(self) -> float:
-        """Share (0 to 1) of samples that are far from every example, or blank; see ``Coverage``."""
-        return self._coverage.spurious

@@ -1,9 +1,12 @@
 """Snapshots: what a run shows, as immutable records that are published by storing one reference."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+
+from rbmviz.knobs import Value
 
 Status = Literal["starting", "rebuilding", "paused", "running", "finished", "failed"]
 
@@ -27,17 +30,82 @@ class Frames:
     n_visible: int
 
 
-class Point(NamedTuple):
-    """One point of an ISL curve.
+class Clock(NamedTuple):
+    """What a run has spent so far, in each of the ways in which runs are compared.
 
-    n: samples; seconds: time spent in the sampler; isl, std_error: nats per test point; beta: of the kernel.
+    samples; sweeps: Gibbs or maximisation sweeps; seconds: time spent in the sampler.
     """
 
-    n: int
+    samples: int
+    sweeps: int
     seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One point of an ISL curve.
+
+    Parameters
+    ----------
+    clock : Clock
+        What the run had spent.
+    isl, std_error : float
+        Nats per test point; the error is over the test points.
+    beta : float
+        Parameter of the kernel.
+    groups : float64 (n_groups,)
+        Mean log density of each group of test points: the groups are the same in all runs on a data set, so
+        that two runs can be compared group by group.
+    """
+
+    clock: Clock
     isl: float
     std_error: float
     beta: float
+    groups: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return self.clock.samples
+
+
+class Counts(NamedTuple):
+    """What the first n samples of a run have covered; see ``Coverage``.
+
+    n: samples; switches: class changes within each chain; visited: classes visited, and classes in all;
+    class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
+    samples, 0 to 1. Without classes switches and visited are None and class_coverage is NaN.
+    """
+
+    n: int
+    switches: int | None
+    visited: tuple[int, int] | None
+    class_coverage: float
+    blank: float
+    spurious: float
+
+
+class ChangedKnobs(NamedTuple):
+    """A change of knobs in a run: at this clock they took these values."""
+
+    clock: Clock
+    knobs: Mapping[str, Value]
+
+
+class SinceChange(NamedTuple):
+    """Scores of the samples since the last change of a knob.
+
+    n: samples since then; isl, std_error: nats per test point, None while no value is known; the others as in
+    ``Counts``, spurious None before the first sample.
+    """
+
+    n: int
+    isl: float | None
+    std_error: float | None
+    switches: int | None
+    visited: tuple[int, int] | None
+    spurious: float | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

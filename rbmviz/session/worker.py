@@ -50,6 +50,9 @@ Processor time counts, not that of the clock: on a full server a chunk also wait
 for that would have the more threads the fuller the server is.
 """
 
+CATCH_UP_SECONDS = 10.0
+"""Seconds of computing in which a run that begins late makes the steps that it has missed, at full speed."""
+
 RUN_NICENESS = 10
 """Niceness of the threads of runs (Linux only): threads that draw pages have the higher priority."""
 
@@ -157,6 +160,9 @@ class Worker(Generic[R]):
         self._end = math.inf if n_max is None else n_max
         self._running = False  # True: until the next command; False: only up to _stop_at
         self._stop_at: float = 0
+        self._catch_up_to: float = 0  # steps that are made at full speed, in at most so many seconds:
+        self._catch_up_seconds = 0.0
+        self._pace = Pace(0, 0.0, rate)
         self._asked = time.monotonic()
         self._runs = 0
         self.begin(plan)
@@ -186,6 +192,29 @@ class Worker(Generic[R]):
         with self._wake:
             begin = self._run.n if self._running else max(self._stop_at, self._run.n)
             self._running, self._stop_at = False, begin + n
+            self._wake_thread()
+
+    def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
+        """Make the steps that another run has made, at full speed; then go on in step with it.
+
+        seconds : of computing; a run that needs more goes on at its rate from where it is by then
+
+        Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
+        """
+        if not self._run.catches_up:
+            return
+        with other._wake:
+            pace, n = other._pace, other._run.n
+            planned = max(other._stop_at, n)
+        with self._wake:
+            if not self._running:
+                self._catch_up_to = self._stop_at = max(self._stop_at, planned)
+            elif math.isinf(self._rate):
+                self._catch_up_to = n
+            else:
+                self._pace = pace
+                self._catch_up_to = pace.allowed(time.monotonic())
+            self._catch_up_seconds = seconds
             self._wake_thread()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
@@ -388,6 +417,11 @@ class Worker(Generic[R]):
             self._store_snapshot(self._run, "rebuilding")
             self._set_pace(None)
 
+    @property
+    def catching_up(self) -> bool:
+        """Whether the run is making steps that it has missed."""
+        return self._catch_up_seconds > 0 and self._run.n < self._catch_up_to
+
     # Internal; commands hold _wake when they call these.
 
     def _begin(self) -> None:
@@ -395,11 +429,14 @@ class Worker(Generic[R]):
         self._run = self.plan.run(self._runs, self._algorithm)
         self._log = Log(self._run.n, self._algorithm)
         self._stop_at = 0
+        self._catch_up_seconds = 0.0
         self._store_snapshot(self._run, "starting")
         self._set_pace(None)
 
     def _set_pace(self, at: float | None, n: float | None = None) -> None:
-        begin = self._run.n if n is None else n
+        begin: float = self._run.n if n is None else n
+        if self.catching_up:
+            begin = max(begin, self._catch_up_to)
         self._pace = Pace(begin, time.monotonic() if at is None else at, self._rate)
         self._wake_thread()
 
@@ -416,6 +453,8 @@ class Worker(Generic[R]):
         self._wake.notify()
 
     def _drop_backlog(self) -> None:
+        if self.catching_up:
+            return
         now = time.monotonic()
         limit = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
         if self._pace.allowed(now) - self._run.n > self._rate * limit + 1:
@@ -474,7 +513,8 @@ class Worker(Generic[R]):
             self._idle(run)
             return
         # Single steps are a person's click: they must not wait behind runs at full speed either.
-        kind = Kind.FULL if self._running and math.isinf(self._rate) else Kind.PACED
+        at_full_speed = self.catching_up or (self._running and math.isinf(self._rate))
+        kind = Kind.FULL if at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind):
             self._make(run, n)
             self._publish_made(run)
@@ -503,10 +543,12 @@ class Worker(Generic[R]):
             if run is not self._run:  # put to rest meanwhile
                 return
             run.watched = self.watched
+            begin = time.perf_counter()
             made = run.make(n)
             with self._wake:
                 run.record_steps(made)
                 self._stale = run is self._run
+                self._use_catch_up(time.perf_counter() - begin)
             self._complete(run)
         self._busy_at = time.monotonic()
 
@@ -514,6 +556,13 @@ class Worker(Generic[R]):
         """Publish the steps just made, if somebody looks or the run has come to a stop."""
         if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
+
+    def _use_catch_up(self, seconds: float) -> None:
+        """Take what a chunk has taken from the seconds in which the run may catch up; _wake is held."""
+        if self.catching_up:
+            self._catch_up_seconds -= seconds
+            if not self._running and self._catch_up_seconds <= 0:
+                self._stop_at = self._run.n
 
     def _complete(self, run: Run) -> None:
         """If the run stops here, let it compute what it has deferred; _chunk is held."""
@@ -591,6 +640,7 @@ class Worker(Generic[R]):
             and not self.at_rest
             and run.prepared
             and not run.has_background_work
+            and not self.catching_up
             and run.n < self._end
             and self._rate * LIGHT_RUN_PARTS * run.step_seconds < 1
         )
@@ -615,7 +665,8 @@ class Worker(Generic[R]):
             with self._errors_shown(run):
                 made = False
                 for _ in range(CHUNKS_PER_BEAT):
-                    if not self._beating or not (n := self._take_commands(run)):
+                    # A run that has begun anew is prepared by a thread of its own.
+                    if not (self._beating and run.prepared) or not (n := self._take_commands(run)):
                         break
                     self._make(run, n)
                     made = True

@@ -57,7 +57,7 @@ def test_curve_points_are_those_of_the_metric_at_exact_counts(open_worker, model
     wait(lambda: worker.snapshot.n == 50 and worker.snapshot.status == "paused", "fifty samples")
     curve = worker.snapshot.curve
     assert [point.n for point in curve][:5] == [1, 2, 3, 4, 5]
-    assert all(a.seconds < b.seconds for a, b in itertools.pairwise(curve))
+    assert all(a.clock.seconds < b.clock.seconds for a, b in itertools.pairwise(curve))
     v = sample(model, make_sampler("gibbs"), 50, seed=5).v
     for point in curve:
         score = ISL(toy.test, toy.validation).update(v[: point.n]).value()
