@@ -298,6 +298,7 @@ def test_a_phone_held_upright_does_not_scroll_sideways(live, scheme):
     picture, knob = page.ask(f"['.stage', '.knob'].map(part => panels[0].querySelector(part).{below})")
     assert picture["bottom"] < knob["top"] < picture["bottom"] + 30
     assert knob["bottom"] < 844
+    page.page.mouse.move(200, 600)
     page.page.mouse.wheel(0, 1500)
     page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 500")
     assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < 844
