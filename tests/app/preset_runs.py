@@ -37,6 +37,7 @@ def _classes(run, shown):
 
 
 METRICS = {
+    "spurious_not_blank": lambda run, shown: 100 * (shown.spurious - shown.blank),  # in percent, as spurious
     "classes": lambda run, shown: int((_classes(run, shown) > 0).sum()),
     "largest_class": lambda run, shown: _classes(run, shown).max() / shown.n,
     "blank_share": lambda run, shown: 1 - run.kept()[1].any(axis=1).mean(),

@@ -62,7 +62,7 @@ def shown(test, preset):
 CHOSEN = {
     "sample": ("gibbs-sticks", lambda test: test.number_input(key="seed").set_value(3)),
     "train": ("the-yardstick", lambda test: test.select_slider(key="pace").set_value(50)),
-    "coupling": ("modes-keep-them-apart", lambda test: test.toggle(key="tv_log").set_value(True)),
+    "coupling": ("modes-keep-them-apart", lambda test: test.toggle(key="tau_log").set_value(False)),
     "weights": ("a-better-proposal", lambda test: test.number_input(key="weights_seed").set_value(1)),
     "chain": ("moments-fall-as-1-t", lambda test: test.slider(key="land_depth").set_value(7.0)),
 }

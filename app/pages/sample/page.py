@@ -139,8 +139,8 @@ PRESETS = (
     Preset(
         "A hundred chains",
         "In the last three each cell is a chain, begun at a digit of its own. More and more Gibbs chains "
-        "drain into the blank image; a push of its own keeps each moving, and spurious images appear; one "
-        "push for all keeps the crowd like the data, with the best ISL.",
+        "drain into the blank image; a push of its own keeps each moving, and images like no digit appear; "
+        "one push for all keeps the crowd like the data, with the best ISL.",
         (
             "gibbs",
             "gibbs:n_chains=100",
@@ -152,7 +152,7 @@ PRESETS = (
             Claim(1, "blank_now", ">", 0.1, not_of=2),
             Claim(1, "blank_now", ">", 0.05, of=1, n_of=1500),
             Claim(2, "switches", ">", 1000, of=1),
-            Claim(2, "spurious", ">", 4, of=3),
+            Claim(2, "spurious_not_blank", ">", 4, of=3),
             Claim(3, "blank_now", "<", 0.08, not_of=1),
             Claim(3, "isl", ">", 4, of=1),
             Claim(3, "isl", ">", 4, of=2),
