@@ -61,6 +61,7 @@ def serving(log: Path, root: Path = ROOT, folder: Path | None = None, **environm
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.address", "127.0.0.1"]
+    environment.setdefault("RBMVIZ_KEPT_DIR", str(log.parent / "kept"))
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", str(root / "app" / "main.py"), *options],

@@ -17,8 +17,7 @@ OURS = (ROOT / "app", ROOT / "rbmviz")
 def server(tmp_path_factory):
     """Serve the app with the command of the README, from another folder; yield its address and process."""
     log = tmp_path_factory.mktemp("server") / "log.txt"
-    settings = {"RBMVIZ_RELEASE_SECONDS": "2", "RBMVIZ_KEPT_DIR": str(log.parent / "kept")}
-    with serving(log, folder=log.parent, **settings) as server:
+    with serving(log, folder=log.parent, RBMVIZ_RELEASE_SECONDS="2") as server:
         yield server.address, server.process
     # Streamlit itself logs a traceback if a browser leaves while it connects; such tracebacks are ignored.
     text = log.read_text()
