@@ -1,6 +1,6 @@
 """Widgets that pages share, each for one setting; downloads; the upload of a model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -17,10 +17,10 @@ T = TypeVar("T")
 MAX_SEED = 2**31 - 1
 
 
-def choose(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
+def choose(setting: Setting[T], label: str, options: Iterable[T], help: str, **more: Any) -> T:
     """Draw a row of buttons, one of which is always pressed."""
     chosen = st.segmented_control(
-        label, options, default=setting.default, required=True, help=help, **setting.bound, **more
+        label, list(options), default=setting.default, required=True, help=help, **setting.bound, **more
     )
     return chosen  # type: ignore[return-value]
 

@@ -6,10 +6,12 @@ checks and documentation are all made from it.
 
 import dataclasses
 import difflib
+import functools
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, Literal
 
 from rbmviz.errors import MAX_SHOWN, BadInput, shown
@@ -113,12 +115,16 @@ def knob(
     )
 
 
-def knobs_of(algorithm: Any) -> dict[str, Knob]:
+def knobs_of(algorithm: Any) -> Mapping[str, Knob]:
     """Return the knobs of an algorithm (class or instance) by name: its own, then those that it inherits.
 
     Each group stands in the order in which it is declared.
     """
-    cls = algorithm if isinstance(algorithm, type) else type(algorithm)
+    return _knobs_of_class(algorithm if isinstance(algorithm, type) else type(algorithm))
+
+
+@functools.lru_cache(maxsize=100)
+def _knobs_of_class(cls: type) -> Mapping[str, Knob]:
     bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
     inherited = {field.name for base in bases for field in dataclasses.fields(base)}
     found = {}
@@ -128,7 +134,7 @@ def knobs_of(algorithm: Any) -> dict[str, Knob]:
             found[field.name] = Knob(
                 name=field.name, kind=type(field.default), default=field.default, **field.metadata["knob"]
             )
-    return found
+    return MappingProxyType(found)
 
 
 def values_of(algorithm: Any) -> dict[str, Value]:

@@ -57,16 +57,39 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
         namesakes = [other for other in algorithms if other.name == algorithm.name]
-        differing = [
-            knob for knob in knobs_of(algorithm) if len({values_of(other)[knob] for other in namesakes}) > 1
-        ]
         # Called as its slider is called.
-        labels = {knob: knobs_of(algorithm)[knob].label for knob in differing}
+        labels = {knob: knobs_of(algorithm)[knob].label for knob in _differing(namesakes)}
         knobs = ", ".join(
             f"{label[0].lower()}{label[1:]} {_short(values_of(algorithm)[knob])}"
             for knob, label in labels.items()
         )
         named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
+    return named_apart(named)
+
+
+def _differing(namesakes: Sequence[Any]) -> list[str]:
+    """Return the names of the knobs in which algorithms of one kind differ."""
+    return [
+        knob for knob in knobs_of(namesakes[0]) if len({values_of(other)[knob] for other in namesakes}) > 1
+    ]
+
+
+def labels(algorithms: Sequence[Any]) -> list[str]:
+    """Name algorithms briefly, at the end of a curve: if all are of one kind, by knobs in which they differ.
+
+    The word for a knob is the first one of its slider: "step 0.03".
+    """
+    named = []
+    for algorithm in algorithms:
+        namesakes = [other for other in algorithms if other.name == algorithm.name]
+        knobs = ", ".join(
+            f"{knobs_of(algorithm)[knob].label.split()[0].lower()} {_short(values_of(algorithm)[knob])}"
+            for knob in _differing(namesakes)
+        )
+        of_one_kind = len(namesakes) == len(algorithms)
+        named.append(
+            (knobs or algorithm.label) if of_one_kind or not knobs else f"{algorithm.label}, {knobs}"
+        )
     return named_apart(named)
 
 
@@ -116,6 +139,53 @@ def ramp(n: int) -> list[str]:
     return [RAMP[place % len(RAMP)] for place in places]
 
 
+def colours(algorithms: Sequence[Any]) -> list[str]:
+    """Return the colour of each algorithm of a page: its own, or one of a ramp along the knobs of namesakes.
+
+    If all are of one kind, the ramp is as wide as can be; else it stays with the colour of the kind.
+    """
+    found = [colour(algorithm.name) for algorithm in algorithms]
+    for name in {algorithm.name for algorithm in algorithms}:
+        places = [i for i, algorithm in enumerate(algorithms) if algorithm.name == name]
+        if len(places) == 1:
+            continue
+        differing = _differing([algorithms[i] for i in places])
+        order = sorted(places, key=lambda i: ([values_of(algorithms[i])[knob] for knob in differing], i))
+        of_one_kind = len(places) == len(algorithms)
+        wide = of_one_kind or len(places) > MAX_SHADES
+        ramped = ramp(len(places)) if wide else shades(colour(name), len(places))
+        for i, tone in zip(order, ramped, strict=True):
+            found[i] = tone
+    return found
+
+
+MAX_SHADES = 4
+"""More shades of one colour would not be told apart."""
+
+LUMINANCES = 0.125, 0.295
+"""Of the darkest and the brightest shade: both have a contrast of 3 to black and to white."""
+
+
+def shades(tone: str, n: int) -> list[str]:
+    """Return n shades of a colour, from dark to bright in even steps of lightness (L* of CIELAB)."""
+    low, high = (luminance ** (1 / 3) for luminance in LUMINANCES)
+    steps = [low + (high - low) * i / max(n - 1, 1) for i in range(n)]
+    return [_with_luminance(tone, step**3) for step in steps]
+
+
+def _with_luminance(tone: str, luminance: float) -> str:
+    """Return a colour mixed with black or white, so that it has this luminance (WCAG 2.2, 0 to 1)."""
+    parts = [int(tone[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    own = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    if luminance <= own:
+        mixed = [part * luminance / own for part in linear]
+    else:
+        mixed = [part + (1 - part) * (luminance - own) / (1 - own) for part in linear]
+    screen = [12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055 for part in mixed]
+    return "#" + "".join(f"{round(255 * part):02x}" for part in screen)
+
+
 def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> alt.Legend:
     """Return a legend of strokes above a chart."""
     return alt.Legend(
@@ -142,6 +212,13 @@ def series(
         alt.Color(f"{field}:N", title=None, sort=list(names), scale=colours).legend(legend),
         alt.StrokeDash(f"{field}:N", title=None, sort=list(names), scale=strokes),
     )
+
+
+def count_axis(in_seconds: bool = False, **more: Any) -> alt.Axis:
+    """Return the axis of a count, as 1k, or of seconds, as 0.1 s, which 100m would be by the same rule."""
+    if in_seconds:
+        more = {"labelExpr": "format(datum.value, '~g') + ' s'", **more}
+    return alt.Axis(format="~s", tickCount=8, grid=False, **more)
 
 
 def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart]:

@@ -165,17 +165,19 @@ def panel_specs(
     front: Callable[[Knob], bool],
     origins: Sequence[str] = (),
     hidden: Sequence[str] = (),
+    accents: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
 
     origins : a word for the start of each run, "" for the default start
+    accents : colour of each panel; default: that of its algorithm
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
-        panel_spec(panel, label, colour(algorithm.name), readouts, front, hidden, dash)
-        for panel, algorithm, label, dash in zip(
+        panel_spec(panel, label, accent, readouts, front, hidden, dash)
+        for panel, accent, label, dash in zip(
             comparison.panels,
-            algorithms,
+            accents or [colour(algorithm.name) for algorithm in algorithms],
             titles(algorithms, origins),
             dashes([algorithm.name for algorithm in algorithms]),
             strict=True,

@@ -66,24 +66,32 @@ Readouts = Callable[[Any, Any], Sequence[Readout]]
 """Readouts of a panel with this algorithm and this plan."""
 
 
+Together = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, Any]]]
+"""What is shown of all panels, (key, snapshot) each, where it depends on the others."""
+
+
 class PanelEncoder(NamedTuple):
     """How one kind of snapshot is sent: its encoder, its readouts, and the views that may be asked for."""
 
     encode: Encode
     readouts: Readouts
     views: tuple[str, ...]
+    together: Together | None
 
 
 _encoders: dict[type[Snapshot], PanelEncoder] = {}
 
 
 def frame_encoder(
-    snapshot: type[Snapshot], readouts: Readouts, views: tuple[str, ...]
+    snapshot: type[Snapshot], readouts: Readouts, views: tuple[str, ...], together: Together | None = None
 ) -> Callable[[Encode], Encode]:
-    """Register the decorated function as the encoder of one kind of snapshot."""
+    """Register the decorated function as the encoder of one kind of snapshot.
+
+    together : changes the snapshots of all panels before each is encoded; None: nothing is changed
+    """
 
     def register(encode: Encode) -> Encode:
-        _encoders[snapshot] = PanelEncoder(encode, readouts, views)
+        _encoders[snapshot] = PanelEncoder(encode, readouts, views, together)
         return encode
 
     return register
@@ -110,7 +118,7 @@ class FrameEncoder:
             self._sent.clear()
         waiting = self._comparison.waiting_for_all
         panels = []
-        for key, shown in self._comparison.snapshots():
+        for key, shown in self._snapshots():
             if key not in request.panels:
                 continue
             sent = self._sent.get(key)
@@ -124,6 +132,11 @@ class FrameEncoder:
                 slow = content.sent.slow_at != sent.slow_at
                 panels.append((self._head(key, shown, content, slow, waiting), content.blocks))
         return write_frame(request._asdict(), panels)
+
+    def _snapshots(self) -> list[tuple[int, Any]]:
+        shown: list[tuple[int, Any]] = self._comparison.snapshots()
+        together = _encoders[type(shown[0][1])].together if shown else None
+        return together(self._comparison, shown) if together else shown
 
     def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
         """Note the readouts of a panel's run; return False if the panel has been removed meanwhile."""

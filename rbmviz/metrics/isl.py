@@ -419,7 +419,7 @@ class ISL:
         return [point.score(beta) for point in self._points]
 
 
-def paired_error(groups: np.ndarray, others: np.ndarray) -> float:
+def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the standard error of the difference between two ISLs of the same test points, in nats.
 
     Test points that are hard for one run are hard for the other: the error of the difference, which is taken
@@ -428,12 +428,18 @@ def paired_error(groups: np.ndarray, others: np.ndarray) -> float:
 
     Parameters
     ----------
-    groups, others : float64 (n_groups,)
-        Of both runs, from ``ISL.value_by_group``; at least two groups, or the error is NaN.
+    groups, others : float64 (..., n_groups)
+        Of both runs, from ``ISL.value_by_group``.
+
+    Returns
+    -------
+    float64 (...)
+        In nats; NaN if there is a single group only.
     """
-    if len(groups) < 2:
-        return math.nan
-    return float((groups - others).std(ddof=1)) / math.sqrt(len(groups))
+    n_groups = groups.shape[-1]
+    if n_groups < 2:
+        return np.full(groups.shape[:-1], np.nan)
+    return np.asarray((groups - others).std(axis=-1, ddof=1) / math.sqrt(n_groups))
 
 
 def isl(

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
 from rbmviz.session.beat import Beat
-from rbmviz.session.equal_points import Effort
+from rbmviz.session.equal_points import Effort, at_common_point
 from rbmviz.session.limits import Session, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
@@ -215,6 +215,16 @@ class Comparison(Generic[S]):
                 self.waiting_for_all, now = False, time.monotonic()
                 for panel in self.panels:
                     panel.worker.resume(now)
+
+    def at_common_point(self, shown: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+        """Return the snapshots of samplers, (key, snapshot), with the scores they had at the common point.
+
+        The point is the last number of samples, sweeps or seconds (``effort``) that all panels have passed;
+        panels that are still catching up, or have failed, do not hold it back.
+        """
+        late = {panel.key for panel in self.panels if panel.worker.catching_up}
+        runs = at_common_point([(snapshot, key in late) for key, snapshot in shown], self.effort)
+        return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
 
     def peek(self) -> list[tuple[int, Any]]:
         """Return what ``snapshots`` does, without renewing any lease."""

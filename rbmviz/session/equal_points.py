@@ -33,6 +33,9 @@ POINTS: Mapping[Effort, Sequence[float]] = {
 }
 """The points at which runs can be compared, about 125 in what a run reaches in ten minutes."""
 
+ROUNDING = 1e-9
+"""Share of a sample that rounding may take from a sum of sweeps or seconds."""
+
 BEHIND = 0.8
 """A panel that has spent less than this share of what the first has is called behind."""
 
@@ -44,7 +47,7 @@ class Standing(NamedTuple):
     counts: Counts
 
 
-def _between(a: Any, b: Any, weight: float) -> Any:
+def _between(a: Any, b: Any, weight: Any) -> Any:
     return a + weight * (b - a)
 
 
@@ -93,7 +96,8 @@ def _clock_at(shown: SamplingSnapshot, begin: Clock, end: Clock, effort: Effort,
         else:
             end = turned
     first, last = getattr(begin, effort), getattr(end, effort)
-    samples = begin.samples + int((point - first) / (last - first) * (end.samples - begin.samples))
+    made = (point - first) / (last - first) * (end.samples - begin.samples)
+    samples = begin.samples + int(made + ROUNDING)
     share = (samples - begin.samples) / (end.samples - begin.samples)
     return Clock(
         samples,
@@ -181,9 +185,13 @@ def _scores_of(standing: Standing | None) -> dict[str, Any]:
 
 
 class Difference(NamedTuple):
-    """ISL of a run minus that of another at a point, in nats, with the standard error of the difference."""
+    """ISL of a run minus that of another at a point, in nats, with the standard error of the difference.
+
+    samples: how many the run had made by then.
+    """
 
     point: float
+    samples: int
     difference: float
     std_error: float
 
@@ -197,10 +205,37 @@ def best(compared: Sequence[Compared]) -> int | None:
 def differences(shown: SamplingSnapshot, other: SamplingSnapshot, effort: Effort) -> list[Difference]:
     """Return the ISL of a run minus that of another at all points that both have passed."""
     end = min(passed(shown, effort), passed(other, effort))
-    found = []
-    for point in POINTS[effort][: bisect.bisect_right(POINTS[effort], end)]:
-        one, against = scores_at(shown, effort, point), scores_at(other, effort, point)
-        if one is not None and against is not None:
-            error = 0.0 if shown is other else paired_error(one.isl.groups, against.isl.groups)
-            found.append(Difference(point, one.isl.isl - against.isl.isl, error))
-    return found
+    points = np.array(POINTS[effort][: bisect.bisect_right(POINTS[effort], end)])
+    if not len(points):
+        return []
+    (n, isl, groups), (n_other, isl_other, groups_other) = (
+        _isl_at(run, effort, points) for run in (shown, other)
+    )
+    both, errors = (n > 0) & (n_other > 0), paired_error(groups, groups_other)
+    found = zip(points[both], n[both], (isl - isl_other)[both], errors[both], strict=True)
+    return [Difference(*one) for one in found]
+
+
+def _isl_at(
+    shown: SamplingSnapshot, effort: Effort, points: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return samples (0: none), ISL, and mean log densities of the groups at points that a run has passed.
+
+    What ``scores_at`` says of each point, for all at once.
+    """
+    curve = shown.curve[: len(shown.counts)]
+    spent = np.array([getattr(point.clock, effort) for point in curve])
+    at = np.searchsorted(spent, points, side="right") - 1
+    clocks = sorted([point.clock for point in curve] + [change.clock for change in shown.changes])
+    known = np.array([(clock.samples, getattr(clock, effort)) for clock in clocks])
+    n = np.where(at < 0, 0, np.floor(np.interp(points, known[:, 1], known[:, 0]) + ROUNDING))
+    ns = np.array([point.n for point in curve])
+    a, b = np.maximum(at, 0), np.minimum(at + 1, len(curve) - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = np.where((at < 0) | (a == b), 0, np.log(n / ns[a]) / np.log(ns[b] / ns[a]))
+    isl, groups = np.array([point.isl for point in curve]), np.array([point.groups for point in curve])
+    return (
+        n.astype(np.int64),
+        _between(isl[a], isl[b], weights),
+        _between(groups[a], groups[b], weights[:, None]),
+    )

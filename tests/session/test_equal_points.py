@@ -154,7 +154,7 @@ def test_differences_are_paired_point_by_point(model, toy):
         difference = logs[0] - logs[1]
         assert one.difference == pytest.approx(difference.mean())
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
-    assert {one[1:] for one in points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
+    assert {one[2:] for one in points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
     compared = points.compare([(one, False) for one in shown], "samples")
     assert points.best(compared) == int(np.argmax([one.standing.isl.isl for one in compared]))
     assert points.best(points.compare([], "samples")) is None

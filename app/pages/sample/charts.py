@@ -1,29 +1,106 @@
-"""The chart of the Sample page: ISL curves."""
+"""The chart of the Sample page: ISL curves, or their differences to the best one, at equal points."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 
 from app.charts.style import (
+    DASHES,
+    GREY,
     Chart,
     Rows,
     Spec,
+    colours,
+    count_axis,
+    dashes,
     kept_spec,
-    legend_columns,
+    labels,
     level,
     live_spec,
-    series,
-    stroke_legend,
+    titles,
     tooltips,
 )
+from rbmviz.knobs import knobs_of
 from rbmviz.models import TrainingSetScore
-from rbmviz.session import SamplingSnapshot
+from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session.comparison import Pin
+from rbmviz.session.equal_points import Compared, Effort, best, differences, scores_at
+from rbmviz.session.snapshot import ChangedKnobs
 
-CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta")
+CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps")
 MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
+
+View = Literal["score", "difference"]
+"""ISL itself, or ISL minus that of the best panel."""
+
+HEIGHT = 300
+LABEL_PIXELS = 15
+"""Distance of two labels at the ends of curves."""
+LEADER_PIXELS = 18
+"""Length of the line from the end of a curve to its label."""
+MAX_LABEL_PIXELS = 170
+
+X_TITLES = {"samples": "Samples", "sweeps": "Sweeps", "seconds": "Seconds of computing in the sampler"}
+
+DATA_COLUMNS = (
+    *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note"),
+    *("n", "sweeps", "seconds", "isl", "std_error", "beta"),
+)
+"""Columns of the chart's data. kind: "point" of a curve, "end" of one with its label, "change" of knobs,
+"common" point."""
+
+
+class Curve(NamedTuple):
+    """One curve of the chart: its name in full and in brief, how it looks, and the run; pinned or live."""
+
+    name: str
+    label: str
+    colour: str
+    dash: tuple[int, ...]
+    shown: SamplingSnapshot
+    pinned: bool = False
+
+
+def amount_text(effort: Effort, amount: float) -> str:
+    """Write a number of samples, sweeps or seconds: "1,764 samples", "0.1 s"."""
+    return f"{float(f'{amount:.2g}'):,.10g} s" if effort == "seconds" else f"{amount:,.0f} {effort}"
+
+
+def pinned_name(name: str, shown: SamplingSnapshot) -> str:
+    """Return the name of a run that is pinned now."""
+    return f"{name}, pinned at {amount_text('samples', shown.n)}"
+
+
+def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
+    """Return the pinned runs that were scored as those of the page are now."""
+    now = comparison.setup
+    return [
+        pin
+        for pin in comparison.pins
+        if pin.setup.dataset is now.dataset and pin.setup.kernel == now.kernel and pin.snapshot.curve
+    ]
+
+
+def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSnapshot]) -> list[Curve]:
+    """Return the curves of all panels, with these snapshots, and those of pinned runs."""
+    algorithms = [one.algorithm for one in shown]
+    looks = zip(
+        titles(algorithms),
+        labels(algorithms),
+        colours(algorithms),
+        dashes([one.name for one in algorithms]),
+        shown,
+        strict=True,
+    )
+    live = [Curve(name, label, tone, tuple(dash), one) for name, label, tone, dash, one in looks]
+    pinned = [
+        Curve(pin.name, f"pinned {i}", GREY, tuple(DASHES[i % len(DASHES)]), pin.snapshot, True)
+        for i, pin in enumerate(pins_of(comparison), start=1)
+    ]
+    return live + pinned
 
 
 def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
@@ -31,6 +108,7 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
     rows = []
     for name, snapshot in named:
         points = list(snapshot.curve)
+        # The newest value of a snapshot with all scores at a common point is one of the curve.
         if snapshot.newest is not None and (not points or snapshot.newest.n > points[-1].n):
             points.append(snapshot.newest)
         rows += [
@@ -41,6 +119,7 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
                 "isl": p.isl,
                 "std_error": p.std_error,
                 "beta": p.beta,
+                "sweeps": p.clock.sweeps,
             }
             for p in points
         ]
@@ -54,52 +133,182 @@ def reference_label(dataset: str, score: TrainingSetScore) -> str:
 
 
 def isl_chart(
-    named: Sequence[tuple[str, SamplingSnapshot]], line: tuple[str, float] | None, against: str
+    curves: Sequence[Curve],
+    compared: Sequence[Compared],
+    line: tuple[str, float] | None,
+    effort: Effort,
+    view: View,
 ) -> Chart:
-    """Return the chart of the ISL curves.
+    """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
 
     line : label and height of the score of the training set, where it is known
-    against : "n" or "seconds"
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
-    rows = [row for row in curve_rows(named) if row["n"] >= MIN_CURVE_SAMPLES and row["seconds"] > 0]
-    names = tuple(name for name, _ in named)
-    algorithms = tuple(snapshot.algorithm.name for _, snapshot in named)
-    return pd.DataFrame(rows, columns=list(CURVE_COLUMNS)), _isl_spec(names, algorithms, line, against)
+    first = best(compared) if view == "difference" else None
+    if view == "score":
+        rows = [row for curve in curves for row in _score_rows(curve, effort)]
+    else:
+        against = None if first is None else curves[first].shown
+        rows = [row for curve in curves for row in _difference_rows(curve, against, effort)]
+        line = None
+    rows += _ends(curves, rows, line)
+    point = compared[0].point if compared else None
+    if rows and point is not None:
+        rows.append({"kind": "common", "x": point, "note": f"all compared at {amount_text(effort, point)}"})
+    data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
+    looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
+    return data, _isl_spec(looks, line, effort, view)
+
+
+def _score_rows(curve: Curve, effort: Effort) -> Rows:
+    rows = []
+    for row in curve_rows([(curve.name, curve.shown)]):
+        if row["n"] >= MIN_CURVE_SAMPLES and row["seconds"] > 0:
+            x = row["n" if effort == "samples" else effort]
+            rows.append({"kind": "point", "x": x, "y": row["isl"], **row})
+    for change in curve.shown.changes:
+        standing = scores_at(curve.shown, "samples", change.clock.samples)
+        if standing is not None and change.clock.samples >= MIN_CURVE_SAMPLES:
+            rows.append(_change_row(curve, change, effort, standing.isl.isl))
+    return rows
+
+
+def _difference_rows(curve: Curve, against: SamplingSnapshot | None, effort: Effort) -> Rows:
+    if against is None:
+        return []
+    found = [one for one in differences(curve.shown, against, effort) if one.samples >= MIN_CURVE_SAMPLES]
+    rows: Rows = [
+        {
+            "kind": "point",
+            "sampler": curve.name,
+            "x": one.point,
+            "y": one.difference,
+            "low": one.difference - 2 * one.std_error,
+            "high": one.difference + 2 * one.std_error,
+            "n": one.samples,
+            "std_error": one.std_error,
+        }
+        for one in found
+    ]
+    for change in curve.shown.changes:
+        x = getattr(change.clock, effort)
+        before = [one for one in found if one.point <= x]
+        if before and len(before) < len(found):
+            rows.append(_change_row(curve, change, effort, before[-1].difference))
+    return rows
+
+
+def _change_row(curve: Curve, change: ChangedKnobs, effort: Effort, y: float) -> dict[str, Any]:
+    """Return the mark at which a knob was turned."""
+    known = knobs_of(curve.shown.algorithm)
+    knobs = ", ".join(
+        f"{known[name].label} {value:.3g}" if isinstance(value, float) else f"{known[name].label} {value}"
+        for name, value in change.knobs.items()
+    )
+    clock = change.clock
+    return {
+        "kind": "change",
+        "sampler": curve.name,
+        "x": getattr(clock, effort),
+        "y": y,
+        "n": clock.samples,
+        "sweeps": clock.sweeps,
+        "seconds": clock.seconds,
+        "note": f"from here on: {knobs}",
+    }
+
+
+def _ends(curves: Sequence[Curve], rows: Rows, line: tuple[str, float] | None) -> Rows:
+    """Return the end of each curve, with its label at a height where it covers no other label."""
+    ends: Rows = []
+    for curve in curves:
+        points = [row for row in rows if row["kind"] == "point" and row["sampler"] == curve.name]
+        if points:
+            last = max(points, key=lambda row: row["x"])
+            name = {"sampler": curve.name, "label": curve.label, "note": curve.name}
+            ends.append({"kind": "end", "x": last["x"], "y": last["y"], **name})
+    heights = [row[name] for row in rows for name in ("y", "low", "high") if row.get(name) is not None]
+    heights += [line[1]] if line else []
+    if ends:
+        places = spread([end["y"] for end in ends], min(heights), max(heights), HEIGHT / LABEL_PIXELS)
+        for end, place in zip(ends, places, strict=True):
+            end["label_y"] = place
+    return ends
+
+
+def spread(values: Sequence[float], low: float, high: float, most: float) -> list[float]:
+    """Return values as near to these as can be, none nearer to another than (high - low) / most.
+
+    They keep their order, and stay between low and high if there is room.
+    """
+    gap = (high - low) / most
+    order = sorted(range(len(values)), key=values.__getitem__)
+    placed: dict[int, float] = {}
+    floor = low
+    for i in order:
+        placed[i] = max(values[i], floor)
+        floor = placed[i] + gap
+    ceiling = high
+    for i in reversed(order):
+        placed[i] = min(placed[i], ceiling)
+        ceiling = placed[i] - gap
+    return [placed[i] for i in range(len(values))]
 
 
 @kept_spec
 def _isl_spec(
-    names: tuple[str, ...], algorithms: tuple[str, ...], line: tuple[str, float] | None, against: str
+    looks: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
+    line: tuple[str, float] | None,
+    effort: Effort,
+    view: View,
 ) -> Spec:
-    tone, dash = series("sampler", names, algorithms, stroke_legend(legend_columns(2)))
-    x = alt.X(
-        f"{against}:Q",
-        title="Samples" if against == "n" else "Seconds in the sampler",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~s", tickCount=8, grid=False),
-    )
-    curves = (
-        alt.Chart(alt.NamedData("curves"))
-        .mark_line(interpolate="monotone", strokeWidth=2)
-        .encode(
-            x=x,
-            y=alt.Y("isl:Q", title="ISL (nats per test example)", scale=alt.Scale(zero=False)),
-            color=tone,
-            strokeDash=dash,
-            tooltip=tooltips(
-                ("sampler", "Sampler", ""),
-                ("n", "Samples", ","),
-                ("isl", "ISL (nats)", ".2f"),
-                ("std_error", "Standard error", ".2f"),
-                ("beta", "Kernel beta", ".3f"),
-                ("seconds", "Seconds in the sampler", ".3f"),
-            ),
-        )
-    )
-    layers: list[Any] = [curves]
+    names = [name for name, *_ in looks]
+    tone = alt.Color("sampler:N", legend=None, sort=names)
+    tone = tone.scale(domain=names, range=[colour for _, _, colour, _, _ in looks])
+    dash = alt.StrokeDash("sampler:N", legend=None, sort=names)
+    dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
+    x = alt.X("x:Q", title=X_TITLES[effort], scale=alt.Scale(type="log", nice=False))
+    x = x.axis(count_axis(effort == "seconds"))
+    title = "ISL (nats per test example)" if view == "score" else "ISL minus that of the best (nats)"
+    y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
+
+    def of(kind: str) -> alt.Chart:
+        return alt.Chart(alt.NamedData("curves")).transform_filter(f"datum.kind == '{kind}'").encode(x=x)
+
+    score = [
+        ("sampler", "Sampler", ""),
+        ("n", "Samples", ","),
+        ("sweeps", "Sweeps", ","),
+        ("isl", "ISL (nats)", ".2f"),
+        ("std_error", "Standard error", ".2f"),
+        ("beta", "Kernel beta", ".3f"),
+        ("seconds", "Seconds in the sampler", ".3f"),
+    ]
+    difference = [
+        ("sampler", "Sampler", ""),
+        ("x", X_TITLES[effort], "," if effort != "seconds" else "~g"),
+        ("y", "Difference (nats)", "+.2f"),
+        ("std_error", "Its standard error", ".2f"),
+    ]
+    curves = of("point").mark_line(interpolate="monotone", strokeWidth=2)
+    known = tooltips(*(score if view == "score" else difference))
+    curves = curves.encode(y=y, color=tone, strokeDash=dash, tooltip=known)
+    ends = of("end").encode(y=y)
+    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.8)
+    leader = leader.encode(x2="x:Q", y2="label_y:Q", color=tone, tooltip=tooltips(("note", "Sampler", "")))
+    label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
+    label = label.encode(y="label_y:Q", text="label:N", tooltip=tooltips(("note", "Sampler", "")))
+    changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
+    change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
+    changes = changes.encode(y=y, color=tone, tooltip=change)
+    common = of("common").mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3])
+    common_label = of("common").mark_text(align="right", baseline="bottom", dx=-5, dy=-4, style="note")
+    common_label = common_label.encode(y=alt.value("height"), text="note:N")
+    layers: list[Any] = [common, common_label, curves, leader, label, changes]
+    if view == "difference":
+        band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
+        layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))
     if line is not None:
-        label, isl = line
-        layers += level("isl", isl, label)
-    return live_spec(layers, 300)
+        layers += level("isl", line[1], line[0])
+    return live_spec(layers, HEIGHT)

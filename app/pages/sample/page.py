@@ -9,7 +9,7 @@ from app import controls, messages
 from app.charts.samples import mosaics_png, samples_help, samples_npz
 from app.controls import Download, data_or_reason
 from app.page import LivePage, Transport, below_panels, draw_chart
-from app.pages.sample.charts import isl_chart, reference_label
+from app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
 from app.pages.sample.exports import curves_csv, snippet
 from app.pages.sample.panel import sample_grid
 from app.panel import shape_of
@@ -23,11 +23,13 @@ from rbmviz.models import data_of, training_set_score
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
+from rbmviz.session.equal_points import EFFORTS, Effort
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
+VIEWS: dict[View, str] = {"score": "ISL", "difference": "Difference to the best"}
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
 
@@ -43,7 +45,8 @@ class Settings:
     view = Setting("sequence")
     pixels = Setting("binary")
     cells = Setting(10)
-    axis = Setting("samples")
+    axis: Setting[Effort] = Setting("samples")  # what panels are compared at equal numbers of
+    curve: Setting[View] = Setting("score")
     speed: Setting[float] = Setting(60)
 
 
@@ -138,7 +141,15 @@ def main() -> None:
             name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setup(model)
         PAGE.menu(apply_preset)
+        effort = controls.choose(
+            Settings.axis,
+            "Compare at equal",
+            EFFORTS,
+            "All numbers of all panels are those at the last number of samples, of sweeps, or of seconds of "
+            "computing that every panel has passed. It changes what is compared, not the pace.",
+        )
     comparison = PAGE.open(setup)
+    comparison.effort = effort
     with PAGE.notes():
         if name != chosen:
             own, without = messages.plain(name), messages.plain(chosen)
@@ -249,24 +260,55 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
             f"**How much of the unseen data have the samples covered?** Test part of "
             f"{messages.plain(dataset.name)}."
         )
-        axis = controls.choose(
-            Settings.axis,
-            "Against",
-            ["samples", "seconds"],
-            "Per sample drawn, or per second that the sampler has worked.",
+        view = controls.choose(
+            Settings.curve,
+            "Curves",
+            VIEWS,
+            "ISL itself; or what each panel has less than the best one. The bands are two standard errors of "
+            "that difference, which is taken test image by test image (in 100 groups): they say what other "
+            "test images could change, not what another run of the chain could.",
+            format_func=VIEWS.get,
             label_visibility="collapsed",
         )
+        pin_menu(comparison)
     setup = comparison.setup
     score = training_set_score(
         setup.model, dataset, setup.kernel, lambda dataset, kernel: training_part_isl(dataset.name, kernel)
     )
     line = None if score is None else (reference_label(dataset.name, score), score.isl)
+    shown = comparison.peek()
+    compared = [one.compared for _, one in comparison.at_common_point(shown)]
     draw_chart(
-        isl_chart(PAGE.named(comparison), line, "n" if axis == "samples" else "seconds"),
+        isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, comparison.effort, view),
         "isl",
-        "ISL against samples, one curve per sampler",
+        f"{VIEWS[view]} against {comparison.effort}, one curve per panel, each labelled at its end",
         "The curves begin with the fifth sample.",
     )
+
+
+def pin_menu(comparison: Comparison[SamplingSetup]) -> None:
+    """Draw the menu of pinned curves: one button pins the curve of a panel, another drops it again."""
+
+    def pin(key: int) -> None:
+        for (other, shown), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
+            if other == key:
+                comparison.pin(key, pinned_name(name, shown))
+
+    with st.popover("Pin a curve", icon=":material/keep:", help="Keep a curve to compare later runs with."):
+        for (key, _), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
+            label = messages.plain(name)
+            st.button(
+                label, icon=":material/keep:", key=f"pin {key}", on_click=pin, args=(key,), type="tertiary"
+            )
+        for i, pinned in enumerate(pins_of(comparison), start=1):
+            st.button(
+                f"Drop {i}: {messages.plain(pinned.name)}",
+                icon=":material/close:",
+                key=f"unpin {pinned.number}",
+                on_click=comparison.unpin,
+                args=(pinned.number,),
+                type="tertiary",
+            )
 
 
 def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:

@@ -11,7 +11,17 @@ class SamplePanel extends Panel {
   /** @type {ClassShares | null} */
   classShares = null;
 
+  /** Where the numbers were taken, and those since the last change of a knob. */
+  standing = element('p', { class: 'standing' });
+  since = element('p', { class: 'standing since' });
+
   get page() { return /** @type {SamplePageData} */ (this.grid.data); }
+
+  build() {
+    this.readouts.node.before(this.standing);
+    this.readouts.node.after(this.since);
+    super.build();
+  }
 
   makePictures() { return [this.picture.frame]; }
 
@@ -44,6 +54,10 @@ class SamplePanel extends Panel {
   }
 
   drawPictures() {
+    for (const name of /** @type {const} */ (['standing', 'since'])) {
+      const text = /** @type {any} */ (this.head)?.[name] ?? '';
+      if (this[name].textContent !== text) this[name].textContent = text;
+    }
     const n = this.head?.n ?? 0;
     const ring = this.page.view === 'single' || !n ? null : { slot: (n - 1) % this.picture.slots, colour: this.spec.colour };
     this.picture.draw(this.grid.ink, this.grid.gap, ring);

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from app.charts.style import colours
+from app.pages.sample.charts import amount_text
 from app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from app.panel.readouts import Readout, Value
 from app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -14,7 +16,9 @@ from app.stream.requests import FrameRequest
 from rbmviz.datasets import Dataset
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session.equal_points import Compared
 from rbmviz.session.sampling import FRAMES, SamplingPlan
+from rbmviz.session.snapshot import SinceChange
 
 ALL_EMPTY = (
     "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
@@ -208,9 +212,41 @@ def all_empty(shown: SamplingSnapshot) -> bool:
     return len(v) == FRAMES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
-@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"))
+def standing_text(compared: Compared) -> str:
+    """Say at which point the numbers of a panel were taken, and whether the panel is behind the others."""
+    effort, point = compared.effort, compared.point
+    passed, first = amount_text(effort, compared.passed), amount_text(effort, compared.first)
+    if compared.catching_up:
+        return f"Catching up at full speed: {passed} of {first}."
+    if point is None:
+        return "Behind: nothing is scored yet." if compared.behind else ""
+    at = f"Scores at {amount_text(effort, point)}"
+    if effort != "samples" and compared.standing is not None:
+        at += f" ({amount_text('samples', compared.standing.isl.n)})"
+    if compared.standing is None:
+        return f"Behind: no sample was complete at {amount_text(effort, point)}."
+    return f"{at}. Behind: it has {passed}, the first {first}." if compared.behind else at
+
+
+def since_text(since: SinceChange | None) -> str:
+    """Say what the samples since the last change of a knob have scored."""
+    if since is None:
+        return ""
+    parts = [] if since.isl is None else [f"ISL {since.isl:.1f} ± {since.std_error:.2g}".replace("-", "−")]
+    if since.visited is not None:
+        parts += [f"{since.visited[0]} of {since.visited[1]} classes", f"{since.switches:,} switches"]
+    if since.spurious is not None:
+        parts.append(f"{100 * since.spurious:.1f} % spurious")
+    return f"Since the last change ({amount_text('samples', since.n)}): {', '.join(parts)}"
+
+
+@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), together=Comparison.at_common_point)
 def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
-    """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time."""
+    """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
+
+    The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
+    gives those since the last change of a knob.
+    """
     frames = shown.frames
     if frames.n_visible != request.n_visible:
         return None
@@ -229,7 +265,10 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) ->
     # A run at rest has no pictures; they are sent once it is rebuilt.
     seen = {"samples": shown.n} if len(frames.v) else {}
     warning = ALL_EMPTY.format(len(frames.v)) if all_empty(shown) else ""
-    return PanelContent({}, blocks, sent.after(seen, slow), warning)
+    said = {"standing": "", "since": ""}
+    if shown.compared is not None and shown.curve:
+        said = {"standing": standing_text(shown.compared), "since": since_text(shown.since_change)}
+    return PanelContent(said, blocks, sent.after(seen, slow), warning)
 
 
 _canvas = Canvas(Path(__file__).parent)
@@ -266,7 +305,12 @@ def sample_grid(
     }
     _canvas.mount(
         url,
-        panel_specs(comparison, readouts, front=lambda knob: knob.live),
+        panel_specs(
+            comparison,
+            readouts,
+            front=lambda knob: knob.live,
+            accents=colours([panel.worker.algorithm for panel in comparison.panels]),
+        ),
         view=view,
         pixels=pixels,
         cells=cells,
