@@ -33,7 +33,7 @@ POINTS: Mapping[Effort, Sequence[float]] = {
 }
 """The points at which runs can be compared, about 125 in what a run reaches in ten minutes."""
 
-ROUNDING = 1e-9
+SAMPLE_ROUNDING = 1e-9
 """Share of a sample that rounding may take from a sum of sweeps or seconds."""
 
 BEHIND = 0.8
@@ -97,7 +97,7 @@ def _clock_at(shown: SamplingSnapshot, begin: Clock, end: Clock, effort: Effort,
             end = turned
     first, last = getattr(begin, effort), getattr(end, effort)
     made = (point - first) / (last - first) * (end.samples - begin.samples)
-    samples = begin.samples + int(made + ROUNDING)
+    samples = begin.samples + int(made + SAMPLE_ROUNDING)
     share = (samples - begin.samples) / (end.samples - begin.samples)
     return Clock(
         samples,
@@ -228,7 +228,7 @@ def _isl_at(
     at = np.searchsorted(spent, points, side="right") - 1
     clocks = sorted([point.clock for point in curve] + [change.clock for change in shown.changes])
     known = np.array([(clock.samples, getattr(clock, effort)) for clock in clocks])
-    n = np.where(at < 0, 0, np.floor(np.interp(points, known[:, 1], known[:, 0]) + ROUNDING))
+    n = np.where(at < 0, 0, np.floor(np.interp(points, known[:, 1], known[:, 0]) + SAMPLE_ROUNDING))
     ns = np.array([point.n for point in curve])
     a, b = np.maximum(at, 0), np.minimum(at + 1, len(curve) - 1)
     with np.errstate(divide="ignore", invalid="ignore"):

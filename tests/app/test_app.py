@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
 from app.charts.samples import mosaic, mosaics_png, samples_npz
-from app.charts.style import colour, origin_text, titles
-from app.pages.sample.charts import isl_chart
+from app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
+from app.pages.sample.charts import amount_text, curves_of, isl_chart, spread
 from app.pages.sample.exports import curves_csv, snippet
 from app.pages.sample.panel import readouts as sample_readouts
 from app.pages.train.charts import likelihood_rows, statistic_rows, training_chart
@@ -28,6 +28,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.links import write_panel
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, Frames, SamplingRun, SamplingSetup, TrainingSetup, replay
+from rbmviz.session.equal_points import scores_at
 from rbmviz.session.training import Likelihood
 
 PAGES = Path(__file__).parents[2] / "app" / "pages"
@@ -134,7 +135,7 @@ def test_exports(comparison, model):
             assert entry["changes"][0]["n"] == 0
         assert len(archive.files) == 3
     lines = curves_csv(named).decode().splitlines()
-    assert lines[0] == "sampler,n,seconds,isl,std_error,beta"
+    assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps"
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
     picture = Image.open(io.BytesIO(mosaics_png([(n, s.frames) for n, s in named], (1, 5), 3, "binary")))
     assert picture.width > picture.height > 0
@@ -155,20 +156,108 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
         np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.kept)[1])
 
 
+def charted(comparison, effort="samples", view="score", line=None):
+    shown = comparison.peek()
+    compared = [one.compared for _, one in comparison.at_common_point(shown)]
+    return isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, effort, view)
+
+
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
-    named = list(zip(("a", "b"), (snapshot for _, snapshot in comparison.snapshots()), strict=True))
     line = ("training", -3.0)
-    rows, spec = isl_chart(named, line, "n")
-    assert set(rows["sampler"]) == {"a", "b"}
-    assert rows["n"].min() >= 5
+    rows, spec = charted(comparison, line=line)
+    names = titles([panel.worker.algorithm for panel in comparison.panels])
+    points = rows[rows["kind"] == "point"]
+    assert set(points["sampler"]) == set(names)
+    assert points["n"].min() >= 5
     assert "data" not in spec["layer"][0]
-    assert spec["layer"][1]["data"]["values"][0]["isl"] == -3.0
+    assert any(layer.get("data", {}).get("values", [{}])[0].get("isl") == -3.0 for layer in spec["layer"])
+    ends = rows[rows["kind"] == "end"]
+    assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
+    assert list(rows[rows["kind"] == "common"]["x"]) == [12]
     comparison.step(5)
     wait(lambda: all(s.n == 17 for _, s in comparison.snapshots()), "five more")
-    named = list(zip(("a", "b"), (snapshot for _, snapshot in comparison.snapshots()), strict=True))
-    more, again = isl_chart(named, line, "n")
+    more, again = charted(comparison, line=line)
     assert again == spec
     assert len(more) > len(rows)
+    comparison.effort = "seconds"
+    seconds, spec = charted(comparison, "seconds", line=line)
+    assert seconds["x"].max() < 1
+    assert "datum.value, '~g') + ' s'" in json.dumps(spec)  # 0.1 s, not 100m
+
+
+def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
+    [first, second] = comparison.panels
+    comparison.pin(first.key, "Gibbs, pinned at 12 samples")
+    comparison.tune(second.key, eps=0.2)
+    comparison.step(30)
+    wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.snapshots()), "thirty more")
+    rows, spec = charted(comparison, view="difference")
+    ends = rows[rows["kind"] == "end"]
+    assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]
+    assert (ends["y"].iloc[:2] == 0).sum() == 1  # that of the best one with itself
+    assert max(ends["y"].iloc[:2]) == 0
+    points = rows[rows["kind"] == "point"]
+    assert ((points["low"] <= points["y"]) & (points["y"] <= points["high"])).all()
+    change = rows[rows["kind"] == "change"].iloc[0]
+    assert (change["n"], change["note"]) == (12, "from here on: Step size 0.2")
+    assert GREY in json.dumps(spec)
+    # What was scored against other data cannot be compared.
+    comparison.setup = comparison.setup._replace(kernel="mean")
+    assert "pinned 1" not in set(charted(comparison)[0]["label"])
+
+
+def test_labels_at_the_ends_of_curves_cover_each_other_nowhere():
+    placed = spread([3.0, 3.0, -1.0, 3.1, 0.0], -1.0, 9.0, 10)
+    assert sorted(placed) == pytest.approx([-1.0, 0.0, 3.0, 4.0, 5.0])
+    assert placed[2] < placed[4] < placed[0] < placed[1] < placed[3]
+    assert spread([9.0, 9.0], 0.0, 9.0, 9) == [8.0, 9.0]
+    assert spread([1.0], 1.0, 1.0, 9) == [1.0]
+
+
+def test_namesakes_have_a_ramp_along_their_knob():
+    steps = [0.1, 0.003, 0.03]
+    panels = [make_sampler("rates_fpcd", eps=eps) for eps in steps]
+    assert labels(panels) == ["step 0.1", "step 0.003", "step 0.03"]
+    low, middle, high = ramp(3)
+    assert colours(panels) == [high, low, middle]
+    both = [make_sampler("gibbs"), *panels]
+    assert labels(both) == [
+        "Gibbs",
+        "rates-FPCD, step 0.1",
+        "rates-FPCD, step 0.003",
+        "rates-FPCD, step 0.03",
+    ]
+    assert colours(both)[0] == colour("gibbs")
+    assert len(set(colours(both))) == 4
+    assert labels([make_sampler("gibbs")] * 2) == ["Gibbs #1", "Gibbs #2"]
+
+
+def test_amounts_are_written_out():
+    written = [amount_text("seconds", x) for x in (0.00012, 0.1, 12, 1200)]
+    assert written == ["0.00012 s", "0.1 s", "12 s", "1,200 s"]
+    assert amount_text("sweeps", 1764.0) == "1,764 sweeps"
+
+
+def test_a_panel_says_where_its_numbers_are_from(comparison):
+    """The numbers are those at the common point; a panel that is behind says so."""
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    encoder = FrameEncoder(comparison)
+
+    def heads():
+        return [panel.head for panel in read_frame(encoder.encode_next(request)).panels]
+
+    assert [head["standing"] for head in heads()] == ["Scores at 12 samples"] * 2
+    comparison.tune(comparison.panels[0].key, k=10)
+    comparison.step(18)
+    wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.snapshots()), "eighteen more")
+    comparison.effort = "sweeps"
+    gibbs, other = heads()
+    assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
+    assert gibbs["since"].startswith("Since the last change (18 samples): ")
+    assert (other["standing"].split(".")[0], other["since"]) == ("Scores at 27 sweeps (27 samples)", "")
+    assert "Behind: it has 29 sweeps, the first 182 sweeps" in other["standing"]
+    known = comparison.peek()[0][1]
+    assert gibbs["readouts"]["isl"][0] == scores_at(known, "sweeps", 27).isl.isl
 
 
 # What goes over the wire

@@ -294,7 +294,7 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
         download.value.save_as(files[name])
     with np.load(files["Samples"]) as archive:
         assert [len(archive[f"v{i}"]) for i in range(2)] == counts
-    assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta\nGibbs,1,")
+    assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta,sweeps\nGibbs,1,")
     with Image.open(files["Mosaic"]) as picture:
         assert picture.format == "PNG"
 

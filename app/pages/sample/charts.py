@@ -36,7 +36,7 @@ MIN_CURVE_SAMPLES = 5
 View = Literal["score", "difference"]
 """ISL itself, or ISL minus that of the best panel."""
 
-HEIGHT = 300
+ISL_HEIGHT = 300
 LABEL_PIXELS = 15
 """Distance of two labels at the ends of curves."""
 LEADER_PIXELS = 18
@@ -231,7 +231,7 @@ def _ends(curves: Sequence[Curve], rows: Rows, line: tuple[str, float] | None) -
     heights = [row[name] for row in rows for name in ("y", "low", "high") if row.get(name) is not None]
     heights += [line[1]] if line else []
     if ends:
-        places = spread([end["y"] for end in ends], min(heights), max(heights), HEIGHT / LABEL_PIXELS)
+        places = spread([end["y"] for end in ends], min(heights), max(heights), ISL_HEIGHT / LABEL_PIXELS)
         for end, place in zip(ends, places, strict=True):
             end["label_y"] = place
     return ends
@@ -311,4 +311,4 @@ def _isl_spec(
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))
     if line is not None:
         layers += level("isl", line[1], line[0])
-    return live_spec(layers, HEIGHT)
+    return live_spec(layers, ISL_HEIGHT)
