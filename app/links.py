@@ -13,7 +13,7 @@ import streamlit as st
 
 from app import session
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import VERSION, VERSION_KEY, left_out, version_of
+from rbmviz.links import VERSION, VERSION_KEY, left_out, names_of_other_pages, version_of
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -29,15 +29,30 @@ def version() -> int:
 
 
 def presenting() -> bool:
-    """Return whether the page is drawn for a projector (``?present=1``): pictures and charts, few words."""
-    return st.query_params.get("present") == "1"
+    """Return whether the page is drawn for a projector: large, within the window, few controls."""
+    return session.PRESENTED.begin() != ""
+
+
+def presented_knobs() -> list[str]:
+    """Return the names of the knobs that stay while presenting; none: the first one of each panel."""
+    text = session.PRESENTED.begin()
+    return [] if text in ("", "1") else text.split(",")
+
+
+def starts_paused() -> bool:
+    """Return whether runs wait for Play when a page is opened: the link says so, or the browser."""
+    return session.STARTS_PAUSED.begin() or session.STILL.value
 
 
 def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     """Write these values by name into the address, in the browser; an empty list removes a name."""
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
-        _address(key=f"{page} address", data={"page": page, "parts": texts})
+        texts |= {"present": [session.PRESENTED.begin()]} if presenting() else {}
+        texts |= {"paused": ["1"]} if session.STARTS_PAUSED.begin() else {}
+        gone = [name for name in ("present", "paused") if name not in texts]
+        data = {"parts": texts, "others": [*names_of_other_pages(page), *gone]}
+        _address(key=f"{page} address", data=data)
 
 
 def open_link(page: str) -> None:

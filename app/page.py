@@ -4,7 +4,6 @@ A page creates one ``LivePage`` with its name, link, speed and presets. It then 
 ``heading``, ``toolbar`` around its own settings, and ``open``, and draws its panels and its charts.
 """
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,16 +12,20 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import streamlit as st
 
-from app import controls, links, messages, session
-from app.charts.style import Chart, titles
+from app import controls, links, messages, presenting, session
+from app.charts.style import Chart, readable, titles
 from app.session import COMPARISONS, Setting
 from app.stream.socket import live_path
 from app.timer import wake
 from rbmviz import BadInput
-from rbmviz.links import default_panels, read_panels, write_panel
+from rbmviz.knobs import knobs_of
+from rbmviz.links import NO_PANEL, default_panels, read_panels, write_panels
 from rbmviz.registry import Table, samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
+
+PRESENTED_WORDS = 20
+"""Size of the words in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
 
@@ -61,6 +64,8 @@ class LivePage(Generic[S, P]):
         Name of its folder, which is also its path in the address.
     question : str
         Heading of the page.
+    about : str
+        Three sentences: what the picture is; what a model, a sweep and a class are; what to do first.
     presets : sequence of presets
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
@@ -81,6 +86,7 @@ class LivePage(Generic[S, P]):
 
     name: str
     question: str
+    about: str
     presets: Sequence[P]
     speed: Setting[float]
     transport: Transport
@@ -91,15 +97,24 @@ class LivePage(Generic[S, P]):
     title: Callable[[Sequence[Any]], list[str]] = titles
 
     def heading(self) -> bool:
-        """Draw the question, unless the page is for a projector; return whether it is."""
-        if not links.presenting():
-            st.markdown(f"##### {self.question}")
-        return links.presenting()
+        """Draw the question; return whether the page is for a projector."""
+        present = links.presenting()
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.title(self.question, anchor=False, width="content")
+            if not present:
+                self.draw_about()
+        return present
+
+    def draw_about(self) -> None:
+        """Draw the button that opens what a newcomer has to know about the page."""
+        with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
+            st.markdown(self.about)
+            st.caption("The page *Glossary* says what all words and numbers mean.")
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
         """Draw the row above the panels: a place for the transport, the page's own settings."""
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
             self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
             yield
 
@@ -139,7 +154,8 @@ class LivePage(Generic[S, P]):
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
                 (fill or self._fill)(comparison)
-                comparison.resume()
+                if not links.starts_paused():
+                    comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
         except BadInput as error:
@@ -148,6 +164,10 @@ class LivePage(Generic[S, P]):
             st.stop()
         with self._left:
             draw_transport(self.name, comparison, self.speed, self.transport)
+            if links.presenting():
+                knobs = [knobs_of(algorithm) for algorithm in self.algorithms(comparison)]
+                labels = {name: knob.label for own in knobs for name, knob in own.items()}
+                presenting.draw_settings(self.name, labels)
         return comparison
 
     def comparison(self) -> Comparison[S]:
@@ -171,6 +191,8 @@ class LivePage(Generic[S, P]):
             If the limits allow none.
         """
         room, version, asked = limits().panels, links.version(), links.values(self.link)
+        if asked == [NO_PANEL]:
+            return
         if len(asked) > room:
             messages.left_out(
                 f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
@@ -203,12 +225,13 @@ class LivePage(Generic[S, P]):
 
     def write_address(self, algorithms: Sequence[Any]) -> None:
         """Write the panels of these algorithms into the address."""
-        parts = {self.link: [write_panel(algorithm, self.only_knobs) for algorithm in algorithms]}
-        links.write(self.name, parts)
+        panels = write_panels(self.table, self.name, algorithms, self.only_knobs)
+        links.write(self.name, {self.link: panels})
 
     def preset_caption(self, fits: Callable[[P], bool]) -> None:
         """Draw the caption of the first preset for which ``fits`` is true, if there is one."""
-        with st.container():  # always there: otherwise the elements below would be rebuilt, and blink
+        # Always there, and a line high: otherwise the elements below would be rebuilt, and jump.
+        with st.container(key="caption"):
             shown = next((preset.caption for preset in self.presets if fits(preset)), "")
             if shown:
                 st.caption(shown)
@@ -336,4 +359,6 @@ def draw_chart(
     if nothing and rows.empty:
         st.caption(nothing)
     else:
-        st.vega_lite_chart(rows, copy.deepcopy(spec), key=key, width=width, alt=alt)
+        size = PRESENTED_WORDS if links.presenting() else 0
+        spec = readable(spec, st.context.theme.type, size)
+        st.vega_lite_chart(rows, spec, key=key, width=width, alt=alt)

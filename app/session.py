@@ -7,6 +7,7 @@ minutes, while Streamlit still has the session, rebuilds them.
 """
 
 import hashlib
+import re
 import secrets
 import weakref
 from collections.abc import Callable, MutableMapping
@@ -134,6 +135,27 @@ UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("uploads", dict)
 
 LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 """Whether the address with which the session began has been read."""
+
+MAX_PRESENTED_KNOBS = 2
+"""Most knobs that stay while presenting."""
+
+KNOB_NAME = re.compile(r"[a-z]\w{0,30}", re.ASCII)
+
+
+def _presented() -> str:
+    text = st.query_params.get("present", "")
+    names = [name for name in text[:100].split(",") if KNOB_NAME.fullmatch(name)]
+    return "1" if text == "1" else ",".join(names[:MAX_PRESENTED_KNOBS])
+
+
+PRESENTED: Entry[str] = Entry("presented", _presented)
+"""Presenting: "" (no), "1", or the names of the knobs that stay; at first what the address says."""
+
+STARTS_PAUSED: Entry[bool] = Entry("starts paused", lambda: st.query_params.get("paused") == "1")
+"""Whether runs wait for Play when a page is opened; at first what the address says."""
+
+STILL: Entry[bool] = Entry("still", bool)
+"""Whether the browser has said that its user asks for less motion: then runs wait for Play, too."""
 
 LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
 """Sentences about ignored parts of the link, until they have been shown."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import messages
+from app import keys, messages, presenting
 from app.links import drop_unreadable, open_link
 from app.session import LINK_SENTENCES
 
@@ -14,12 +14,7 @@ folder = Path(__file__).parent
 st.set_page_config(
     page_title="rbmviz: see Markov chains mix", page_icon=str(folder / "icon.png"), layout="wide"
 )
-# Streamlit leaves six empty rems above a page, of which the navigation bar needs four; the component that
-# writes the address takes no place.
-st.html(
-    "<style>.stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 3rem; }"
-    "[data-testid=stLayoutWrapper]:has(> .st-key-address) { position: absolute; }</style>"
-)
+st.html(folder / "style.css")
 # Every folder with a page: it says its title, its icon and its place; the folder's name is its address.
 found = {
     path.parent.name: import_module(f"app.pages.{path.parent.name}.page")
@@ -40,8 +35,11 @@ page = st.navigation(
 )
 drop_unreadable()
 open_link(page.url_path or names[0])
+presenting.draw_reader()
+presenting.draw_switch()
 with st.container():  # always there: else the page below would be built again when the sentence goes
     for sentence in LINK_SENTENCES.value:
         messages.left_out(sentence)
     LINK_SENTENCES.set(())
 page.run()
+keys.draw_switch()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import Value, read_knobs, write_knobs
+from rbmviz.knobs import Value, read_knobs, values_of, write_knobs
 from rbmviz.registry import Table
 
 VERSION = 1
@@ -22,6 +22,18 @@ VERSION = 1
 
 VERSION_KEY = "v"
 """Name of the version in the address."""
+
+NO_PANEL = "none"
+"""Stands in a link for a page from which all panels have been removed."""
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "sample": ("p",),
+    "train": ("t",),
+    "coupling": ("c",),
+    "weights": ("w",),
+    "chain": ("l", "A", "lam"),
+}
+"""Parts of the address of each page that no widget is bound to: its panels, its matrix."""
 
 
 class Defaults(NamedTuple):
@@ -114,6 +126,14 @@ DEFAULTS: dict[int, Defaults] = {
 """The defaults of each version; an entry that has been published is never changed."""
 
 
+def names_of_other_pages(page: str) -> list[str]:
+    """Return the names of the address that belong to other pages than this one; names that all share stay."""
+    own = {*PARTS.get(page, ()), *DEFAULTS[VERSION].settings.get(page, ())}
+    names = [name for parts in PARTS.values() for name in parts]
+    names += [name for settings in DEFAULTS[VERSION].settings.values() for name in settings]
+    return [name for name in names if name not in own]
+
+
 def version_of(text: str | None) -> tuple[int, str]:
     """Return the version whose defaults a link has, and a sentence where its own version is not known.
 
@@ -192,9 +212,42 @@ def read_panels(table: Table, texts: Sequence[str], version: int = VERSION) -> t
     return read, refused
 
 
+def write_changed_knobs(algorithm: Any, since: Any = None, only: Collection[str] | None = None) -> str:
+    """Write the knobs whose values are others than a link of the newest version has without them.
+
+    Parameters
+    ----------
+    algorithm : Sampler, Trainer or Coupling
+    since : Sampler, Trainer or Coupling or None
+        With the knobs that the link has by default; None: those of the version. An algorithm that is younger
+        than the version writes all its knobs: nothing else holds what they were.
+    only : collection of str or None
+        Names of the knobs that are written; None: all.
+    """
+    cls = type(algorithm)
+    meant = values_of(since) if since is not None else knob_values(cls, "")
+    values = values_of(algorithm)
+    changed = [name for name in values if name not in meant or values[name] != meant[name]]
+    return write_knobs(algorithm, [name for name in changed if only is None or name in only])
+
+
 def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
-    """Write a sampler or trainer: ``rates_fpcd:eps=0.03,alpha=1.0,k=1,statistics=sampled``."""
-    return f"{algorithm.name}:{write_knobs(algorithm, only)}"
+    """Write a sampler or trainer as short as it can be read again: ``rates_fpcd:eps=0.1``, or its name."""
+    return f"{algorithm.name}:{write_changed_knobs(algorithm, only=only)}".removesuffix(":")
+
+
+def write_panels(
+    table: Table, page: str, algorithms: Sequence[Any], only: Collection[str] | None = None
+) -> list[str]:
+    """Write the panels of a page: nothing where they are those of a link that names none.
+
+    table : of the algorithms; only : names of the knobs that the page's link holds, None: all
+    """
+    texts = [write_panel(algorithm, only) for algorithm in algorithms]
+    meant, _ = read_panels(table, default_panels(page))
+    if texts == [write_panel(algorithm, only) for algorithm in meant]:
+        return []
+    return texts or [NO_PANEL]
 
 
 def read_number(text: str, what: str) -> float:

@@ -3,6 +3,21 @@
 Glossary: one name for one thing, in the whole project
 ------------------------------------------------------
 
+First words
+model        a restricted Boltzmann machine (RBM), which has learned how likely every picture is
+visible unit  one pixel of a picture, off or on (0 or 1)
+hidden unit  a unit that no data show; it is on where it sees the pattern of pixels that it has learned
+sample       a picture that the model makes
+chain        samples in a row, each made from the one before it, by chance
+class        the kind of a picture, as the digit that it shows; a sample has that of the nearest example
+mode         a group of pictures alike that the model finds likely, with unlikely ones all around
+mixing       how soon a chain goes through all modes; one that mixes badly sticks in a mode
+spurious     said of a sample that looks like nothing in the data
+blank        said of a sample that is nearly empty where no example is
+training     to change the weights, little by little, until the model finds the data likely
+bias         of an estimate: how far its mean is from the truth, however often it is repeated
+temperature  divides every activation: above 1 a chain moves more freely, and its samples blur
+
 The model
 W            weights, float32 (n_visible, n_hidden); scikit-learn stores the transpose
 b, c         visible bias (n_visible,), hidden bias (n_hidden,)
@@ -17,7 +32,7 @@ statistics   the sufficient statistics s = (v h', v, h); with means of h instead
 rates        mean statistics of the training set, R = (<v E[h|v]'>, <v>, <E[h|v]>)
 
 Chains
-sweep        one Gibbs step of both layers, v -> h -> v
+sweep        draws all hidden units anew, then all visible ones: one Gibbs step, v -> h -> v
 k            sweeps for one sample or one update
 v0           the state in which a chain begins
 n_chains     chains that take turns; sample t belongs to chain t % n_chains

@@ -35,7 +35,7 @@ def test_a_link_brings_every_algorithm_back(algorithm):
 def test_links_with_mistakes_say_so():
     texts = ["gibbs:k=3", "gibs", "gibbs:k=0", "gibbs:hot=1", "rates_fpcd:eps=warm"]
     read, refused = read_panels(samplers, texts)
-    assert [write_panel(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3,n_chains=1"]
+    assert [write_panel(sampler) for sampler in read] == ["gibbs:k=3"]
     assert len(refused) == 4
     assert "did you mean 'gibbs'" in refused[0]
     with pytest.raises(BadInput, match="1 to 100"):
@@ -72,6 +72,27 @@ def test_an_old_link_has_the_defaults_of_its_version(monkeypatch):
     assert knob_values(samplers["gibbs"], "", 1) == {"k": 5}
 
 
+def test_what_is_at_its_default_stands_in_no_link(monkeypatch):
+    def written(*algorithms):
+        return links.write_panels(samplers, "sample", algorithms)
+
+    assert written(*map(make_sampler, links.default_panels("sample"))) == []
+    changed = make_sampler("rates_fpcd", eps=0.1)
+    assert written(make_sampler("gibbs"), changed) == ["gibbs", "rates_fpcd:eps=0.1"]
+    assert written() == ["none"]
+    # What the version does not know is written out: its default may be another one day.
+    known = links.DEFAULTS[links.VERSION]
+    fewer = {**known.knobs, "gibbs": "temperature=1.0"}
+    monkeypatch.setitem(links.DEFAULTS, links.VERSION, known._replace(knobs=fewer))
+    assert written(make_sampler("gibbs")) == ["gibbs:k=1,n_chains=1"]
+
+
+def test_names_of_other_pages_are_neither_shared_nor_the_pages_own():
+    names = links.names_of_other_pages("train")
+    assert {"p", "seed", "model", "c", "A"} <= set(names)
+    assert not {"t", "train_seed", "v", "present", "lesson"} & set(names)
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "1.0", "x", "", "9" * 10_000, "²", "<img>"])
 def test_an_unknown_version_is_one_sentence(text):
     version, sentence = version_of(text)
@@ -93,6 +114,7 @@ def test_matrices_are_numbers_in_a_square():
 
 def test_a_link_may_hold_only_some_knobs():
     trainer = make_trainer("pop_cd", k=3, proposal="mixture", mixture=7, n_chains=40)
+    assert write_panel(make_trainer("pop_cd", k=2, momentum=0.5), ("k", "n_chains")) == "pop_cd:k=2"
     text = write_panel(trainer, ("k", "proposal", "mixture", "n_chains"))
     assert text == "pop_cd:proposal=mixture,mixture=7,k=3,n_chains=40"
     assert links.read_panel(trainers, text) == trainer

@@ -1,5 +1,6 @@
 """How charts look: colours, names, legends, dashes, and specs that stay as they are while data come in."""
 
+import copy
 import csv
 import functools
 import io
@@ -23,6 +24,11 @@ Chart = tuple[pd.DataFrame, Spec]
 Rows = list[dict[str, Any]]
 
 GREY = "#808080"
+"""Of lines; words need more contrast (INK)."""
+INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
+"""Colour of the words in charts by theme; Streamlit's own are too pale on white."""
+TALL = 480
+"""Height of charts with large words, in pixels."""
 COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
 """The two couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
@@ -101,7 +107,7 @@ def _short(value: Any) -> str:
 
 def legend_columns(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
     """Return how many entries of a legend stand side by side."""
-    return alt.ExprRef(f"width < 340 ? {on_a_phone} : {entries}")
+    return alt.ExprRef(f"width < 470 ? {on_a_phone} : {entries}")
 
 
 def named_apart(names: Sequence[str]) -> list[str]:
@@ -193,6 +199,7 @@ def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> 
         symbolType="stroke",
         symbolOpacity=1,
         symbolStrokeWidth=3,
+        symbolSize=900,  # long enough for its dashes to be seen
         labelLimit=label_limit,
         columns=columns,
         **more,
@@ -226,7 +233,7 @@ def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart
     line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
     return [
         line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
-        line.mark_text(align="left", dx=4, dy=-7, color=GREY).encode(
+        line.mark_text(align="left", dx=4, dy=-7, style="note").encode(
             x=alt.value(0), y=f"{field}:Q", text="label:N"
         ),
     ]
@@ -263,6 +270,22 @@ def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -
     actions = {"export": True, "source": False, "compiled": False, "editor": False} if menu else False
     spec["usermeta"] = {"embedOptions": {"renderer": "canvas", "actions": actions}}
     return spec
+
+
+def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
+    """Return a copy of a spec whose words have a contrast of 4.5 at least to the background of this theme.
+
+    theme : "light", "dark" or None (not known yet: the colours stay)
+    size : of the words, in pixels; 0: as Streamlit has it
+    """
+    ink = INK.get(theme or "")
+    words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (
+        {"labelFontSize": size, "titleFontSize": size} if size else {}
+    )
+    note = ({"fill": ink} if ink else {}) | ({"fontSize": size} if size else {})
+    own = {"axis": words, "legend": words, "style": {"note": note}}
+    height = {"height": max(spec["height"], TALL)} if size else {}
+    return copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -12,7 +12,9 @@ import streamlit as st
 
 from app.charts.style import about, colour, dashes, titles
 from app.formulas import prose
+from app.links import presented_knobs
 from app.panel.readouts import Readout
+from app.session import STILL
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
@@ -92,7 +94,12 @@ class Canvas:
         triggers = {"on_edit_change": on_edit}
         if on_remove is not None:
             triggers["on_remove_change"] = on_remove
-        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells, "present": present}
+        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells}
+        common |= {
+            "present": present,
+            "present_knobs": presented_knobs() if present else [],
+            "still": STILL.value,
+        }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, **triggers)
 

@@ -26,6 +26,8 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
+ * @property {string[]} present_knobs names of the knobs that stay while presenting; none: the first one
+ * @property {boolean} still whether the server knows that this browser asks for less motion
  * @property {PanelSpec[]} panels
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
  */
@@ -36,6 +38,8 @@
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
 const WORDS_MS = 1000; // words change this often: more could not be read
+const SAY_MS = 2000; // and what is read aloud this often at most
+const FIT_MS = 500; // while presenting, panels are fitted to the window this often
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
 function dashed(dash) {
@@ -52,6 +56,8 @@ function dashed(dash) {
 class Panel {
   /** What the steps of a run are called. @type {string} */
   unit = '';
+  /** Whether its runs may warn: then a place is kept, so that no knob moves under the hand that turns it. */
+  warns = false;
 
   /** @param {PanelSpec} spec @param {Grid} grid */
   constructor(spec, grid) {
@@ -62,31 +68,37 @@ class Panel {
     this.head = null;
     /** @type {Record<string, ReadoutValue>} */
     this.readoutValues = {};
-    /** @type {Record<string, { node: HTMLElement, set: (value: any) => void }>} */
+    /** @type {Record<string, ReturnType<typeof knobControl>>} */
     this.controls = {};
     /** @type {number | null} */
     this.startingSince = null;
     this.redrawTimer = 0;
     this.wordsShownAt = 0;
+    this.saidAt = -SAY_MS;
+    this.sayTimer = 0;
+    this.spoken = element('p', { class: 'spoken', id: `said-${spec.key}`, 'aria-live': 'off' });
     this.strip = element('canvas', { class: 'strip', role: 'img' });
     this.note = element('div', { class: 'note', hidden: true });
     this.count = element('span', { class: 'count' });
-    this.title = element('h3');
+    this.title = element('h3', { 'aria-level': 2 }); // in size a third, and next to the page's h1
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
     this.words = element('p', { class: 'words', hidden: true });
-    this.warning = element('p', { class: 'warning', role: 'status' });
+    this.warningText = element('span');
+    this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
     this.stage = element('div', { class: 'stage' });
     this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
       text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
       element('header', {}, element('span', { class: 'swatch' }), this.title, ...helpButton(spec.label, spec.about), this.count, this.removeButton),
-      element('div', { class: 'body' }, this.stage, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
+      element('div', { class: 'body' }, this.stage, this.spoken, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
   }
 
   /** Make the pictures and the knobs. */
   build() {
     this.stage.append(...this.makePictures(), this.note);
+    for (const canvas of this.node.querySelectorAll('canvas')) canvas.setAttribute('aria-describedby', this.spoken.id);
+    this.node.classList.toggle('warns', this.warns);
     /** @type {HTMLElement[]} */
     const front = [];
     /** @type {HTMLElement[]} */
@@ -111,6 +123,12 @@ class Panel {
     this.node.style.setProperty('--dash', dashed(spec.dash));
     this.readouts.declare(spec.readouts);
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
+    for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
+    const { present, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
+    const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
+    if (!present_knobs.length && spec.knobs.length) stay.push((spec.knobs.find(({ front }) => front) ?? spec.knobs[0]).name);
+    for (const { name } of spec.knobs) this.controls[name].node.classList.toggle('stays', stay.includes(name));
+    if (present && details) details.open = true;
     this.arrange();
   }
 
@@ -147,6 +165,25 @@ class Panel {
     this.words.textContent = on.length ? on.join(' ') : 'no word';
   }
 
+  /** What is on the pictures, besides the numbers: a sentence for those who do not see them. @returns {string} */
+  describe() { return ''; }
+
+  // The text of the pictures. It is spoken where the focus is in this panel, or the run has come to rest: four panels
+  // that speak every two seconds would let nobody hear anything else.
+  say() {
+    const { head } = this, wait = this.saidAt + SAY_MS - performance.now();
+    clearTimeout(this.sayTimer);
+    if (!head) return;
+    if (wait > 0) { this.sayTimer = setTimeout(() => this.say(), wait); return; }
+    const numbers = this.readouts.shown.filter(({ spec, text }) => spec.lead && text !== '–').map(({ spec, text }) => `${spec.label} ${text}.`);
+    const text = [`${this.spec.label}, ${whole.format(head.n)} ${this.unit}, ${head.status}.`, this.describe(), ...numbers].filter(part => part).join(' ');
+    if (text === this.spoken.textContent) return;
+    this.saidAt = performance.now();
+    const focused = /** @type {Document | ShadowRoot} */ (this.node.getRootNode()).activeElement;
+    this.spoken.setAttribute('aria-live', head.status !== 'running' || this.node.contains(focused) ? 'polite' : 'off');
+    this.spoken.textContent = text;
+  }
+
   /** @param {PanelPart} part this panel's part of a frame */
   take({ head, blocks }) {
     const isNewRun = head.run !== this.head?.run;
@@ -154,6 +191,15 @@ class Panel {
     Object.assign(this.readoutValues, head.readouts);
     this.receive(head, blocks, isNewRun);
     this.head = head;
+  }
+
+  /** @param {string} text */
+  warnOf(text) {
+    if (this.warningText.textContent === text) return;
+    this.warningText.textContent = text;
+    // What does not fit into its place opens over what is below.
+    if (text) this.warning.tabIndex = 0;
+    else this.warning.removeAttribute('tabindex');
   }
 
   /** @param {PanelHead} head @returns {string} why there is nothing to see yet, or an empty text */
@@ -183,7 +229,8 @@ class Panel {
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     this.note.hidden = !note;
     if (this.note.textContent !== note) this.note.textContent = note;
-    this.warning.textContent = head.warning ?? '';
+    this.warnOf(head.warning ?? '');
+    this.say();
     this.note.classList.toggle('failed', failed);
   }
 }
@@ -200,6 +247,7 @@ class Grid {
     this.alive = true;
     this.frames = 0;
     this.askWhenShown = false;
+    this.fittedAt = 0;
     /** @type {Map<number, Panel>} */
     this.panels = new Map();
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
@@ -219,12 +267,11 @@ class Grid {
     this.gap = 0;
     this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrame(); };
     document.addEventListener('visibilitychange', this.onShow);
-    this.resized = new ResizeObserver(() => this.draw());
+    this.resized = new ResizeObserver(() => { this.fit(); this.draw(); });
     this.resized.observe(this.host);
     /** @type {WebSocket | null} */
     this.socket = null;
     this.configure(data);
-    this.connect();
   }
 
   /** @param {PageData} data */
@@ -244,7 +291,48 @@ class Grid {
       this.host.append(panel.node);
     }
     if (otherSession) this.socket?.close();
+    if (!this.socket) this.connect();
+    this.fit();
     this.draw();
+  }
+
+  // While presenting, the first chart of the page stands beside the panels; presenting.css says how.
+  placeChart() {
+    const root = this.host.getRootNode();
+    for (let node = root instanceof ShadowRoot ? root.host : this.host; this.data.present && node.parentElement; node = node.parentElement) {
+      for (let next = node.nextElementSibling; next; next = next.nextElementSibling) {
+        if (!next.querySelector('[data-testid=stVegaLiteChart]')) continue;
+        node.parentElement.dataset.presented = 'both';
+        node.setAttribute('data-presented', 'panels');
+        next.setAttribute('data-presented', 'chart');
+        return;
+      }
+    }
+  }
+
+  // While presenting, all panels are within the window: as many side by side as make the pictures largest.
+  fit() {
+    const { host } = this, panels = [...this.panels.values()], n = panels.length;
+    this.fittedAt = performance.now();
+    this.placeChart();
+    if (!this.data.present || !n || innerWidth < 1000) {
+      host.style.removeProperty('grid-template-columns');
+      host.style.removeProperty('--stage');
+      return;
+    }
+    const gap = 16, wide = host.clientWidth, left = innerHeight - host.getBoundingClientRect().top - gap;
+    const [first] = panels, picture = first.stage.querySelector('canvas.picture');
+    if (!(picture instanceof HTMLElement) || !picture.offsetHeight) return;
+    const ratio = first.stage.offsetWidth / picture.offsetHeight;
+    const rest = Math.max(...panels.map(({ node, stage }) => node.offsetHeight - (stage.querySelector('canvas.picture')?.clientHeight ?? 0)));
+    let best = [0, n];
+    for (let columns = 1; columns <= n; columns++) {
+      const across = (wide - gap * (columns - 1)) / columns, down = left / Math.ceil(n / columns) - gap - rest;
+      const size = Math.min(across, down * ratio);
+      if (size > best[0]) best = [size, columns];
+    }
+    host.style.gridTemplateColumns = `repeat(${best[1]}, minmax(0, 1fr))`;
+    if (best[0] > 0) host.style.setProperty('--stage', `${Math.floor(best[0])}px`);
   }
 
   /** @param {string} name @returns {number[]} red, green and blue */
@@ -272,7 +360,9 @@ class Grid {
   }
 
   connect() {
-    if (!this.alive) return;
+    // Nothing begins to move before the server knows that this browser asks for less motion.
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.still;
+    if (!this.alive || still) return;
     const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => { this.banner.hidden = true; this.askForFrame(); };
@@ -323,6 +413,7 @@ class Grid {
     this.frames++;
     this.host.dataset.frames = String(this.frames);
     this.draw();
+    if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fit();
     return true;
   }
 

@@ -44,31 +44,40 @@ function valueAt(knob, step) {
 }
 
 /**
- * Return the control of a knob, and how to set it to a value that the server knows.
+ * Read a number as it is typed, with a decimal point or a decimal comma; NaN where it is none.
+ * @param {string} text
+ */
+const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().replace(/^([^.,]*),([^.,]*)$/, '$1.$2')));
+
+/**
+ * Return the control of a knob, how to set it to a value that the server knows, and how to label it anew.
  * @param {KnobSpec} knob
  * @param {KnobValue} value
  * @param {string} id
  * @param {OnChange} change
- * @returns {{ node: HTMLElement, set: (value: any) => void }}
+ * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void }}
  */
 function knobControl(knob, value, id, change) {
   const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
   const label = element('label', { for: id, text: knob.label });
   /** @param {HTMLElement} input @param {...HTMLElement} below */
   const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, ...help, input), ...below);
+  /** @param {string} text */
+  const relabel = text => { label.textContent = text; };
   if (knob.kind === 'str') {
     const select = element('select', { id, onchange: () => change(select.value, true) },
       ...knob.choices.map(choice => element('option', { value: choice, text: choice })));
     select.value = String(value);
-    return { node: control(select), set: v => { select.value = v; } };
+    return { node: control(select), set: v => { select.value = v; }, relabel };
   }
   if (knob.kind === 'bool') {
     const box = element('input', { id, type: 'checkbox', onchange: () => change(box.checked, true) });
     box.checked = Boolean(value);
-    return { node: control(box), set: v => { box.checked = v; } };
+    return { node: control(box), set: v => { box.checked = v; }, relabel };
   }
   const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
   const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
+  const said = element('span', { class: 'said', role: 'status' });
   let last = Number(value); // as the server knows it
   /** @param {number} v */
   const show = v => {
@@ -80,22 +89,27 @@ function knobControl(knob, value, id, change) {
   const set = v => { range.value = String(sliderStep(knob, v)); show(v); };
   /** @param {boolean} done */
   const drag = done => { const v = valueAt(knob, Number(range.value)); show(v); change(v, done); };
-  range.addEventListener('input', () => drag(false));
+  range.addEventListener('input', () => { said.textContent = ''; drag(false); });
   range.addEventListener('change', () => drag(true));
   box.addEventListener('change', () => {
-    let v = Number(box.value);
-    if (!Number.isFinite(v) || box.value.trim() === '') return show(last);
+    const typed = typedNumber(box.value);
+    if (!Number.isFinite(typed)) {
+      said.textContent = 'That is no number: the value stays.';
+      return show(last);
+    }
+    let v = knob.kind === 'int' ? Math.round(typed) : typed;
     if (!(knob.zero && v === 0)) v = Math.min(Math.max(v, knob.lo), knob.hi);
-    if (knob.kind === 'int') v = Math.round(v);
+    said.textContent = v === typed ? '' : `${round3(typed)} became ${round3(v)}: the range is ${knob.range}.`;
     set(v); change(v, true);
   });
   set(last);
   return {
-    node: control(box, range),
+    node: control(box, range, said),
     set: v => {
       last = v;
       const root = /** @type {Document | ShadowRoot} */ (box.getRootNode());
       if (root.activeElement !== range) set(v); // a slider that is being dragged is not moved
     },
+    relabel: text => { relabel(text); box.setAttribute('aria-label', `${text}, value`); },
   };
 }

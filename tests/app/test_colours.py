@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 import pytest
 from colour_vision import ciede2000, contrast, distance
 
-from app.charts.style import COUPLING_COLOURS, GREY, RAMP, SPARE_COLOURS, colour, dashes, ramp
+from app.charts.style import COUPLING_COLOURS, GREY, INK, RAMP, SPARE_COLOURS, colour, dashes, ramp
 from app.pages.chain.matrix_charts import CHAIN_COLOURS
 from app.pages.coupling.charts import STYLES
 from app.pages.weights.study_charts import SHAPES
@@ -60,6 +60,7 @@ def test_every_colour_stands_out_from_the_background(theme):
         if contrast(shown, BACKGROUNDS[theme]) < 3
     }
     assert faint == {}
+    assert contrast(INK[theme], BACKGROUNDS[theme]) > 4.5  # words
 
 
 def test_neighbours_of_a_ramp_are_told_apart():

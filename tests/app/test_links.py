@@ -21,12 +21,9 @@ VALUES = {
 }
 
 
-PANELS = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l A lam"}
-
-
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
-    return [*links.DEFAULTS[links.VERSION].settings[page], *PANELS[page].split(), "present", "v"]
+    return [*links.DEFAULTS[links.VERSION].settings[page], *links.PARTS[page], "paused", "present", "v"]
 
 
 @pytest.fixture
@@ -78,6 +75,15 @@ def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address
     assert test.segmented_control(key="cells").value == 6
     assert not test.warning
     assert visit("sample", v="2", p="gibbs").session_state["cells"] == 10
+
+
+def test_a_page_without_panels_stays_so(visit, address_of):
+    test = visit("sample", p="none")
+    assert not test.session_state["comparisons"]["sample"][0].panels
+    assert not test.warning
+    assert address_of(test) == {"v": ["1"], "p": ["none"]}
+    test.button(key="sample add gibbs").click().run()
+    assert address_of(test) == {"v": ["1"], "p": ["gibbs"]}
 
 
 @pytest.mark.parametrize("value", ["nan", "-1", "1e999", "7", "<img>"])

@@ -88,6 +88,7 @@ def test_own_data_are_learned_and_bad_files_refused(live, tmp_path):
     upload = page.page.locator("input[type=file]").first
     upload.set_input_files(tmp_path / "broken.csv")
     page.page.get_by_text("oops").first.wait_for()
+    assert page.page.get_by_text("All panels learn your file").count() == 0
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
     upload.set_input_files(tmp_path / "rows.csv")

@@ -13,7 +13,7 @@ from rbmviz.links import DEFAULTS, VERSION
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "app"
 SOURCES = {str(path.relative_to(APP)): path.read_text() for path in sorted(APP.rglob("*.py"))}
-PAGES = sorted(path.parent.name for path in APP.glob("pages/*/page.py"))
+PAGES = sorted(path.parent.name for path in APP.glob("pages/*/panel.py"))
 
 
 def files_with(pattern):

@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from rbmviz import rbm, rng
+from rbmviz.glossary import glossary
 from rbmviz.kernels import random as kernels
 
 ROOT = Path(__file__).parents[2]
@@ -56,15 +57,8 @@ def test_a_name_that_stands_twice_is_found():
     assert defined(ast.parse(source)) == {"A", "B", "C", "D", "F"}
 
 
-def glossary() -> list[str]:
-    """Return the words of the glossary: what stands before the wide space of a line."""
-    text = (rbm.__doc__ or "").partition("------\n")[2]
-    terms = [re.split(r"\s{2,}", line)[0] for line in text.splitlines() if re.search(r"\S\s{2,}\S", line)]
-    return [word for term in terms for word in term.split(", ")]
-
-
 def test_every_word_of_the_glossary_is_used_and_stands_once():
-    words = glossary()
+    words = [word for part in glossary() for term in part.meanings for word in term.split(", ")]
     assert len(words) > 50
     assert len(set(words)) == len(words)
     texts = [path.read_text().replace(rbm.__doc__ or "", "") for path in (ROOT / "rbmviz").rglob("*.py")]

@@ -102,6 +102,12 @@ PRESETS = [
 PAGE: LivePage[LandscapeSetup, Preset] = LivePage(
     name="chain",
     question="Unlearn the state you are in: why does a chain that pushes itself away mix sooner?",
+    about="Each panel shows all pictures of a tiny model side by side as a landscape, low where the model "
+    "finds them likely, and the ball is the chain that walks there. A **model** says how likely every "
+    "picture is, here with so few pixels that all can be drawn; a **sweep** draws all hidden units anew and "
+    "then all pixels, which moves the ball; a **class** would be the kind of a picture, and here the "
+    "valleys take its place. First let it run and see which ball leaves its valley, then step with `S` and "
+    "watch the ground rise where the ball stood.",
     link="l",
     table=samplers,
     presets=PRESETS,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from app.charts.style import GREY, Chart, colour, live_spec, tooltips
+from app.charts.style import DASHES, GREY, Chart, colour, live_spec, tooltips
 
 CHAIN_NAMES = ("A", "Ã")
 CHAIN_COLOURS = (GREY, colour("sample_penalization"))
@@ -75,6 +75,9 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
             x=alt.X("step:Q", title="Steps").axis(grid=False, tickMinStep=1),
             y=alt.Y("distance:Q", title="Total variation to the stationary law", scale=scale),
             color=_chain_colour(),
+            strokeDash=alt.StrokeDash(
+                "chain:N", title=None, scale=alt.Scale(domain=list(CHAIN_NAMES), range=list(DASHES[:2]))
+            ),
             tooltip=tooltips(("chain", "Chain", ""), ("step", "Step", "d"), ("distance", "Distance", ".4f")),
         )
     )
@@ -123,7 +126,7 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
             y=y,
             color=_chain_colour("circle"),
             shape=alt.Shape(
-                "chain:N", scale=alt.Scale(domain=list(CHAIN_NAMES), range=["circle", "diamond"]), legend=None
+                "chain:N", title=None, scale=alt.Scale(domain=list(CHAIN_NAMES), range=["circle", "diamond"])
             ),
             tooltip=tooltips(
                 ("chain", "Chain", ""),
@@ -133,7 +136,9 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
             ),
         )
     )
-    apart = alt.Resolve(scale=alt.LegendResolveMap(color="independent"))
+    apart = alt.Resolve(
+        scale=alt.ScaleResolveMap(color="independent", shape="independent", strokeDash="independent")
+    )
     return pd.DataFrame(rows), live_spec([ring, points], 366, menu=True, resolve=apart) | {"width": 300}
 
 

@@ -15,8 +15,7 @@ def main() -> None:
     session.keep_hidden(Settings)  # the settings of the part that is not drawn
     present = links.presenting()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        if not present:
-            st.markdown(f"##### {PAGE.question}", width="content")
+        PAGE.heading()
         part = controls.choose(
             Settings.little,
             "Look at",

@@ -88,6 +88,11 @@ class LandscapePanel extends Panel {
     this.state = head.state;
   }
 
+  describe() {
+    const [rows, columns] = this.land.shape, law = this.land.law[this.state];
+    return law === undefined ? '' : `The chain is in state ${this.state.toString(2).padStart(rows * columns, '0')}, of probability ${round3(law)}.`;
+  }
+
   drawPictures() {
     if (!this.now || this.now.length !== this.target.length || matchMedia('(prefers-reduced-motion: reduce)').matches) this.now = this.target.slice();
     this.paint();

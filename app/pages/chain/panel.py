@@ -92,6 +92,11 @@ def readouts(sampler: Sampler, plan: LandscapePlan) -> tuple[Readout, ...]:
     return READOUTS
 
 
+def every_readout() -> tuple[Readout, ...]:
+    """Return all numbers that a panel of this page can have."""
+    return READOUTS
+
+
 @frame_encoder(LandscapeSnapshot, readouts, ("landscape",))
 def encode(shown: LandscapeSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
     """Encode ``ground`` (-log p) and ``visits`` (a share) of every state, and ``trail`` (new states)."""

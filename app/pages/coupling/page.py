@@ -19,8 +19,8 @@ from app.session import COUPLED_MODEL
 from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.coupling import MAX_PAIRS
-from rbmviz.knobs import read_knobs, write_knobs
-from rbmviz.links import VERSION, default_panels, knob_values
+from rbmviz.knobs import read_knobs
+from rbmviz.links import VERSION, default_panels, knob_values, write_changed_knobs
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
 
@@ -88,6 +88,12 @@ PRESETS = [
 PAGE: LivePage[CouplingSetup, Preset] = LivePage(
     name="coupling",
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
+    about="Each half shows one pair of chains of the same model, as two pictures: pixels in which they "
+    "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
+    "pixels and hidden units that says how likely every picture is; a **sweep** draws all hidden units anew "
+    "and then all pixels, and the first chain is one sweep ahead; a **class**, the kind of a picture, plays "
+    "no part here, for only equal pictures count. First watch a few pairs meet, then drag the upper slider "
+    "to the right and see how long they take.",
     presets=PRESETS,
     speed=Settings.coupling_speed,
     transport=Transport(
@@ -203,7 +209,8 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
         on_edit=PAGE.callbacks(comparison, "coupling_panel")["on_edit"],
         key="coupling_panel",
     )
-    links.write("coupling", {KNOBS: [write_knobs(comparison.panels[0].worker.algorithm)]})
+    knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
+    links.write("coupling", {KNOBS: [knobs] if knobs else []})
     wake(comparison)
 
 

@@ -47,7 +47,7 @@ class Lane {
     this.readouts = new ReadoutList();
     this.readouts.declare(spec.readouts);
     this.node = element('div', { class: 'lane', 'data-algorithm': spec.name },
-      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label }), ...helpButton(spec.label, spec.help), this.caption),
+      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), ...helpButton(spec.label, spec.help), this.caption),
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
       this.strip, this.readouts.node);
@@ -190,6 +190,8 @@ class CouplingPanel extends Panel {
     this.began = head.began;
     for (const lane of this.lanes) if (head.lanes[lane.spec.name]) lane.receive(head.lanes[lane.spec.name], blocks, head.status === 'running');
   }
+
+  describe() { return this.lanes.map(lane => `${lane.spec.label}: ${lane.badge.hidden ? lane.caption.textContent : lane.badge.textContent}.`).join(' '); }
 
   drawPictures() { for (const lane of this.lanes) lane.draw(this.grid, this.readoutValues, this.head?.status === 'running'); }
 }

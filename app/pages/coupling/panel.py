@@ -107,6 +107,11 @@ def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Readout, ...]:
     return tuple(readout for lane in READOUTS for readout in lane)
 
 
+def every_readout() -> tuple[Readout, ...]:
+    """Return all numbers of a lane; those of both lanes are called alike."""
+    return READOUTS[0]
+
+
 def _pair(lane: str, pair: Any, n_visible: int) -> dict[str, Block]:
     """Return the blocks of a pair: its two states, and how many pixels differed on the way."""
     return {

@@ -112,6 +112,13 @@ PAGE: LivePage[SamplingSetup, Preset] = LivePage(
     name="sample",
     question="One model, several ways to sample it: which chain walks through all the classes, and which one "
     "sticks?",
+    about="Each panel shows the pictures that one way of sampling draws from the same model, one after "
+    "another, row by row: the newest is framed, and the strip below says which class each of them had. A "
+    "**model** is a network of pixels and hidden units that has learned from examples how likely every "
+    "picture is; a **sweep** draws all hidden units anew from the pixels and then all pixels from the "
+    "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
+    "that it shows. First wait until the large numbers differ, then drag a step size and watch how the "
+    "pictures and the numbers answer.",
     link="p",
     table=samplers,
     presets=PRESETS,

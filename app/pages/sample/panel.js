@@ -7,6 +7,7 @@
 
 class SamplePanel extends Panel {
   unit = 'samples';
+  warns = true;
   picture = new Mosaic('samples');
   /** @type {ClassShares | null} */
   classShares = null;
@@ -51,6 +52,13 @@ class SamplePanel extends Panel {
       const { shape: [n_bins, n_classes], data } = blocks.class_shares;
       this.classShares = { n_bins, n_classes, shares: /** @type {Uint8Array} */ (data) };
     }
+  }
+
+  describe() {
+    const known = this.classShares, { classes } = this.page;
+    if (!known || !known.n_bins || known.n_classes !== classes.length) return '';
+    const newest = Array.from(known.shares.subarray((known.n_bins - 1) * known.n_classes));
+    return `The newest samples are mostly of class ${classes[newest.indexOf(Math.max(...newest))]}.`;
   }
 
   drawPictures() {

@@ -57,7 +57,7 @@ VISITED = Readout(
     lead=True,
 )
 
-ISL = Readout(
+ISL_READOUT = Readout(
     "isl",
     "ISL",
     "Indirect sampling likelihood: how well the samples so far foretell pictures that nobody has shown to "
@@ -88,7 +88,7 @@ SPURIOUS = Readout(
 
 SCORES = (
     VISITED,
-    ISL,
+    ISL_READOUT,
     Readout(
         "class_coverage",
         "Class coverage",
@@ -200,9 +200,18 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
             *several,
         )
     if plan.dataset.train_labels is None:
-        unlabelled = (ISL, replace(SPURIOUS, lead=True), *(one for one in SCORES if one.name == "blank"))
+        unlabelled = (
+            ISL_READOUT,
+            replace(SPURIOUS, lead=True),
+            *(one for one in SCORES if one.name == "blank"),
+        )
         return (*unlabelled, *READOUTS, *several)
     return (*SCORES, *READOUTS, *several)
+
+
+def every_readout() -> tuple[Readout, ...]:
+    """Return all numbers that a panel of this page can have."""
+    return (*SCORES, *READOUTS, *READOUTS_OF_SEVERAL_CHAINS)
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:

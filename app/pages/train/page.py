@@ -83,6 +83,12 @@ PRESETS = [
 PAGE: LivePage[TrainingSetup, Preset] = LivePage(
     name="train",
     question="One data set, several ways to train on it: which trainer climbs, and which one falls away?",
+    about="Each panel shows a model while it learns: the pictures that it would draw now, and its filters, "
+    "which are the patterns that its hidden units look for. A **model** is a network of pixels and hidden "
+    "units that learns from examples how likely every picture is; a **sweep** draws all hidden units anew "
+    "and then all pixels, by which a trainer finds out what its model likes; a **class** is the kind of a "
+    "picture, of which training knows nothing. First watch which log-likelihood climbs highest and which is "
+    "below its best, then change a learning rate.",
     link="t",
     table=trainers,
     presets=PRESETS,

@@ -8,6 +8,7 @@ const ZERO_WEIGHT = 128; // of a filter's pixels
 
 class TrainPanel extends Panel {
   unit = 'updates';
+  warns = true;
   samples = new Mosaic('samples');
   filters = new Mosaic('filters');
   /** Update and value, again and again. @type {Float64Array | null} */

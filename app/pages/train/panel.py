@@ -12,9 +12,10 @@ from app.stream.encoder import ClientState, PanelContent, frame_encoder
 from app.stream.frames import Bits, Block
 from app.stream.requests import FrameRequest
 from rbmviz.rbm import RBM
+from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
-from rbmviz.trainers import Trainer
+from rbmviz.trainers import Trainer, list_trainers
 
 
 def _likelihood(shown: TrainingSnapshot) -> Value:
@@ -55,8 +56,8 @@ COMMON = (
         "loses more and more of what it had.",
         _below_best,
         "fixed2",
-        formula=r"\max_{t' \le t} \ell_{t'} - \ell_t, \quad \ell_t \text{ the log-likelihood at update } t",
-        source="Of the values on the curve below.",
+        formula=r"\max_{t' \le t} \ell_{t'} - \ell_t",
+        source="ℓ is the log-likelihood at an update; of the values on the curve below.",
         lead=True,
     ),
     Readout(
@@ -96,32 +97,43 @@ INNER_HELP = {
 """What the trainers’ own quantities say, by name; another quantity says its label."""
 
 
-def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Readout, ...]:
-    """Return the readouts of a panel: those of every trainer, then the trainer's own quantities."""
-    begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
+def _own_speed(begun: int, spent: float) -> Readout:
+    """Return the readout of the trainer's own speed, since so many updates and seconds."""
 
     def own_speed(shown: TrainingSnapshot) -> float | None:
         return (shown.n - begun) / (shown.seconds - spent) if shown.seconds > spent else None
 
-    return (
-        *COMMON,
-        Readout(
-            "own_speed",
-            "Trainer’s own speed",
-            "Updates that the trainer would make in a second if it did nothing else: scoring and waiting "
-            "not counted.",
-            own_speed,
-            "compact",
-            unit="/s",
-            formula=r"\frac{\text{updates}}{\text{seconds inside the trainer}}",
-            source="Measured by the clock of the run.",
-        ),
-        RECONSTRUCTION,
-        *(
-            _statistic(name, label, INNER_HELP.get(name, f"{label}."), source=type(trainer).paper)
-            for name, label in trainer.inner.items()
-        ),
+    return Readout(
+        "own_speed",
+        "Trainer’s own speed",
+        "Updates that the trainer would make in a second if it did nothing else: scoring and waiting not "
+        "counted.",
+        own_speed,
+        "compact",
+        unit="/s",
+        formula=r"\frac{\text{updates}}{\text{seconds inside the trainer}}",
+        source="Measured by the clock of the run.",
     )
+
+
+def _inner(trainer: type[Trainer]) -> tuple[Readout, ...]:
+    """Return the readouts of a trainer's own quantities."""
+    return tuple(
+        _statistic(name, label, INNER_HELP.get(name, f"{label}."), source=f"{trainer.paper}.")
+        for name, label in trainer.inner.items()
+    )
+
+
+def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Readout, ...]:
+    """Return the readouts of a panel: those of every trainer, then the trainer's own quantities."""
+    begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
+    return (*COMMON, _own_speed(begun, spent), RECONSTRUCTION, *_inner(type(trainer)))
+
+
+def every_readout() -> tuple[Readout, ...]:
+    """Return all numbers that a panel of this page can have."""
+    inner = {readout.label: readout for name in list_trainers() for readout in _inner(trainers[name])}
+    return (*COMMON, _own_speed(0, 0.0), RECONSTRUCTION, *inner.values())
 
 
 def filters(rbm: RBM, n_units: int) -> np.ndarray:

@@ -94,14 +94,16 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
     if own is None:
         drop_upload(OWN_DATA)
     try:
-        dataset = uploaded_data(own.name, own.getvalue(), rule, OWN_DATA) if own else data(name)
+        if own is None:
+            dataset = data(name)
+        else:
+            dataset = uploaded_data(own.name, own.getvalue(), rule, OWN_DATA)
+            caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
     except BadInput as error:
         refused = str(error)
     # The page stays alive with the data it had.
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
-    if own is not None:
-        caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
     return TrainingSetup(dataset, n_hidden, seed, replicates), begin, caption, refused
 
 

@@ -85,6 +85,12 @@ PAGE: LivePage[WeightSetup, Preset] = LivePage(
     name="weights",
     question="pop-CD weighs the samples of CD by what the model gives them: does the weight spread, or does "
     "one sample take all?",
+    about="Each panel shows the samples of one batch that weigh most and least, and below how all of its "
+    "weight is shared out. A **model** is a network of pixels and hidden units that says how likely every "
+    "picture is, and each sample is weighed by how much likelier it is in the model than among the samples; "
+    "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example; a "
+    "**class**, the kind of a picture, plays no part here. First compare the large numbers, then drag the "
+    "sweeps or the samples a batch of one panel.",
     link="w",
     table=trainers,
     only_name="pop_cd",

@@ -166,6 +166,11 @@ def readouts(trainer: Trainer, plan: WeightSetup) -> tuple[Readout, ...]:
     return READOUTS
 
 
+def every_readout() -> tuple[Readout, ...]:
+    """Return all numbers that a panel of this page can have."""
+    return READOUTS
+
+
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
 def encode(shown: WeightSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
     """Encode the ends of a new batch, its ``log_weights`` and, slowly, the ``histogram`` of all of them."""

@@ -83,7 +83,7 @@ def use_data(comparison: Comparison[StudySetup], name: str) -> str:
 def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
     """Draw the controls of the study, how far it is, and its charts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown("##### Less bias, more noise: every estimator on models that grow")
+        st.header("Less bias, more noise: every estimator on models that grow", anchor=False)
         name = controls.select(
             Settings.grown,
             "Models trained by CD-1 on",

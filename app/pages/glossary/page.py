@@ -1,0 +1,66 @@
+"""What the words mean, and the numbers of all panels."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+import streamlit as st
+
+from app import links, messages
+from app.panel.readouts import Readout
+from rbmviz.glossary import Words, glossary
+
+TITLE, ICON, PLACE = "Glossary", "menu_book", 9
+
+PAGES_FOLDER = Path(__file__).parents[1]
+"""The folder of all pages; those with panels have a ``panel.py``, which knows all their numbers."""
+
+OF_THE_PROGRAM = ("Runs", "Kernels")
+"""Parts of the glossary for those who read the program; they stand at the end."""
+
+
+def main() -> None:
+    """Draw the page."""
+    st.markdown("##### What do the words mean, and what do the numbers say?")
+    parts = glossary()
+    words(part for part in parts if part.title not in OF_THE_PROGRAM)
+    st.markdown("###### Numbers on the panels")
+    st.caption("The name of a number on a panel is a button that opens the same help.")
+    for title, readouts in numbers():
+        with st.expander(title):
+            for readout in readouts:
+                number(readout)
+    with st.expander("Words of the program"):
+        words(part for part in parts if part.title in OF_THE_PROGRAM)
+    links.write("glossary", {})
+
+
+def words(parts: Iterable[Words]) -> None:
+    """Write parts of the glossary, one word a line."""
+    for part in parts:
+        st.markdown(f"###### {part.title}")
+        st.markdown(
+            "\n".join(
+                f"- **{messages.plain(word)}**: {messages.plain(meaning)}"
+                for word, meaning in part.meanings.items()
+            )
+        )
+
+
+def numbers() -> list[tuple[str, tuple[Readout, ...]]]:
+    """Return title and numbers of each page with panels, in the order of the navigation."""
+    names = [path.parent.name for path in PAGES_FOLDER.glob("*/panel.py")]
+    pages = sorted((import_module(f"app.pages.{name}.page") for name in names), key=lambda page: page.PLACE)
+    return [(page.TITLE, import_module(f"{page.__package__}.panel").every_readout()) for page in pages]
+
+
+def number(readout: Readout) -> None:
+    """Write what a number says, its formula and its source."""
+    st.markdown(f"**{messages.plain(readout.label)}**  \n{readout.help}")
+    if readout.formula:
+        st.latex(readout.formula)
+    st.caption(readout.source)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Presenting: the page for a projector, large and within the window, with one or two knobs.
+
+``present`` in the address says whether, on every page and after a reload: ``1``, or the names of the knobs
+that stay. With ``paused=1`` the runs wait for Play, as they do where the browser asks for less motion.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import streamlit as st
+
+from app import links
+from app.session import COMPARISONS, MAX_PRESENTED_KNOBS, PRESENTED, STARTS_PAUSED, STILL, widget_value
+
+folder = Path(__file__).parent
+
+_reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").read_text())
+
+
+def draw_switch() -> None:
+    """Draw the button that begins or ends presenting, at the right end of the navigation bar."""
+    with st.container(key="presenting"):
+        if links.presenting():
+            # Not in the sheet of all pages: where this one is missing, nothing of it holds.
+            st.html(folder / "presenting.css")
+            st.button(
+                "Leave",
+                icon=":material/close_fullscreen:",
+                shortcut="Esc",
+                key="leave",
+                on_click=PRESENTED.set,
+                args=("",),
+                help="Back to all controls.",
+            )
+        else:
+            st.button(
+                "Present",
+                icon=":material/present_to_all:",
+                shortcut="F",
+                key="present",
+                on_click=PRESENTED.set,
+                args=("1",),
+                help="For a projector: the question, the pictures and two numbers, large and without "
+                "scrolling, on every page until you leave. The address keeps it.",
+            )
+
+
+def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
+    """Draw what a presenter chooses: knobs that stay, of {name: label}; a link that starts paused."""
+
+    def choose() -> None:
+        PRESENTED.set(",".join(widget_value(f"{page} presented")) or "1")
+
+    def wait() -> None:
+        STARTS_PAUSED.set(widget_value("waits"))
+
+    with st.popover("Presenting", icon=":material/tune:"):
+        st.multiselect(
+            "Knobs that stay",
+            list(knobs),
+            [name for name in links.presented_knobs() if name in knobs],
+            format_func=knobs.__getitem__,
+            max_selections=MAX_PRESENTED_KNOBS,
+            key=f"{page} presented",
+            on_change=choose,
+            placeholder="The first of each panel",
+            help="One or two, in every panel that has them.",
+        )
+        st.toggle(
+            "The link starts paused",
+            STARTS_PAUSED.begin(),
+            key="waits",
+            on_change=wait,
+            help="Whoever opens the address as it is now sees the first state, until somebody presses Play.",
+        )
+
+
+def draw_reader() -> None:
+    """Draw the part without a picture that says what this browser asks for."""
+
+    def still() -> None:
+        STILL.set(True)
+        for comparison, _ in COMPARISONS.value.values():
+            comparison.pause()
+
+    with st.container(key="reader"):  # takes no place
+        _reader(key="browser", data={"still": STILL.value}, on_still_change=still)

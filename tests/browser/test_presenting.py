@@ -1,0 +1,57 @@
+"""Presenting: large, within the window, on every page until it is left."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+SIZES = """p => [...p.querySelectorAll('.readouts.lead dd, .readouts.lead small, .stays .value')]
+    .map(e => parseFloat(getComputedStyle(e).fontSize))"""
+
+
+def test_a_projector_shows_it_large_and_without_scrolling(live):
+    page = live(viewport={"width": 1920, "height": 1080}).open()
+    page.page.keyboard.press("f")
+    page.page.wait_for_url("**present=1**")
+    for path in ("", "train", "coupling", "weights", "chain"):
+        if path:  # by the navigation, which keeps it
+            page.page.locator(f"a[href$='/{path}']").first.click()
+            page.page.wait_for_url(f"**/{path}?*present=1*")
+        page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+        page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+        words = page.page.locator("h1, .st-key-caption p")
+        assert min(words.evaluate_all("e => e.map(e => parseFloat(getComputedStyle(e).fontSize))")) >= 32
+        assert min(page.ask(f"panels.flatMap({SIZES})")) >= 28
+        knobs = "panels.map(p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeight).length)"
+        assert set(page.ask(knobs)) == {1}
+        page.until("document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight")
+    page.page.reload()
+    page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+    assert page.page.get_by_role("button", name="Leave").is_visible()
+    page.page.keyboard.press("Escape")
+    page.page.get_by_role("button", name="Present").wait_for()
+    page.page.wait_for_function("!location.search.includes('present')")
+
+
+def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
+    page = live(viewport={"width": 1920, "height": 1080}).open("?p=rates_fpcd&p=gibbs&present=alpha,k")
+    shown = """p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeight)
+        .map(k => k.querySelector('label').textContent)"""
+    assert page.ask(f"panels.map({shown})") == [["Decay", "Sweeps per sample"], ["Sweeps per sample"]]
+    page.page.get_by_role("button", name="Presenting").click()
+    page.page.get_by_text("The link starts paused").click()
+    page.page.wait_for_url("**paused=1**")
+    again = live(viewport={"width": 1920, "height": 1080})
+    again.page.goto(page.page.url)
+    again.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
+    assert again.counts() == [0, 0]
+    again.page.get_by_role("button", name="Play").click()
+    again.until("panels.every(p => Number(p.dataset.n) > 0)")
+
+
+def test_less_motion_means_that_runs_wait_for_play(live):
+    page = live(reduced_motion="reduce")
+    page.page.goto(f"{page.address}/?p=gibbs&p=rates_fpcd")
+    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
+    assert page.counts() == [0, 0]
+    page.page.get_by_role("button", name="Play").click()
+    page.until("panels.every(p => Number(p.dataset.n) > 0)")
