@@ -98,7 +98,7 @@ DEFAULTS: dict[int, Defaults] = {
                     "seed": 0,
                 },
                 **{"view": "sequence", "pixels": "binary", "cells": 10, "axis": "samples", "speed": 60},
-                "curve": "score",
+                "curve": "ISL",
             },
             "train": {
                 **{"train_data": "bas", "hidden": 16, "rule": "0.5", "train_seed": 0, "replicates": 1},

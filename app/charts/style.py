@@ -282,7 +282,7 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
     words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (
         {"labelFontSize": size, "titleFontSize": size} if size else {}
     )
-    note = ({"fill": ink} if ink else {}) | ({"fontSize": size} if size else {})
+    note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": size} if size else {})
     own = {"axis": words, "legend": words, "style": {"note": note}}
     height = {"height": max(spec["height"], TALL)} if size else {}
     return copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}

@@ -156,7 +156,7 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
         np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.kept)[1])
 
 
-def charted(comparison, effort="samples", view="score", line=None):
+def charted(comparison, effort="samples", view="ISL", line=None):
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
     return isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, effort, view)
@@ -191,7 +191,7 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     comparison.tune(second.key, eps=0.2)
     comparison.step(30)
     wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.snapshots()), "thirty more")
-    rows, spec = charted(comparison, view="difference")
+    rows, spec = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]
     assert (ends["y"].iloc[:2] == 0).sum() == 1  # that of the best one with itself

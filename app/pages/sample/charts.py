@@ -33,7 +33,10 @@ CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"
 MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
 
-View = Literal["score", "difference"]
+DIFFERENCE_SPAN = 30
+"""Differences are shown from this share of the last point on: early ones are large, and would flatten them."""
+
+View = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""
 
 ISL_HEIGHT = 300
@@ -145,8 +148,8 @@ def isl_chart(
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
-    first = best(compared) if view == "difference" else None
-    if view == "score":
+    first = best(compared) if view != "ISL" else None
+    if view == "ISL":
         rows = [row for curve in curves for row in _score_rows(curve, effort)]
     else:
         against = None if first is None else curves[first].shown
@@ -178,6 +181,7 @@ def _difference_rows(curve: Curve, against: SamplingSnapshot | None, effort: Eff
     if against is None:
         return []
     found = [one for one in differences(curve.shown, against, effort) if one.samples >= MIN_CURVE_SAMPLES]
+    found = [one for one in found if one.point * DIFFERENCE_SPAN >= found[-1].point]
     rows: Rows = [
         {
             "kind": "point",
@@ -270,7 +274,7 @@ def _isl_spec(
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
     x = alt.X("x:Q", title=X_TITLES[effort], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(effort == "seconds"))
-    title = "ISL (nats per test example)" if view == "score" else "ISL minus that of the best (nats)"
+    title = "ISL (nats per test example)" if view == "ISL" else "ISL minus that of the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
     def of(kind: str) -> alt.Chart:
@@ -292,7 +296,7 @@ def _isl_spec(
         ("std_error", "Its standard error", ".2f"),
     ]
     curves = of("point").mark_line(interpolate="monotone", strokeWidth=2)
-    known = tooltips(*(score if view == "score" else difference))
+    known = tooltips(*(score if view == "ISL" else difference))
     curves = curves.encode(y=y, color=tone, strokeDash=dash, tooltip=known)
     ends = of("end").encode(y=y)
     leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.8)
@@ -306,7 +310,7 @@ def _isl_spec(
     common_label = of("common").mark_text(align="right", baseline="bottom", dx=-5, dy=-4, style="note")
     common_label = common_label.encode(y=alt.value("height"), text="note:N")
     layers: list[Any] = [common, common_label, curves, leader, label, changes]
-    if view == "difference":
+    if view != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))
     if line is not None:

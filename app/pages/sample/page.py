@@ -1,7 +1,7 @@
 """Samplers side by side on one model, live."""
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import streamlit as st
 
@@ -29,7 +29,13 @@ TITLE, ICON, PLACE = "Sample", "grid_view", 1
 AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
-VIEWS: dict[View, str] = {"score": "ISL", "difference": "Difference to the best"}
+VIEWS: tuple[View, ...] = get_args(View)
+BANDS = (
+    "ISL minus that of the panel that is best at the common point; higher is better. Bands are two standard "
+    "errors of the difference, paired over the test images (in 100 groups): they say what other test images "
+    "could change, not what another run of the chains could."
+)
+"""What the difference says, below its chart."""
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
 
@@ -46,7 +52,7 @@ class Settings:
     pixels = Setting("binary")
     cells = Setting(10)
     axis: Setting[Effort] = Setting("samples")  # what panels are compared at equal numbers of
-    curve: Setting[View] = Setting("score")
+    curve: Setting[View] = Setting("ISL")
     speed: Setting[float] = Setting(60)
 
 
@@ -271,10 +277,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
             Settings.curve,
             "Curves",
             VIEWS,
-            "ISL itself; or what each panel has less than the best one. The bands are two standard errors of "
-            "that difference, which is taken test image by test image (in 100 groups): they say what other "
-            "test images could change, not what another run of the chain could.",
-            format_func=VIEWS.get,
+            "ISL itself, or what each panel has less than the best one.",
             label_visibility="collapsed",
         )
         pin_menu(comparison)
@@ -288,9 +291,11 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     draw_chart(
         isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, comparison.effort, view),
         "isl",
-        f"{VIEWS[view]} against {comparison.effort}, one curve per panel, each labelled at its end",
+        f"{view} against {comparison.effort}, one curve per panel, each labelled at its end",
         "The curves begin with the fifth sample.",
     )
+    if view != "ISL":
+        st.caption(BANDS)
 
 
 def pin_menu(comparison: Comparison[SamplingSetup]) -> None:
