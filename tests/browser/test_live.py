@@ -208,6 +208,18 @@ def test_panels_come_and_go(live):
     page.page.get_by_role("button", name="rates-herding", exact=True).click()
     page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
     assert "p=rates_herding" in page.page.url
+    # The new one makes the samples of the other first, and both are compared at the last point of both.
+    page.until(
+        "panels.every(p => /^Scores at [0-9,]+ samples$/.test(p.querySelector('.standing').textContent))"
+    )
+    assert len(set(page.ask("panels.map(p => p.querySelector('.standing').textContent)"))) == 1
+    page.page.get_by_text("seconds", exact=True).click()
+    page.page.wait_for_url("**axis=seconds**")
+    page.until("panels.every(p => /^Scores at [0-9.]+ s \\(/.test(p.querySelector('.standing').textContent))")
+    page.page.get_by_role("button", name="Pin a curve").click()
+    page.page.get_by_role("button", name="rates-FPCD", exact=True).last.click()
+    page.page.get_by_text("Drop 1: rates-FPCD, pinned at").wait_for()
+    page.page.keyboard.press("Escape")
     for left in (1, 0):
         page.ask("panels[0].querySelector('.remove').click()")
         page.until(f"panels.length === {left}")

@@ -34,7 +34,8 @@ MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
 
 DIFFERENCE_SPAN = 30
-"""Differences are shown from this share of the last point on: early ones are large, and would flatten them."""
+"""Differences are shown from this share of the last point on: the early ones are large, and would flatten
+them."""
 
 View = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""
