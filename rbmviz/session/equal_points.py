@@ -37,7 +37,7 @@ SAMPLE_ROUNDING = 1e-9
 """Share of a sample that rounding may take from a sum of sweeps or seconds."""
 
 BEHIND = 0.8
-"""A panel that has spent less than this share of what the first has is called behind."""
+"""The last panel is behind if it has spent less than this share of what the first has."""
 
 
 class Standing(NamedTuple):
@@ -125,8 +125,8 @@ class Compared(NamedTuple):
         The panel's scores there.
     passed : float
         How far the panel's own scores reach.
-    first : float
-        How far those of the first panel reach.
+    first, last : float
+        How far those of the first panel reach, and those of the last, which holds the common point back.
     catching_up : bool
         Whether the panel makes up for a late start, and does not count for the common point yet.
     """
@@ -136,12 +136,13 @@ class Compared(NamedTuple):
     standing: Standing | None
     passed: float
     first: float
+    last: float
     catching_up: bool
 
     @property
     def behind(self) -> bool:
-        """Whether the panel is far behind the first one."""
-        return self.passed < BEHIND * self.first
+        """Whether the panel is far behind the first one, and holds the common point back."""
+        return self.passed < BEHIND * self.first and self.passed * BEHIND <= self.last
 
 
 def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> list[Compared]:
@@ -155,14 +156,15 @@ def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> li
     """
     counted = [shown for shown, catching_up in runs if not catching_up and shown.status != "failed"]
     point = common_point(counted, effort)
-    first = max((passed(shown, effort) for shown in counted), default=0)
+    reached = [passed(shown, effort) for shown in counted] or [0.0]
     return [
         Compared(
             effort,
             point,
             None if point is None else scores_at(shown, effort, point),
             passed(shown, effort),
-            first,
+            max(reached),
+            min(reached),
             catching_up,
         )
         for shown, catching_up in runs

@@ -205,9 +205,8 @@ class Scores:
         now = time.monotonic()
         at_count = self._isl.n in CURVE_COUNTS
         interval = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
-        old = watched and now - self._valued_at > interval
-        if at_count or old:
-            self._add_value(clock, since_change=old)
+        if at_count or (watched and now - self._valued_at > interval):
+            self._add_value(clock, since_change=watched)
             if at_count:
                 assert self.newest is not None
                 self.curve += (self.newest,)

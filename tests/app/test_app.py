@@ -255,7 +255,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
     assert (other["standing"].split(".")[0], other["since"]) == ("Scores at 27 sweeps (27 samples)", "")
-    assert "Behind: it has 29 sweeps, the first 182 sweeps" in other["standing"]
+    assert "Behind: joins at 29 sweeps, the first has 182 sweeps" in other["standing"]
     known = comparison.peek()[0][1]
     assert gibbs["readouts"]["isl"][0] == scores_at(known, "sweeps", 27).isl.isl
 

@@ -233,8 +233,8 @@ def standing_text(compared: Compared) -> str:
     if effort != "samples" and compared.standing is not None:
         at += f" ({amount_text('samples', compared.standing.isl.n)})"
     if compared.standing is None:
-        return f"Behind: no sample was complete at {amount_text(effort, point)}."
-    return f"{at}. Behind: it has {passed}, the first {first}." if compared.behind else at
+        return f"No sample was complete at {amount_text(effort, point)}."
+    return f"{at}. Behind: joins at {passed}, the first has {first}." if compared.behind else at
 
 
 def since_text(since: SinceChange | None) -> str:
