@@ -5,7 +5,18 @@ from itertools import combinations, pairwise
 import pytest
 from colour_vision import ciede2000, contrast, distance
 
-from app.charts.style import COUPLING_COLOURS, GREY, INK, RAMP, SPARE_COLOURS, colour, dashes, ramp
+from app.charts.style import (
+    COUPLING_COLOURS,
+    GREY,
+    INK,
+    MAX_SHADES,
+    RAMP,
+    SPARE_COLOURS,
+    colour,
+    dashes,
+    ramp,
+    shades,
+)
 from app.pages.chain.matrix_charts import CHAIN_COLOURS
 from app.pages.coupling.charts import STYLES
 from app.pages.weights.study_charts import SHAPES
@@ -74,3 +85,11 @@ def test_colour_is_never_the_only_code():
     assert len({tuple(dash) for dash in dashes(["gibbs"] * 8)}) == 8
     assert len({tuple(dash) for name, (_, dash) in STYLES.items() if not name.startswith("UCD")}) == 4
     assert len({SHAPES[label] for label in ESTIMATORS}) == len(ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", list_samplers())
+def test_shades_of_one_sampler_are_told_apart(name):
+    for n in range(2, MAX_SHADES + 1):
+        found = shades(colour(name), n)
+        assert min(distance(one, other) for one, other in pairwise(found)) >= NEIGHBOURS
+        assert min(contrast(one, back) for one in found for back in BACKGROUNDS.values()) >= 3
