@@ -35,8 +35,10 @@ def pytest_configure(config):
     """Keep groups of tests together, in order, if they run in several processes (``-n 2``)."""
     if getattr(config.option, "numprocesses", None):
         config.option.dist, config.option.loadscopereorder = "loadgroup", False
+    config.option.loadgroup = hasattr(config, "workerinput")  # such a process names its tests' groups
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Let one process run the browser tests, which share a server, first; other tests go file by file."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)

@@ -14,7 +14,7 @@ from app.charts.style import about, colour, dashes, titles
 from app.formulas import prose
 from app.links import presented_knobs
 from app.panel.readouts import Readout
-from app.session import STILL
+from app.session import STILL, STOPPED_TIMERS
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
@@ -100,6 +100,7 @@ class Canvas:
             "present": present,
             "present_knobs": presented_knobs() if present else [],
             "still": STILL.value,
+            "timers_stopped": any(stopped.hidden for stopped in STOPPED_TIMERS.value.values()),
         }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, **triggers)

@@ -28,6 +28,7 @@
  * @property {boolean} present
  * @property {string[]} present_knobs names of the knobs that stay while presenting; none, or none of this page: the first one
  * @property {boolean} still whether the server knows that this browser asks for less motion
+ * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
  */
@@ -250,8 +251,8 @@ class Grid {
     this.frames = 0;
     this.askWhenShown = false;
     this.fittedAt = 0;
-    /** Since when the server has not been asked for a frame, ms: at first, since the address was opened. */
-    this.unaskedSince = 0;
+    /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
+    this.unaskedSince = data.timers_stopped ? -Infinity : performance.now();
     this.tellShown = false;
     /** @type {Map<number, Panel>} */
     this.panels = new Map();

@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def test_the_server_collects_cycles_that_python_would_leave_for_long(monkeypatch
 
     gc.disable()
     try:
-        asyncio.run(serve())
+        with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
+            thread.submit(asyncio.run, serve()).result()
     finally:
         gc.enable()

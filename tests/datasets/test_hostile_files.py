@@ -221,7 +221,7 @@ def test_a_download_is_bounded(tmp_path, monkeypatch):
         raw._letters({"letter.data.gz": gzip.compress(b"0 " * 20_000)})
     monkeypatch.setattr(raw, "MAX_DOWNLOAD", 1000)
     with (tmp_path / "x").open("w+b") as file, pytest.raises(Damaged, match="it has more than"):
-        raw._Limited(file).write(bytes(1001))
+        raw._Limited(file, abs).write(bytes(1001))
 
 
 # Models
