@@ -30,23 +30,6 @@ def pytest_addoption(parser):
     parser.addoption("--attack-minutes", type=float, default=1.0, metavar="M", help=text)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config):
-    """Keep groups of tests together, in order, if they run in several processes (``-n 2``)."""
-    if getattr(config.option, "numprocesses", None):
-        config.option.dist, config.option.loadscopereorder = "loadgroup", False
-    config.option.loadgroup = hasattr(config, "workerinput")  # such a process names its tests' groups
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Let one process run the browser tests, which share a server, first; other tests go file by file."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
-    for item in items:
-        group = "browser" if item.get_closest_marker("browser") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 @pytest.fixture
 def rbm() -> RBM:
     """A small model of 5 visible and 3 hidden units: different numbers, so that swapped layers show."""

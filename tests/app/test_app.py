@@ -18,7 +18,7 @@ from app.charts.style import GREY, colour, colours, labels, origin_text, ramp, t
 from app.pages.sample.charts import amount_text, curves_of, isl_chart, spread
 from app.pages.sample.exports import curves_csv, snippet
 from app.pages.sample.panel import readouts as sample_readouts
-from app.pages.train.charts import likelihood_rows, statistic_rows, training_chart
+from app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
 from app.pages.train.exports import training_csv
 from app.stream.encoder import FrameEncoder
 from app.stream.frames import read_frame
@@ -520,6 +520,31 @@ def test_training_curves_and_their_files(lesson):
     assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points
+
+
+def test_a_collapse_leaves_the_other_curves_their_height():
+    def curve(name, *values):
+        return [
+            {"trainer": name, "update": i, "seconds": i / 10, "value": x, "low": x - 1, "high": x + 1}
+            for i, x in enumerate(values)
+        ]
+
+    good, fallen = curve("good", -50.0, -40.0, -30.0), curve("fallen", -50.0, -45.0, -100.0, -300.0, -400.0)
+    assert likelihood_floor(good) is None
+    assert likelihood_floor([]) is None
+    floor = likelihood_floor(good + fallen)
+    assert floor == -60
+    data, _ = training_chart(
+        good + fallen, [("good", "pcd"), ("fallen", "cd")], "update", "nats", floor=floor
+    )
+    assert data["shown"].min() == data["low"].min() == floor
+    assert data.loc[data["mark"], ["trainer", "value"]].to_numpy().tolist() == [
+        ["fallen", -100.0],
+        ["fallen", -400.0],
+    ]
+    assert data["value"].min() == -400  # what the tooltip says
+    # A run that begins at a good model has gained nothing: the axis leaves it a tenth of its value.
+    assert likelihood_floor(curve("warm", -30.0, -31.0, -500.0)) == -33
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():

@@ -49,6 +49,20 @@ def _row(name: str, update: int, seconds: float, band: tuple[float, float, float
     return dict(zip(TRAINING_COLUMNS, (name, update, seconds, *band), strict=True))
 
 
+def likelihood_floor(rows: Rows) -> float | None:
+    """Return where the axis of likelihoods ends, so that a collapse leaves the other curves their height.
+
+    It lies below all first values, by half of what the best curve has gained on the lowest of them, or by a
+    tenth of its value if that is more; None: no curve falls so far.
+    """
+    if not rows:
+        return None
+    begin = min({row["trainer"]: row["value"] for row in reversed(rows)}.values())
+    top = max(row["value"] for row in rows)
+    floor = begin - max((top - begin) / 2, abs(top) / 10)
+    return floor if min(row["value"] for row in rows) < floor else None
+
+
 def training_chart(
     rows: Rows,
     algorithms: Sequence[tuple[str, str]],
@@ -56,17 +70,25 @@ def training_chart(
     title: str,
     best: float | None = None,
     log: bool = False,
+    floor: float | None = None,
 ) -> Chart:
     """Return the chart of curves with bands, one colour a trainer.
 
     algorithms : (name of the panel, registered name of its trainer), in order
     against : "update" or "seconds"
     best : a line that no curve can pass
+    floor : curves end there, with a mark where one falls below it and at its newest point; None: nowhere
     """
     if log:
         rows = [row for row in rows if row["low"] > 0]
-    spec = _training_spec(tuple(algorithms), against, title, best, log)
-    return pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)), spec
+    data = pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)).assign(mark=False)
+    data["shown"] = data["value"]
+    if floor is not None:
+        below = data["value"] < floor
+        trainers = data.loc[below, "trainer"]
+        data.loc[trainers[~trainers.duplicated("first") | ~trainers.duplicated("last")].index, "mark"] = True
+        data[["shown", "low", "high"]] = data[["shown", "low", "high"]].clip(lower=floor)
+    return data, _training_spec(tuple(algorithms), against, title, best, log)
 
 
 @kept_spec
@@ -86,17 +108,21 @@ def _training_spec(
     )
     base = alt.Chart(alt.NamedData("curves")).encode(x=x, color=tone)
     band = base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", title=title, scale=y), y2="high:Q")
-    line = base.mark_line(strokeWidth=2, clip=True).encode(
-        y=alt.Y("value:Q", title=title, scale=y),
-        strokeDash=dash,
-        tooltip=tooltips(
-            ("trainer", "Trainer", ""),
-            ("update", "Updates", ","),
-            ("value", title, ".4~g"),
-            ("low", "Lowest", ".4~g"),
-            ("high", "Highest", ".4~g"),
-            ("seconds", "Seconds in the trainer", ".2f"),
-        ),
+    values = tooltips(
+        ("trainer", "Trainer", ""),
+        ("update", "Updates", ","),
+        ("value", title, ".4~g"),
+        ("low", "Lowest", ".4~g"),
+        ("high", "Highest", ".4~g"),
+        ("seconds", "Seconds in the trainer", ".2f"),
     )
-    layers = [band, line, *(level("value", best, UPPER_BOUND_LABEL) if best is not None else [])]
+    line = base.mark_line(strokeWidth=2, clip=True).encode(
+        y=alt.Y("shown:Q", title=title, scale=y), strokeDash=dash, tooltip=values
+    )
+    mark = (
+        base.transform_filter("datum.mark")
+        .mark_point(shape="triangle-down", filled=True, size=90, opacity=1, yOffset=-5)
+        .encode(y=alt.Y("shown:Q", title=title, scale=y), tooltip=values)
+    )
+    layers = [band, line, mark, *(level("shown", best, UPPER_BOUND_LABEL) if best is not None else [])]
     return live_spec(layers, 280)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import controls, messages
 from app.page import draw_chart
-from app.pages.train.charts import likelihood_rows, statistic_rows, training_chart
+from app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
 from app.pages.train.naming import named
 from app.pages.train.settings import Settings
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
@@ -44,18 +44,26 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
             label_visibility="collapsed",
         )
     against = "update" if axis == "updates" else "seconds"
+    rows = likelihood_rows(shown, part)
+    floor = likelihood_floor(rows)
     draw_chart(
         training_chart(
-            likelihood_rows(shown, part),
+            rows,
             [(name, snapshot.algorithm.name) for name, snapshot in shown],
             against,
             "Log-likelihood (nats per example)",
             best if exact else None,
+            floor=floor,
         ),
         "likelihood",
         "Log-likelihood against updates",
         "The first estimate is under way.",
     )
+    if floor is not None:
+        st.caption(
+            f"▼ A curve falls below {floor:,.0f}, where the axis ends for the sake of the others; the "
+            "triangle has its value."
+        )
     for name, snapshot in shown:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
         if newest is not None and newest.doubtful_ess is not None:

@@ -149,12 +149,12 @@ def main() -> None:
             offer_download(Settings.train_data.value, "train")
         if caption:
             st.caption(messages.plain(caption))
+    if not present:
+        results(comparison)
     panels(comparison, begin, present)
     if not present:
         reading_help()
     charts(comparison, attainable_log_likelihood(comparison.setup.dataset.train))
-    if not present:
-        results(comparison)
 
 
 def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
