@@ -387,8 +387,9 @@ class ISL:
         Returns
         -------
         score : Score
+            As ``value`` returns it.
         groups : float64 (n_groups,)
-            In nats.
+            Mean log density of each group, in nats.
 
         Raises
         ------
