@@ -12,7 +12,7 @@ from app.page import LivePage, Transport, below_panels
 from app.pages.train.likelihood import draw_charts
 from app.pages.train.naming import fresh_starts, open_ended
 from app.pages.train.panel import train_grid
-from app.pages.train.results import results
+from app.pages.train.results import keep, results
 from app.pages.train.settings import Settings, beginnings, choose_setup, go_on
 from app.presets import Claim, Preset
 from app.session import settings_of
@@ -149,12 +149,13 @@ def main() -> None:
             offer_download(Settings.train_data.value, "train")
         if caption:
             st.caption(messages.plain(caption))
-    if not present:
-        results(comparison)
+    chosen = None if present else results(comparison)
     panels(comparison, begin, present)
     if not present:
         reading_help()
     charts(comparison, attainable_log_likelihood(comparison.setup.dataset.train))
+    if chosen is not None:
+        keep(comparison, chosen)
 
 
 def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:

@@ -35,10 +35,13 @@ OTHER_PAGES = (
 """Title, icon, help and folder of the pages that take a model, and the setting that chooses it there."""
 
 
-def results(comparison: Comparison[TrainingSetup]) -> None:
-    """Offer what has been learned: branch from it, sample it, keep it."""
+def results(comparison: Comparison[TrainingSetup]) -> int | None:
+    """Offer to branch from what has been learned, and to send it to other pages; return the chosen panel's key.
+
+    None: there is no panel.
+    """
     if not comparison.panels:
-        return
+        return None
     names = {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = st.selectbox(
@@ -53,7 +56,13 @@ def results(comparison: Comparison[TrainingSetup]) -> None:
         for title, icon, help_text, page, setting in OTHER_PAGES:
             if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
                 send(names[key], worker, page, setting)
-        files(comparison, worker)
+    return key
+
+
+def keep(comparison: Comparison[TrainingSetup], key: int) -> None:
+    """Offer the files of one panel and those of all, code, and what the server keeps."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        files(comparison, comparison[key])
         controls.code("train", snippet(comparison.setup, fresh_starts(comparison)))
     kept.draw_trainings(comparison)
 
