@@ -36,7 +36,7 @@ OTHER_PAGES = (
 
 
 def results(comparison: Comparison[TrainingSetup]) -> int | None:
-    """Offer to branch from what has been learned, and to send it to other pages; return the chosen panel's key.
+    """Offer to branch from what has been learned, or to send it to other pages; return the panel chosen.
 
     None: there is no panel.
     """
