@@ -270,14 +270,16 @@ class LivePage(Generic[S]):
             )
 
     def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
-        wanted, panels = self.read(preset.panels)[0], self.linked(comparison)
-        if len(panels) != len(comparison.panels) or len(panels) != len(wanted):
+        panels = self.linked(comparison)
+        named = [text.partition(":")[0] for text in preset.panels]
+        # Names first: this is asked every second, and reading the knobs of all presets takes a millisecond.
+        if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
-        for algorithm, other in zip(panels, wanted, strict=True):
+        for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
             turned = {
                 name: getattr(algorithm, name) for name in preset.invites if name in knobs_of(algorithm)
             }
-            if type(algorithm) is not type(other) or replace(other, **turned) != algorithm:
+            if replace(other, **turned) != algorithm:
                 return False
         values = self.values_of(preset)
         if any(one.value != values[name] for name, one in self.settings.items()):

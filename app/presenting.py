@@ -13,6 +13,7 @@ from app import links
 from app.session import COMPARISONS, MAX_PRESENTED_KNOBS, PRESENTED, STARTS_PAUSED, STILL, widget_value
 
 folder = Path(__file__).parent
+EMPTY_CHARTS = (folder / "empty_charts.js").read_text()
 
 _reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").read_text())
 
@@ -85,6 +86,5 @@ def draw_reader() -> None:
 
     with st.container(key="reader"):  # takes no place
         # Our own file, and not a component: these are loaded later than some charts.
-        script = (folder / "empty_charts.js").read_text()
-        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
+        st.html(f"<script>{EMPTY_CHARTS}</script>", unsafe_allow_javascript=True)
         _reader(key="browser", data={"still": STILL.value}, on_still_change=still)
