@@ -43,6 +43,28 @@ def test_pause_step_and_other_data(live):
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
 
 
+def test_a_click_that_meets_a_timer_is_carried_out_once(live):
+    page = live().open("train?t=cd&pace=50")
+    # Timers, which have the charts drawn again, begin with the charts.
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
+    page.page.wait_for_timeout(1500)
+    # The page is busy when they are due: the click, which waits in front of them, is handled first, then the
+    # timers send, and then the click's own message is sent.
+    page.ask(
+        """(() => {
+            const pause = [...document.querySelectorAll('button')].find(b => b.textContent.includes('Pause'));
+            const channel = new MessageChannel();
+            channel.port1.onmessage = () => pause.click();
+            channel.port2.postMessage(null);
+            const begin = performance.now();
+            while (performance.now() - begin < 1500);
+        })()"""
+    )
+    page.until("panels[0].dataset.status === 'paused'", timeout=20)
+    page.page.wait_for_timeout(1500)
+    assert page.ask("panels[0].dataset.status") == "paused"
+
+
 def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page = live().open("train?t=pcd:learning_rate=0.1&pace=200")
     page.until("Number(panels[0].dataset.n) > 50")
