@@ -28,8 +28,8 @@ UNLIMITED_SWEEPS = 2**62
 """More sweeps than any run can do: pairs are run to their end."""
 
 
-def pair_states(n: int, seed: rng.Seed) -> np.ndarray:
-    """Return the random states of n pairs, uint32 (n, 4, UNIFORM_LANES): each pair has a state of its own."""
+def pair_streams(n: int, seed: rng.Seed) -> np.ndarray:
+    """Return the random streams of n pairs, uint32 (n, 4, UNIFORM_LANES): each pair has one of its own."""
     words = rng.child(seed, "couple").generate_state(n * 4 * UNIFORM_LANES, np.uint32)
     return words.reshape(n, 4, UNIFORM_LANES)
 
@@ -46,8 +46,9 @@ class Pairs:
         Residual proposals that both chains together rejected.
     truncated : bool (pairs,)
         Whether the pair had not met at max_sweeps: its tau is then a lower bound, and its estimate is biased.
-    stopped : int
+    loops_given_up : int
         Residual loops that were given up after MAX_PROPOSALS proposals; anything but 0 biases the estimate.
+        ``stopped`` is an earlier name of this attribute.
     lag : int
         Sweeps that the first chain ran ahead.
     """
@@ -55,11 +56,16 @@ class Pairs:
     tau: np.ndarray
     rejected: np.ndarray
     truncated: np.ndarray
-    stopped: int
+    loops_given_up: int
     lag: int
     _rbm: RBM
     _v0: np.ndarray
     _run: tuple[str, int, int, np.random.SeedSequence]
+
+    @property
+    def stopped(self) -> int:
+        """The earlier name of ``loops_given_up``, for scripts."""
+        return self.loops_given_up
 
     @cached_property
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -83,7 +89,7 @@ class Pairs:
         algorithm, k, max_sweeps, seed = self._run
         (m, n), slots = self._rbm.W.shape, len(self._v0)
         totals = np.zeros((slots, m, n)), np.zeros((slots, m)), np.zeros((slots, n))
-        run_pairs(self._rbm, self._v0, pair_states(slots, seed), algorithm, 1, k, max_sweeps, totals)
+        run_all_pairs(self._rbm, self._v0, pair_streams(slots, seed), algorithm, 1, k, max_sweeps, totals)
         return totals
 
     def tv_bound(self, t: np.ndarray) -> np.ndarray:
@@ -137,17 +143,17 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     return mean, np.sqrt(variance / len(tau))
 
 
-def run_pairs(
+def run_all_pairs(
     rbm: RBM,
     v0: np.ndarray,
-    rng_states: np.ndarray,
+    streams: np.ndarray,
     algorithm: str,
     lag: int,
     k: int,
     max_sweeps: int,
     totals: tuple[np.ndarray, ...] | None = None,
 ) -> kernels.PairOutcomes:
-    """Run one pair from each row of v0 until it meets or is cut off.
+    """Run one pair from each row of v0 until it meets or is cut off: the kernel, without limit of sweeps.
 
     Parameters
     ----------
@@ -155,8 +161,8 @@ def run_pairs(
         The model.
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
-    rng_states : uint32 (pairs, 4, UNIFORM_LANES)
-        Random states, see ``pair_states``; they are advanced in place.
+    streams : uint32 (pairs, 4, UNIFORM_LANES)
+        Random streams, see ``pair_streams``; they are advanced in place.
     algorithm, lag, k, max_sweeps
         See ``couple``.
     totals : tuple of float64 arrays (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
@@ -179,7 +185,7 @@ def run_pairs(
     kernels.run_pairs(
         kernels.make_chains(rbm.W, rbm.b, rbm.c),
         np.ascontiguousarray(v0, dtype=np.uint8),
-        rng_states,
+        streams,
         kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS),
         UNLIMITED_SWEEPS,
         kernels.make_progress(),
@@ -261,14 +267,14 @@ def couple(
             f"couple: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
         )
     seed = rng.seed_sequence(seed)
-    ended = run_pairs(rbm, v0, pair_states(len(v0), seed), algorithm, lag, k, max_sweeps)
+    ended = run_all_pairs(rbm, v0, pair_streams(len(v0), seed), algorithm, lag, k, max_sweeps)
     run = (algorithm, k, max_sweeps, seed)
-    rejected, stopped = ended.rejected.sum(axis=1), int(ended.stopped.sum())
-    return Pairs(ended.tau, rejected, ended.truncated, stopped, lag, rbm, v0, run)
+    rejected, loops = ended.rejected.sum(axis=1), int(ended.loops_given_up.sum())
+    return Pairs(ended.tau, rejected, ended.truncated, loops, lag, rbm, v0, run)
 
 
 PAIRS_PER_BLOCK = 256
-"""Pairs of a stream whose starts and random states are made together."""
+"""Pairs of a PairStream whose starts and random streams are made together."""
 
 MAX_PAIRS = 100_000
 """Pairs after which a stream stops: a mean over them has an error of 1/300 of a standard deviation."""
@@ -314,9 +320,9 @@ class PairStream:
         Residual proposals that the first and the second chain rejected.
     truncated : bool (MAX_PAIRS,)
         Whether a pair had not met at max_sweeps.
-    stopped : int
+    loops_given_up : int
         Residual loops that were given up after MAX_PROPOSALS proposals.
-    plain, unbiased : float64 (MAX_PAIRS, 5)
+    cd_estimate, unbiased : float64 (MAX_PAIRS, 5)
         Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 if
         the lag is not 1.
     distances : int64 (times, n_visible + 1)
@@ -343,22 +349,22 @@ class PairStream:
         self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)
         self._outcomes = kernels.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.
-        self.plain, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))
+        self.cd_estimate, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))
         self.distances = np.zeros((len(self.times), rbm.n_visible + 1), np.int64)
-        self.finished, self.stopped = 0, 0
+        self.finished, self.loops_given_up = 0, 0
         self._begin(0)
 
     def _begin(self, block: int) -> None:
-        """Make the starts and random states of a block of pairs, and the records that its pairs fill."""
+        """Make the starts and random streams of a block of pairs, and the records that its pairs fill."""
         self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.make_progress()
         here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MAX_PAIRS))
         pairs = here.stop - here.start
         self._v0 = np.ascontiguousarray(self._starts(block)[:pairs], dtype=np.uint8)
-        self._rng_states = pair_states(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
+        self._random_streams = pair_streams(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
         self._here = kernels.PairOutcomes(*(x[here] for x in self._outcomes))
         near = np.zeros((pairs, len(self.times)), np.int32)
         self._watched = kernels.WatchedPairs(
-            self._unit, self.plain[here], self.unbiased[here], self.times, near
+            self._unit, self.cd_estimate[here], self.unbiased[here], self.times, near
         )
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -405,13 +411,13 @@ class PairStream:
             self._begin(self._first // PAIRS_PER_BLOCK + 1)
         before = int(self._progress[0].pair)
         done = kernels.run_pairs(
-            self._chains, self._v0, self._rng_states, self._setup, sweeps,
+            self._chains, self._v0, self._random_streams, self._setup, sweeps,
             self._progress, self._here, self._sums, self._watched,
         )  # fmt: skip
         ended = slice(before, int(self._progress[0].pair))
         if ended.stop > before:
             self.finished = self._first + ended.stop
-            self.stopped += int(self._here.stopped[ended].sum())
+            self.loops_given_up += int(self._here.loops_given_up[ended].sum())
             for j, near in enumerate(self._watched.distances[ended].T):
                 self.distances[j] += np.bincount(near, minlength=self.distances.shape[1])
         return done

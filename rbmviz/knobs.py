@@ -167,7 +167,7 @@ def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     BadInput
         If the algorithm has no such knob, or one is given under both its names.
     """
-    today = {knob.formerly: knob.name for knob in knobs_of(cls).values() if knob.formerly}
+    today = {each.formerly: each.name for each in knobs_of(cls).values() if each.formerly}
     found: dict[str, Any] = {}
     for name, value in given.items():
         now = today.get(name, name)
@@ -182,8 +182,8 @@ def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
     """Write knobs as text: ``eps=0.03,alpha=1.0``; ``only`` these names, None: all."""
     values = values_of(algorithm)
     return ",".join(
-        f"{name}={knob.text(values[name])}"
-        for name, knob in knobs_of(algorithm).items()
+        f"{name}={declared.text(values[name])}"
+        for name, declared in knobs_of(algorithm).items()
         if only is None or name in only
     )
 

@@ -23,7 +23,7 @@ from rbmviz.trainers.checkpoint import MAGIC, START
 DATA = np.random.default_rng(0).integers(0, 2, (30, 6), dtype=np.uint8)
 KNOBS = {"n_chains": 4, "n_temperatures": 3, "batch_size": 7, "momentum": 0.5, "average": True}
 NASTY = [None, True, -1, 1, 2**31, 2**53 + 1, 2**64, 10**300, 0.5, float("nan"), float("inf"), "", "x", "1"]
-NASTY += [[], [0], {}, {"$array": "state.rng"}, {"$generator": {}}, {"$parameters": []}]
+NASTY += [[], [0], {}, {"$array": "state.stream"}, {"$generator": {}}, {"$parameters": []}]
 DTYPES = ["float64", "float32", "float16", "int64", "int32", "uint32", "uint8", "bool", "complex64"]
 
 

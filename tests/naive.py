@@ -73,13 +73,13 @@ class Xoshiro:
 class FastWeights:
     """A driven chain, dense and in float64, as the paper writes it: it runs under theta + theta_F."""
 
-    def __init__(self, model, rng_state, v0, rates: bool = True) -> None:
+    def __init__(self, model, stream, v0, rates: bool = True) -> None:
         rbm = model.rbm
         self.theta = [x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c)]
         R = [x.astype(np.float64) for x in (model.rates.W, model.rates.b, model.rates.c)]
         self.R = R if rates else [np.zeros_like(x) for x in R]
         self.F = [np.zeros_like(x) for x in self.theta]
-        self.rng = Xoshiro(rng_state)
+        self.rng = Xoshiro(stream)
         self.v, self.h = v0.astype(np.float64), np.zeros(rbm.n_hidden)
 
     def _parameters(self) -> list[np.ndarray]:
@@ -115,8 +115,8 @@ class FastWeights:
 class SharedFastWeights:
     """Driven chains that share one theta_F, which moves by the mean of their statistics."""
 
-    def __init__(self, model, rng_states, starts, rates: bool = True) -> None:
-        self.chains = [FastWeights(model, *of, rates) for of in zip(rng_states, starts, strict=True)]
+    def __init__(self, model, streams, starts, rates: bool = True) -> None:
+        self.chains = [FastWeights(model, *of, rates) for of in zip(streams, starts, strict=True)]
 
     def push(self, eps: float, alpha: float, mean_statistics: bool = False) -> float:
         """Move the shared theta_F and return its norm."""

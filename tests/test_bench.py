@@ -182,7 +182,7 @@ def test_persistent_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
         "pcd", batch_size=len(rows), n_chains=len(chains), learning_rate=0.5, schedule="constant"
     )
     state = trainer.init(rbm, rows, 0)
-    state.source = chains.astype(np.float32)
+    state.own_state = chains.astype(np.float32)
     ours = trainer.step(state, 2).rbm
     update = peers.PCD_PEERS[name](rbm, 0.5, 1, chains=chains)
     update(rows.astype(np.float32))

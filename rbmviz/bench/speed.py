@@ -142,8 +142,8 @@ def _row_bytes(sampler: Any, state: Any, v_flips: Any, h_flips: Any, rbm: RBM, s
     for _ in range(samples):
         sampler.step(state, 1)
         for i, flips in enumerate((v_flips, h_flips)):
-            n = flips.n[0]
-            rows[i] += min(n.on + n.off, n.active)
+            counts = flips.counts[0]
+            rows[i] += min(counts.on + counts.off, counts.active)
     return float(4 * (rows @ (rbm.n_hidden, rbm.n_visible))) / samples
 
 
@@ -252,7 +252,7 @@ def ucd_row(rbm: RBM, data: np.ndarray, n_chains: int, peers: bool) -> Match:
         return trainer.negative(state, FixedParameters(*state.theta), batch)
 
     gradient()
-    tau, v = float(state.source.tau.mean()), data.mean()
+    tau, v = float(state.own_state.tau.mean()), data.mean()
     h = rbm.mean_hidden(data[:1000].astype(np.float32)).mean()
     sweeps = 2 * tau - 1  # tau of the first chain, tau - 1 of the second
     least = 4 * n_chains * sweeps * float(v + h) * rbm.W.size
@@ -271,7 +271,7 @@ def update_row(
     trainer: Any = make_trainer(trainer_name, batch_size=size, learning_rate=rate, **persistent)
     state = trainer.init(model.rbm, data, 0)
     if persistent:
-        state.source = data[:size].astype(np.float32)
+        state.own_state = data[:size].astype(np.float32)
     batches = Batches(data, rng.generator(0, "data"))
     table: Mapping[str, Callable[..., Any]] = others.PCD_PEERS if persistent else others.CD_PEERS
     start = {"chains": data[:size]} if persistent else {}

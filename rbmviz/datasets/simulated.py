@@ -40,8 +40,9 @@ def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     first = SIMULATION_BURN_IN // SWEEPS_BETWEEN - 1
     out_v = np.empty((first + n, rbm.n_visible), np.uint8)
     out_p = np.empty(out_v.shape, np.float32)
-    h, state, clock = np.zeros(rbm.n_hidden, np.uint8), rng.kernel_state(seed, "chain"), np.zeros(1, np.int64)
-    gibbs(up, down, v, h, v_flips, h_flips, state, clock, np.float32(1.0), SWEEPS_BETWEEN, out_v, out_p)
+    h, sweeps = np.zeros(rbm.n_hidden, np.uint8), np.zeros(1, np.int64)
+    stream = rng.kernel_state(seed, "chain")
+    gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, np.float32(1.0), SWEEPS_BETWEEN, out_v, out_p)
     return out_v[first:]
 
 

@@ -1,7 +1,7 @@
-"""The only room with numba: arrays and scalars in, arrays out, nothing raised, nothing drawn from globals.
+"""The only package that imports numba.
 
-Checks and allocation happen in the callers; a kernel loops. Small tuples of arrays group the
-arguments that belong together (``Affine``); nothing else crosses the door.
-``_jit`` says how kernels are compiled, ``_llvm`` what their smallest parts are written in: the vectors and
-words of bits that numba has no name for.
+Kernels take arrays, scalars, named tuples of arrays (``layers.PreActivation``) and records of scalars
+(``records``), and draw from random streams that they are given. Entry points check that the arrays fit each
+other, and raise ValueError if not; callers check the values. ``_jit`` says how kernels are compiled,
+``_llvm`` what their smallest parts are written in: the vectors and words of bits that numba has no name for.
 """

@@ -29,16 +29,14 @@ REBUILD_SWEEPS = 256
 
 
 class PreActivation(NamedTuple):
-    """Pre-activations of a layer: an affine map, and its value at the current input x, ``bias + x @ rows``.
-
-    The functions below call it a map.
+    """Pre-activations of a layer as a function of its input x, and their value ``bias + x @ rows``.
 
     Attributes
     ----------
     rows : float32 (n_in, padded n_out)
         Weights.
     bias, value : float32 (padded n_out,)
-        The value at the input 0, and at the current input.
+        The pre-activations at the input 0, and at the current input.
     """
 
     rows: np.ndarray
@@ -63,19 +61,19 @@ class FlipCounts:
 class Flips(NamedTuple):
     """Units that turned on, turned off, and are active, and the previous input.
 
-    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``n``, FlipCounts (1,), says; previous
-    uint8 (n_in,).
+    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``counts``, FlipCounts (1,), says;
+    previous uint8 (n_in,).
     """
 
     on: np.ndarray
     off: np.ndarray
     active: np.ndarray
-    n: np.ndarray
+    counts: np.ndarray
     previous: np.ndarray
 
 
 def make_preactivation(rows: np.ndarray, bias: np.ndarray) -> PreActivation:
-    """Copy a map into padded, aligned memory; its value is that of the input 0."""
+    """Copy weights and bias into padded, aligned memory; the value is that at the input 0."""
     n_in, n_out = rows.shape
     preactivation = PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
     preactivation.rows[:, :n_out] = rows
@@ -84,15 +82,15 @@ def make_preactivation(rows: np.ndarray, bias: np.ndarray) -> PreActivation:
     return preactivation
 
 
-def share_map(preactivation: PreActivation) -> PreActivation:
-    """Return the same map for another chain: rows and bias are shared, the value is that of the input 0."""
+def share_preactivation(preactivation: PreActivation) -> PreActivation:
+    """Return the same for another chain: rows and bias are shared, the value is that at the input 0."""
     value = aligned_zeros(len(preactivation.value))
     value[:] = preactivation.bias
     return preactivation._replace(value=value)
 
 
-def zero_map(n_in: int, n_out: int) -> PreActivation:
-    """Return the map to 0; the operating system provides memory for its rows only as they are written."""
+def zero_preactivation(n_in: int, n_out: int) -> PreActivation:
+    """Return zeros; the operating system provides memory for the rows only as they are written."""
     return PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
 
 
@@ -104,7 +102,7 @@ def make_flips(n: int) -> Flips:
 
 
 def preactivation_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a map with rows of its own."""
+    """Return the bytes of a ``PreActivation`` with rows of its own."""
     return aligned_bytes(n_in, n_out) + 2 * aligned_bytes(n_out)
 
 
@@ -114,8 +112,8 @@ def flips_bytes(n: int) -> int:
 
 
 @inline
-def map_fits(preactivation, n_in, n_out):
-    """Return whether a map has n_in inputs and n_out outputs, padded to whole vectors."""
+def preactivation_fits(preactivation, n_in, n_out):
+    """Return whether the arrays have the sizes of n_in inputs and n_out outputs, padded to whole vectors."""
     padded = preactivation.value.shape[0]
     whole = padded >= n_out and padded % WIDTH == 0 and preactivation.bias.shape[0] == padded
     return whole and preactivation.rows.shape[0] == n_in and preactivation.rows.shape[1] == padded
@@ -125,7 +123,7 @@ def map_fits(preactivation, n_in, n_out):
 def flips_fit(flips, n):
     """Return whether the lists have the sizes of an input of n units."""
     lists = flips.on.shape[0] == n + 4 and flips.off.shape[0] == n + 4 and flips.active.shape[0] == n + 4
-    return lists and flips.n.shape[0] == 1 and flips.previous.shape[0] == n
+    return lists and flips.counts.shape[0] == 1 and flips.previous.shape[0] == n
 
 
 @private
@@ -149,20 +147,20 @@ def find_flips(flips, x):
         n_off = list_few_ones(before & ~now, start, off, n_off)
         n_active += popcount(now)
     copy_bits(x, previous)
-    flips.n[0].on = i64(n_on)
-    flips.n[0].off = i64(n_off)
-    flips.n[0].active = i64(n_active)
-    flips.n[0].active_listed = False
+    flips.counts[0].on = i64(n_on)
+    flips.counts[0].off = i64(n_off)
+    flips.counts[0].active = i64(n_active)
+    flips.counts[0].active_listed = False
 
 
 @inner
 def list_active(flips):
     """List the active units of the current input, unless they are listed already."""
-    if not flips.n[0].active_listed:
+    if not flips.counts[0].active_listed:
         previous, n = flips.previous, u64(0)
         for start in range(0, previous.shape[0], 64):
             n = list_ones(word(previous, start), start, flips.active, n)
-        flips.n[0].active_listed = True
+        flips.counts[0].active_listed = True
 
 
 @inner
@@ -170,24 +168,24 @@ def rebuild(preactivation, flips):
     """Compute ``preactivation.value`` from the active rows alone."""
     list_active(flips)
     active, rows = flips.active, preactivation.rows
-    sum_rows(preactivation.bias, preactivation.value, rows, active, flips.n[0].active, active, i64(0))
+    sum_rows(preactivation.bias, preactivation.value, rows, active, flips.counts[0].active, active, i64(0))
 
 
 @inner
 def update_preactivations(preactivation, flips, force_rebuild):
     """Update ``preactivation.value`` for the input of the last ``find_flips``, from as few rows as it can."""
-    value, n = preactivation.value, flips.n[0]
-    if force_rebuild or n.active <= n.on + n.off:
+    value, counts = preactivation.value, flips.counts[0]
+    if force_rebuild or counts.active <= counts.on + counts.off:
         rebuild(preactivation, flips)
     else:
-        sum_rows(value, value, preactivation.rows, flips.on, n.on, flips.off, n.off)
+        sum_rows(value, value, preactivation.rows, flips.on, counts.on, flips.off, counts.off)
 
 
 @kernel
 def start_at_input(flips, x, preactivation):
     """Start at the input x, uint8: list its active units, and compute ``preactivation.value`` there."""
     n_in, n_out = x.shape[0], preactivation.value.shape[0]
-    if not (flips_fit(flips, n_in) and map_fits(preactivation, n_in, n_out)):
+    if not (flips_fit(flips, n_in) and preactivation_fits(preactivation, n_in, n_out)):
         raise ValueError("start_at_input: the arrays do not fit each other")
     find_flips(flips, x)
     rebuild(preactivation, flips)

@@ -2,7 +2,8 @@
 
 The generator is xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
 Transactions on Mathematical Software 47, 2021, doi:10.1145/3460772), with an independent generator in each
-lane. ``rng.kernel_state`` makes the state, uint32 (4, lanes). A block of draws is one step of all lanes: the
+lane. A *stream* is the state of all lanes, uint32 (4, lanes), which
+``rng.kernel_state`` makes. A block of draws is one step of all lanes: the
 memory is consecutive, and there is no branch. Every call starts a new block. The numbers that a call draws
 therefore depend on how many are requested, and not on how a run is divided into chunks.
 
@@ -18,10 +19,10 @@ from rbmviz.kernels.bits import as_word, write_word
 f32, i32, u32, u64 = np.float32, np.int32, np.uint32, np.uint64
 
 STREAM_LANES = 64
-"""Lanes of the state of a stream, as rng.STREAM_LANES: as many draws in a block as bits in a word."""
+"""Lanes of a stream, as rng.STREAM_LANES: as many draws in a block as bits in a word."""
 
 UNIFORM_LANES = 16
-"""Lanes of the state of ``uniforms``: a short request throws few draws away."""
+"""Lanes of a stream for ``uniforms``: a short request throws few draws away."""
 
 
 # xoshiro128++, in LLVM and, with the names of the paper's program (s0 to s3), in numpy.
@@ -32,10 +33,10 @@ def _rotate_left(build, x, k):
 
 
 def _advance(build, a, b, c, d):
-    """Return one draw of 32 bits for each lane, and the next state, from the four rows of a state.
+    """Return one draw of 32 bits for each lane, and the next rows of a stream, from its four rows.
 
     The rows are vectors of LLVM. A loop of numba over the lanes would check for every block that the four
-    rows of the state do not overlap.
+    rows of the stream do not overlap.
     """
     drawn = build.add(_rotate_left(build, build.add(a, d), 7), a)
     t = build.shl(b, constant(b.type, 9))
@@ -50,11 +51,11 @@ def _uniform(build, drawn):
     return build.fmul(build.fadd(cell, constant(kind, 0.5)), constant(kind, 2.0**-24))
 
 
-def _step(build, state):
-    """Advance a state of STREAM_LANES lanes, and return one draw of 32 bits for each lane."""
-    drawn, after = _advance(build, *(state.load(STREAM_LANES * row, STREAM_LANES) for row in range(4)))
+def _step(build, stream):
+    """Advance a stream of STREAM_LANES lanes, and return one draw of 32 bits for each lane."""
+    drawn, after = _advance(build, *(stream.load(STREAM_LANES * row, STREAM_LANES) for row in range(4)))
     for row, value in enumerate(after):
-        state.store(STREAM_LANES * row, value)
+        stream.store(STREAM_LANES * row, value)
     return drawn
 
 
@@ -62,9 +63,9 @@ def _rotate_left_in_python(x, k):
     return (x << u32(k)) | (x >> u32(32 - k))
 
 
-def _step_in_python(state):
-    """Advance a state, uint32 (4, lanes), and return one draw of 32 bits for each lane."""
-    s0, s1, s2, s3 = state
+def _step_in_python(stream):
+    """Advance a stream, uint32 (4, lanes), and return one draw of 32 bits for each lane."""
+    s0, s1, s2, s3 = stream
     drawn = _rotate_left_in_python(s0 + s3, 7) + s0
     t = s1 << u32(9)
     s2 ^= s0
@@ -76,87 +77,87 @@ def _step_in_python(state):
     return drawn
 
 
-def _uniforms_of_step(state):
-    """Advance a state, and return one uniform of 24 bits for each lane, float32."""
-    return ((_step_in_python(state) >> u32(8)).astype(f32) + f32(0.5)) * f32(2.0**-24)
+def _uniforms_of_step(stream):
+    """Advance a stream, and return one uniform of 24 bits for each lane, float32."""
+    return ((_step_in_python(stream) >> u32(8)).astype(f32) + f32(0.5)) * f32(2.0**-24)
 
 
-def _random_bits_in_python(state, out):
-    out[:STREAM_LANES] = _step_in_python(state)
+def _random_bits_in_python(stream, out):
+    out[:STREAM_LANES] = _step_in_python(stream)
 
 
 @in_llvm("void(uint32[:, ::1], uint32[::1])", means=_random_bits_in_python)
-def _random_bits(build, state, out):
+def _random_bits(build, stream, out):
     """Do ``random_bits``.
 
     Gain: 1.6 times as fast; AVX-512 rotates 16 lanes in one instruction.
     """
-    out.store(0, _step(build, state))
+    out.store(0, _step(build, stream))
 
 
 @inner
-def random_bits(state, out):
-    """Fill ``out``, uint32 (STREAM_LANES,), with random bits, and advance ``state`` in place."""
-    _random_bits(state, out)
+def random_bits(stream, out):
+    """Fill ``out``, uint32 (STREAM_LANES,), with random bits, and advance ``stream`` in place."""
+    _random_bits(stream, out)
 
 
-def _draw_block_in_python(state, mean, start):
-    return as_word(_uniforms_of_step(state) < mean[start : start + STREAM_LANES])
+def _draw_block_in_python(stream, mean, start):
+    return as_word(_uniforms_of_step(stream) < mean[start : start + STREAM_LANES])
 
 
 @in_llvm("uint64(uint32[:, ::1], float32[::1], int64)", means=_draw_block_in_python)
-def draw_block(build, state, mean, start):
+def draw_block(build, stream, mean, start):
     """Draw bits with probabilities mean[start : start + STREAM_LANES], all of them inside, as a uint64.
 
     Gain: 3 times as fast; the 64 draws stay in four registers of AVX-512, and 64 comparisons become a word at
     once.
     """
-    z = _uniform(build, _step(build, state))
+    z = _uniform(build, _step(build, stream))
     return word_of(build, build.fcmp_ordered("<", z, mean.load(start, STREAM_LANES)))
 
 
-def _draw_part_in_python(state, mean, start, n):
-    return as_word(_uniforms_of_step(state)[:n] < mean[start : start + n])
+def _draw_part_in_python(stream, mean, start, n):
+    return as_word(_uniforms_of_step(stream)[:n] < mean[start : start + n])
 
 
 @in_llvm("uint64(uint32[:, ::1], float32[::1], int64, int64)", means=_draw_part_in_python)
-def draw_part(build, state, mean, start, n):
+def draw_part(build, stream, mean, start, n):
     """Draw as ``draw_block``, but only the first n lanes have a mean; the bits of the others are 0.
 
     Gain: 3 times as fast, for 16 of 64 lanes; needs masked loads, which AVX2 has too.
     """
-    z = _uniform(build, _step(build, state))
+    z = _uniform(build, _step(build, stream))
     return word_of(build, build.fcmp_ordered("<", z, mean.load_first(start, STREAM_LANES, n)))
 
 
-def _uniforms_in_python(state, out, n):
+def _uniforms_in_python(stream, out, n):
     for start in range(0, n, UNIFORM_LANES):
-        out[start : start + UNIFORM_LANES] = _uniforms_of_step(state)
+        out[start : start + UNIFORM_LANES] = _uniforms_of_step(stream)
 
 
 @in_llvm("void(uint32[:, ::1], float32[::1], int64)", means=_uniforms_in_python)
-def _uniforms(build, state, out, n):
+def _uniforms(build, stream, out, n):
     """Do ``uniforms``.
 
-    Gain: 3 times as fast, for 784 numbers; the state stays in registers between blocks.
+    Gain: 3 times as fast, for 784 numbers; the stream stays in registers between blocks.
     """
-    rows = [Register(build, state.load(UNIFORM_LANES * row, UNIFORM_LANES)) for row in range(4)]
+    rows = [Register(build, stream.load(UNIFORM_LANES * row, UNIFORM_LANES)) for row in range(4)]
     with loop(build, 0, n, UNIFORM_LANES) as start:
         drawn, after = _advance(build, *(row.read() for row in rows))
         out.store(start, _uniform(build, drawn))
         for row, value in zip(rows, after, strict=True):
             row.write(value)
     for which, row in enumerate(rows):
-        state.store(UNIFORM_LANES * which, row.read())
+        stream.store(UNIFORM_LANES * which, row.read())
 
 
 @inner
-def uniforms(state, out, n):
-    """Fill out[:n], float32, with uniforms of 24 bits, in the middle of their cells, and advance ``state``.
+def uniforms(stream, out, n):
+    """Fill out[:n], float32, with uniforms of 24 bits, in the middle of their cells, and advance ``stream``.
 
-    state uint32 (4, UNIFORM_LANES); ``out`` has room for whole blocks of UNIFORM_LANES.
+    stream uint32 (4, UNIFORM_LANES); ``out`` has room for whole blocks of UNIFORM_LANES.
     """
-    _uniforms(state, out, n)
+    _uniforms(stream, out, n)
 
 
 @inner
@@ -183,7 +184,7 @@ def sigmoid(x):
 
 
 @inner
-def bernoulli(state, mean, out):
+def bernoulli(stream, mean, out):
     """Draw out[i] = 1 with probability mean[i].
 
     mean float32 (n,), out uint8 (n,). A uniform has 24 bits and lies in the middle of its cell, so that it is
@@ -192,9 +193,9 @@ def bernoulli(state, mean, out):
     n = out.shape[0]
     whole = n // STREAM_LANES * STREAM_LANES
     for start in range(0, whole, STREAM_LANES):
-        write_word(draw_block(state, mean, start), out, start)
+        write_word(draw_block(stream, mean, start), out, start)
     if whole < n:
-        bits = draw_part(state, mean, whole, n - whole)
+        bits = draw_part(stream, mean, whole, n - whole)
         for i in range(whole, n):
             out[i] = (bits >> u64(i - whole)) & u64(1)
 
@@ -210,10 +211,10 @@ def mean_row(x, bias, mean):
 
 
 @kernel
-def draw_row(state, x, bias, row, bits, mean, out):
+def draw_row(stream, x, bias, row, bits, mean, out):
     """Draw one row of a batch, see ``bernoulli_rows``; row float32 (n,), bits uint8 (n,): work space."""
     mean_row(x, bias, row)
-    bernoulli(state, row, bits)
+    bernoulli(stream, row, bits)
     for i in range(row.shape[0]):
         mean[i] = row[i]
     for i in range(row.shape[0]):
@@ -221,33 +222,33 @@ def draw_row(state, x, bias, row, bits, mean, out):
 
 
 @inline
-def rows_fit(state, x, bias, mean, out):
-    """Return whether the arrays of a batch of draws fit each other, with the state of a single stream."""
-    lanes = state.shape[0] == 4 and state.shape[1] == STREAM_LANES
+def rows_fit(stream, x, bias, mean, out):
+    """Return whether the arrays of a batch of draws fit each other, with a single stream."""
+    lanes = stream.shape[0] == 4 and stream.shape[1] == STREAM_LANES
     return lanes and bias.shape[0] == x.shape[1] and mean.shape == x.shape and out.shape == x.shape
 
 
 @kernel
-def bernoulli_rows(state, x, bias, mean, out):
+def bernoulli_rows(stream, x, bias, mean, out):
     """Draw a batch row by row: mean = sigmoid(x + bias), and out = 1.0 with that probability, else 0.0.
 
     x, mean, out float32 (rows, n), which may all be the same array; bias float32 (n,).
     """
-    if not rows_fit(state, x, bias, mean, out):
+    if not rows_fit(stream, x, bias, mean, out):
         raise ValueError("bernoulli_rows: the arrays do not fit each other")
     row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):
-        draw_row(state, x[r], bias, row, bits, mean[r], out[r])
+        draw_row(stream, x[r], bias, row, bits, mean[r], out[r])
 
 
 @kernel
-def bernoulli_chains(states, x, bias, mean, out):
-    """Draw a batch as ``bernoulli_rows``, each row from its own stream: states uint32 (rows, 4, lanes)."""
-    if states.shape[0] != x.shape[0] or (len(states) and not rows_fit(states[0], x, bias, mean, out)):
+def bernoulli_chains(streams, x, bias, mean, out):
+    """Draw a batch as ``bernoulli_rows``, each row from its own stream: streams uint32 (rows, 4, lanes)."""
+    if streams.shape[0] != x.shape[0] or (len(streams) and not rows_fit(streams[0], x, bias, mean, out)):
         raise ValueError("bernoulli_chains: the arrays do not fit each other")
     row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):
-        draw_row(states[r], x[r], bias, row, bits, mean[r], out[r])
+        draw_row(streams[r], x[r], bias, row, bits, mean[r], out[r])
 
 
 @kernel

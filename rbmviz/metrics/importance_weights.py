@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class BatchSize(NamedTuple):
+class EssAtSize(NamedTuple):
     """Mean effective sample size of ``batches`` batches of ``size`` weights, and its standard error."""
 
     size: int
@@ -15,7 +15,7 @@ class BatchSize(NamedTuple):
     batches: int
 
 
-def ess_by_size(log_weights: np.ndarray) -> list[BatchSize]:
+def ess_by_size(log_weights: np.ndarray) -> list[EssAtSize]:
     """Return the effective sample size, 1 / sum of the squared shares, of batches of 1, 2, 4, 8, ... weights.
 
     Batches are consecutive weights, so that each weight counts once at every size; an incomplete batch at the
@@ -26,15 +26,15 @@ def ess_by_size(log_weights: np.ndarray) -> list[BatchSize]:
     log_weights : float64 (n,)
         Logarithms of the weights.
     """
-    once, twice = log_weights, 2 * log_weights
-    found: list[BatchSize] = []
-    while len(once):
-        ess = np.exp(2 * once - twice)
+    log_sum, log_sum_of_squares = log_weights, 2 * log_weights
+    found: list[EssAtSize] = []
+    while len(log_sum):
+        ess = np.exp(2 * log_sum - log_sum_of_squares)
         error = float(ess.std(ddof=1) / len(ess) ** 0.5) if len(ess) > 1 else float("nan")
-        found.append(BatchSize(2 ** len(found), float(ess.mean()), error, len(ess)))
-        pairs = len(once) // 2 * 2
-        once = np.logaddexp(once[0:pairs:2], once[1:pairs:2])
-        twice = np.logaddexp(twice[0:pairs:2], twice[1:pairs:2])
+        found.append(EssAtSize(2 ** len(found), float(ess.mean()), error, len(ess)))
+        pairs = len(log_sum) // 2 * 2
+        log_sum = np.logaddexp(log_sum[0:pairs:2], log_sum[1:pairs:2])
+        log_sum_of_squares = np.logaddexp(log_sum_of_squares[0:pairs:2], log_sum_of_squares[1:pairs:2])
     return found
 
 

@@ -11,17 +11,25 @@ from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels.fast_weights.sample import climb_chain, sample_chain
 from rbmviz.kernels.fast_weights.state import DrivenChain, chain_bytes, current_parameters, make_chain
-from rbmviz.kernels.layers import zero_map
+from rbmviz.kernels.layers import zero_preactivation
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, machine_memory
-from rbmviz.samplers.interleave import OBJECT, Chains, maps, maps_bytes, next_chain, one_or_many, starts
+from rbmviz.samplers.interleave import (
+    ARRAY_OBJECT_BYTES,
+    Chains,
+    next_chain,
+    one_or_many,
+    preactivations,
+    preactivations_bytes,
+    starts,
+)
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, shared_bytes, start_shared, target
 
 State = DrivenChain | Chains[DrivenChain] | SharedFastWeights
 
 
-def share() -> Any:
+def share_knob() -> Any:
     """Return a new knob for sharing one theta_F among all chains; see ``interleave.n_chains_knob``."""
     text = (
         "One push for all chains, by their mean: a crowd that already looks like the data is hardly pushed."
@@ -29,7 +37,7 @@ def share() -> Any:
     return knob(False, label="Share the push", live=False, help=text)
 
 
-def start(
+def start_driven(
     sampler: Any, model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.ndarray | None
 ) -> State:
     """Return chains at v0 (or random bits) with theta_F = 0; without rates R is 0.
@@ -51,20 +59,24 @@ def start(
             f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
             f"take fewer chains, or let them share (share = true)."
         )
-    theta = maps(rbm)
-    rates_maps = maps(rates) if rates else (zero_map(*rbm.W.shape), zero_map(*rbm.W.T.shape))
+    of_theta = preactivations(rbm)
+    of_R = (
+        preactivations(rates)
+        if rates
+        else (zero_preactivation(*rbm.W.shape), zero_preactivation(*rbm.W.T.shape))
+    )
     R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in R)
     chain_starts = starts(sampler.n_chains, model, seed, v0)
-    return one_or_many([make_chain(v, stream, theta, rates_maps, R_R) for v, stream in chain_starts])
+    return one_or_many([make_chain(v, stream, of_theta, of_R, R_R) for v, stream in chain_starts])
 
 
-def state_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
-    """Return an upper bound of the bytes of the state that ``start`` makes."""
+def driven_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
+    """Return an upper bound of the bytes of the state that ``start_driven`` makes."""
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
         return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # the zeros of R = 0
-    chain = chain_bytes(m, n) + rng.STATE_BYTES + 64 * OBJECT
-    return 2 * maps_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
+    chain = chain_bytes(m, n) + rng.STATE_BYTES + 64 * ARRAY_OBJECT_BYTES
+    return 2 * preactivations_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
 def sample_driven(

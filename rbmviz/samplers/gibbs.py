@@ -14,14 +14,14 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import (
-    OBJECT,
+    ARRAY_OBJECT_BYTES,
     Chains,
     interleave,
-    maps,
-    maps_bytes,
     n_chains_knob,
     next_chain,
     one_or_many,
+    preactivations,
+    preactivations_bytes,
     starts,
 )
 
@@ -36,8 +36,8 @@ class GibbsChain:
     down: layers.PreActivation
     v_flips: layers.Flips
     h_flips: layers.Flips
-    rng: np.ndarray
-    clock: np.ndarray
+    stream: np.ndarray
+    sweeps: np.ndarray
 
 
 @sampler("gibbs", label="Gibbs", colour="#2372a0", paper="rates-FPCD, section 5.1: the standard procedure")
@@ -78,18 +78,18 @@ class Gibbs:
     ) -> GibbsChain | Chains[GibbsChain]:
         """Return chains started at v0; see Sampler."""
         rbm = model.rbm
-        up, down = maps(rbm)
+        up, down = preactivations(rbm)
 
         def start(v: np.ndarray, stream: np.ndarray) -> GibbsChain:
             chain = GibbsChain(
                 v=v,
                 h=np.zeros(rbm.n_hidden, np.uint8),
-                up=layers.share_map(up),
-                down=layers.share_map(down),
+                up=layers.share_preactivation(up),
+                down=layers.share_preactivation(down),
                 v_flips=layers.make_flips(rbm.n_visible),
                 h_flips=layers.make_flips(rbm.n_hidden),
-                rng=stream,
-                clock=np.zeros(1, np.int64),
+                stream=stream,
+                sweeps=np.zeros(1, np.int64),
             )
             layers.start_at_input(chain.v_flips, v, chain.up)
             return chain
@@ -100,8 +100,8 @@ class Gibbs:
         """Return the bytes of the state; see Sampler."""
         flips = layers.flips_bytes(n_visible) + layers.flips_bytes(n_hidden)
         values = aligned_bytes(n_visible) + aligned_bytes(n_hidden)
-        chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * OBJECT
-        return maps_bytes(n_visible, n_hidden) + self.n_chains * chain
+        chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * ARRAY_OBJECT_BYTES
+        return preactivations_bytes(n_visible, n_hidden) + self.n_chains * chain
 
     def step(self, state: GibbsChain | Chains[GibbsChain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""
@@ -117,8 +117,8 @@ class Gibbs:
             chain.h,
             chain.v_flips,
             chain.h_flips,
-            chain.rng,
-            chain.clock,
+            chain.stream,
+            chain.sweeps,
             np.float32(1.0 / self.temperature),
             self.k,
             v,

@@ -31,8 +31,8 @@ THREADS = os.cpu_count() or 1
 SAMPLES_PER_THREAD = 32
 """Minimum samples per thread; for fewer, waking the thread would cost more than it saves."""
 
-OBJECT = 192
-"""Bytes of a numpy array object without its data, as measured."""
+ARRAY_OBJECT_BYTES = 192
+"""A numpy array object without its data, as measured."""
 
 S = TypeVar("S")
 
@@ -59,23 +59,29 @@ class Chains(Generic[S]):
     n: int = 0
 
 
-_MAPS: WeakKeyDictionary[RBM | Statistics, tuple[PreActivation, PreActivation]] = WeakKeyDictionary()
+_PREACTIVATIONS: WeakKeyDictionary[RBM | Statistics, tuple[PreActivation, PreActivation]] = (
+    WeakKeyDictionary()
+)
 
 
-def maps(parameters: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
-    """Return the maps of the half-steps v -> h and h -> v.
+def preactivations(parameters: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
+    """Return the pre-activations of h as a function of v, and those of v as a function of h.
 
-    All chains share the rows of the maps, which are never written to, so that many chains fit into the cache.
+    All chains share their rows, which are never written to, so that many chains fit into the cache.
     """
-    if parameters not in _MAPS:
+    if parameters not in _PREACTIVATIONS:
         W, b, c = parameters.W, parameters.b, parameters.c
-        _MAPS[parameters] = make_preactivation(W, c), make_preactivation(W.T, b)
-    return _MAPS[parameters]
+        _PREACTIVATIONS[parameters] = make_preactivation(W, c), make_preactivation(W.T, b)
+    return _PREACTIVATIONS[parameters]
 
 
-def maps_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of both maps that ``maps`` makes."""
-    return preactivation_bytes(n_visible, n_hidden) + preactivation_bytes(n_hidden, n_visible) + 16 * OBJECT
+def preactivations_bytes(n_visible: int, n_hidden: int) -> int:
+    """Return the bytes of both that ``preactivations`` makes."""
+    return (
+        preactivation_bytes(n_visible, n_hidden)
+        + preactivation_bytes(n_hidden, n_visible)
+        + 16 * ARRAY_OBJECT_BYTES
+    )
 
 
 def one_or_many(each: list[S]) -> S | Chains[S]:

@@ -13,10 +13,10 @@ from rbmviz.samplers.fast_weights import (
     DrivenChain,
     State,
     climb_driven,
+    driven_bytes,
     rates_of,
-    share,
-    start,
-    state_bytes,
+    share_knob,
+    start_driven,
     target_of,
 )
 from rbmviz.samplers.interleave import interleave, n_chains_knob
@@ -74,15 +74,15 @@ class RatesHerding:
         help="Climbing stops after so many sweeps: watch sweeps per sample to see whether it ever has to.",
     )
     n_chains: int = n_chains_knob()
-    share: bool = share()
+    share: bool = share_knob()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
-        return start(self, model, rates_of(model, "rates_herding"), seed, v0)
+        return start_driven(self, model, rates_of(model, "rates_herding"), seed, v0)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Sampler."""
-        return state_bytes(self, n_visible, n_hidden)
+        return driven_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n modes, and theta_F after every one."""

@@ -12,10 +12,10 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     DrivenChain,
     State,
+    driven_bytes,
     sample_driven,
-    share,
-    start,
-    state_bytes,
+    share_knob,
+    start_driven,
     target_of,
 )
 from rbmviz.samplers.interleave import interleave, n_chains_knob
@@ -73,15 +73,15 @@ class SamplePenalization:
         help="Gibbs sweeps between two samples: more sweeps per penalty slow the drift down.",
     )
     n_chains: int = n_chains_knob()
-    share: bool = share()
+    share: bool = share_knob()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
-        return start(self, model, None, seed, v0)
+        return start_driven(self, model, None, seed, v0)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Sampler."""
-        return state_bytes(self, n_visible, n_hidden)
+        return driven_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""

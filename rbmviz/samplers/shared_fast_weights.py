@@ -23,7 +23,7 @@ from rbmviz.kernels.batch import correlate, times, times_transposed
 from rbmviz.kernels.random import bernoulli_chains, mean_rows
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import OBJECT, copy_into, empty_samples, starts
+from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, copy_into, empty_samples, starts
 
 Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -38,7 +38,7 @@ class SharedFastWeights:
         theta, R and theta_F.
     v, h : float32 (n_chains, n_visible), (n_chains, n_hidden)
         States of the chains, values 0 and 1.
-    rng : uint32 (n_chains, 4, STREAM_LANES)
+    streams : uint32 (n_chains, 4, STREAM_LANES)
         Random streams of the chains.
     made : Samples
         The newest round.
@@ -51,7 +51,7 @@ class SharedFastWeights:
     fast: Parameters
     v: np.ndarray
     h: np.ndarray
-    rng: np.ndarray
+    streams: np.ndarray
     made: Samples
     left: int = 0
 
@@ -73,7 +73,7 @@ def start_shared(
         fast=(np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c)),
         v=np.stack(bits).astype(np.float32),
         h=np.zeros((n_chains, rbm.n_hidden), np.float32),
-        rng=np.stack(streams),
+        streams=np.stack(streams),
         made=nothing,
     )
 
@@ -81,7 +81,7 @@ def start_shared(
 def shared_bytes(n_chains: int, n_visible: int, n_hidden: int) -> int:
     """Return the bytes of the chains beyond theta and R."""
     fast = 4 * (n_visible * n_hidden + n_visible + n_hidden)
-    return fast + n_chains * (4 * (n_visible + n_hidden) + rng.STATE_BYTES) + 32 * OBJECT
+    return fast + n_chains * (4 * (n_visible + n_hidden) + rng.STATE_BYTES) + 32 * ARRAY_OBJECT_BYTES
 
 
 def target(shared: SharedFastWeights) -> RBM:
@@ -120,10 +120,10 @@ def gibbs_round(
     for _ in range(k):
         # (1) sample every h ~ p(h | v; theta + theta_F)
         x = times(shared.v, W)
-        bernoulli_chains(shared.rng, x, c, x, shared.h)
+        bernoulli_chains(shared.streams, x, c, x, shared.h)
         # (2) sample every v ~ p(v | h; theta + theta_F)
         y = times_transposed(shared.h, W)
-        bernoulli_chains(shared.rng, y, b, p, shared.v)
+        bernoulli_chains(shared.streams, y, b, p, shared.v)
     h = shared.h
     if mean_statistics:
         h = times(shared.v, W)

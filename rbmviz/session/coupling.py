@@ -475,8 +475,8 @@ class CouplingRun(Run):
         n = s.finished
         # Rows of pairs that have ended never change; the counts of distances do.
         return PairStatistics(
-            s.algorithm, s.lag, s.k, s.max_sweeps, n, s.tau[:n], s.rejected[:n], s.truncated[:n], s.stopped,
-            s.plain[:n], s.unbiased[:n], s.times, s.distances.copy(),
+            s.algorithm, s.lag, s.k, s.max_sweeps, n, s.tau[:n], s.rejected[:n], s.truncated[:n],
+            s.loops_given_up, s.cd_estimate[:n], s.unbiased[:n], s.times, s.distances.copy(),
         )  # fmt: skip
 
     def advance(self, n: int) -> int:

@@ -14,7 +14,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import log_z
 from rbmviz.metrics.ais import ais_steps
-from rbmviz.metrics.importance_weights import BatchSize, LogMean, ess_by_size, heaviest_shares
+from rbmviz.metrics.importance_weights import EssAtSize, LogMean, ess_by_size, heaviest_shares
 from rbmviz.rbm import Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.sampling import Start
@@ -200,7 +200,7 @@ class Summary:
         The histogram of the log weights.
     samples, held : float64 (points,)
         Shares of the samples, heaviest first, and the share of the total weight that they hold together.
-    sizes : list of BatchSize
+    sizes : list of EssAtSize
         Effective sample sizes of batches of different sizes.
     """
 
@@ -210,7 +210,7 @@ class Summary:
     counts: np.ndarray
     samples: np.ndarray
     held: np.ndarray
-    sizes: list[BatchSize]
+    sizes: list[EssAtSize]
 
     @classmethod
     def of(cls, log_weights: np.ndarray) -> "Summary":
@@ -302,7 +302,7 @@ class WeightRun(Run):
         # The negative statistics of one update, without the update.
         data = state.batches.next(self.algorithm.batch_size)
         self.algorithm.negative(state, FixedParameters(*state.theta), data)
-        return state.source
+        return state.own_state
 
     def advance(self, n: int) -> list[Population]:
         """Draw n batches, and spend the same time on the reference value of log Z."""

@@ -57,7 +57,7 @@ class Progress:
     iterations : int
         Number of updates of the whole schedule.
     inner_samples : dict of arrays (n,)
-        Quantities with one value per chain in the last update, by label: stopping times (UCD), log weights
+        Quantities with one value per chain in the last update, by label: meeting times (UCD), log weights
         (pop-CD).
     warning : str
         One sentence about a problem of the last update, or empty.
@@ -136,16 +136,17 @@ class Trainer(Protocol):
         Computed without building anything, so that a state that is too large is refused before it is built.
         """
 
-    def negative(self, state: Any, theta: Any, data: np.ndarray) -> Any:
+    def negative(self, state: Any, theta: Any, batch: np.ndarray) -> Any:
         """Return the negative statistics of one update, and advance the chains.
 
         Parameters
         ----------
         state : training.TrainingState
-            Its chains and random streams are advanced in place; its parameters are not changed.
+            Its chains and random streams are advanced in place; its parameters are not changed. Where the
+            trainer draws samples, it stores them as ``state.samples``, which ``free_energy_gap`` needs.
         theta : parameters.FixedParameters
             The state's parameters.
-        data : float32 (n, n_visible)
+        batch : float32 (n, n_visible)
             The mini-batch, values 0 and 1.
 
         Returns

@@ -74,7 +74,7 @@ def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:
     return h
 
 
-def sweep(theta: FixedParameters, v: np.ndarray, state: np.ndarray) -> np.ndarray:
+def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarray:
     """Make one Gibbs sweep of every row.
 
     Parameters
@@ -83,7 +83,7 @@ def sweep(theta: FixedParameters, v: np.ndarray, state: np.ndarray) -> np.ndarra
         Parameters of the model that is sampled.
     v : float32 (rows, n_visible)
         States of the chains, values 0 and 1; not written to.
-    state : uint32 (4, STREAM_LANES)
+    stream : uint32 (4, STREAM_LANES)
         Random stream, advanced in place.
 
     Returns
@@ -93,9 +93,9 @@ def sweep(theta: FixedParameters, v: np.ndarray, state: np.ndarray) -> np.ndarra
     """
     x = theta.up(v)
     h = np.empty_like(x)
-    bernoulli_rows(state, x, theta.c, h, h)
+    bernoulli_rows(stream, x, theta.c, h, h)
     y = theta.down(h)
-    bernoulli_rows(state, y, theta.b, y, y)
+    bernoulli_rows(stream, y, theta.b, y, y)
     return y
 
 

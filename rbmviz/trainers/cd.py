@@ -37,11 +37,11 @@ class CD(CommonKnobs):
         """Return the bytes of the state; see Trainer."""
         return training.state_bytes(n_visible, n_hidden)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        v = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data
+        v = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
         for _ in range(self.k):
-            v = batches.sweep(theta, v, state.rng)
+            v = batches.sweep(theta, v, state.stream)
         state.samples = v
         return batches.statistics(v, batches.mean_hidden(theta, v))
 

@@ -2,8 +2,8 @@
 
 A checkpoint consists of a line that names the format, the SHA-256 of the rest, and a safetensors file: the
 arrays of the state, and an array ``json`` with everything else. The state is written field by field, so that
-a new trainer needs no code here: its source may consist of dataclasses, arrays, Parameters, numpy Generators
-and plain numbers.
+a new trainer needs no code here: its own state may consist of dataclasses, arrays, Parameters, numpy
+Generators and plain numbers.
 
 The checksum detects damage, not malice: whoever writes a file can compute it. What is read is therefore
 compared, field by field, with the state that the trainer's own ``init`` makes (see ``Stored``). Accepted
@@ -204,13 +204,18 @@ class _Reader:
         return _number(written, fresh, name)
 
     def _record(self, written: Any, fresh: Any, name: str) -> Any:
-        fields = {field.name: field for field in _saved(fresh)}
+        legal = {field.name: field.metadata.get("stored", Stored()) for field in _saved(fresh)}
+        given = written if isinstance(written, dict) else {}
+        names = {
+            key: each.formerly if each.formerly and each.formerly in given else key
+            for key, each in legal.items()
+        }
+        entries = _entries(written, names.values(), name)
         found: dict[str, Any] = {}
         of: dict[str, int] = {}
-        for key, value in _entries(written, fields, name).items():
-            legal = fields[key].metadata.get("stored", Stored())
-            like = getattr(fresh, legal.like) if legal.like else getattr(fresh, key)
-            found[key] = self.value(value, like, f"{name}.{key}", legal, of)
+        for key, each in legal.items():
+            like = getattr(fresh, each.like or key)
+            found[key] = self.value(entries[names[key]], like, f"{name}.{names[key]}", each, of)
         return dataclasses.replace(fresh, **found)
 
     def _parameters(self, written: Any, fresh: Parameters, name: str, legal: Stored) -> Parameters:

@@ -34,7 +34,7 @@ class Exact(CommonKnobs):
         """Return the bytes of the state; see Trainer."""
         return training.state_bytes(n_visible, n_hidden)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         model = model_statistics(RBM(*theta))
         return Parameters(model.W, model.b, model.c)

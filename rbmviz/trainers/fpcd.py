@@ -17,7 +17,7 @@ from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
-class FastWeightSource:
+class FastWeightState:
     """Persistent chains, and the fast parameters theta_F under which they move."""
 
     chains: np.ndarray = field(metadata=stored(bits=True))
@@ -66,7 +66,7 @@ class FPCD(CommonKnobs):
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         state = training.start(self, rbm, data, seed)
-        state.source = FastWeightSource(chains, parameters.zeros_like(state.theta))
+        state.own_state = FastWeightState(chains, parameters.zeros_like(state.theta))
         return state
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -74,19 +74,19 @@ class FPCD(CommonKnobs):
         fast = parameters.parameter_bytes(n_visible, n_hidden)
         return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(self.n_chains, n_visible) + fast)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: FastWeightSource = state.source
-        moved = FixedParameters(*parameters.plus(theta, source.fast))
+        own: FastWeightState = state.own_state
+        moved = FixedParameters(*parameters.plus(theta, own.fast))
         for _ in range(self.k):
-            source.chains = batches.sweep(moved, source.chains, state.rng)
-        state.samples = source.chains
-        return batches.statistics(source.chains, batches.mean_hidden(moved, source.chains))
+            own.chains = batches.sweep(moved, own.chains, state.stream)
+        state.samples = own.chains
+        return batches.statistics(own.chains, batches.mean_hidden(moved, own.chains))
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""
         alpha, eps = np.float32(self.alpha), np.float32(self.eps)
-        fast_weights = state.source.fast
+        fast_weights = state.own_state.fast
         for gradient in training.updates(self, state, n):
             for fast, g in zip(fast_weights, gradient, strict=True):
                 fast *= alpha

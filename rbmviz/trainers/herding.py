@@ -17,7 +17,7 @@ from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
-class HerdingSource:
+class HerdingState:
     """State of herding beside the parameters.
 
     Attributes
@@ -82,7 +82,7 @@ class Herding(CommonKnobs):
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         state = training.start(self, rbm, data, seed)
-        state.source = HerdingSource(chains, parameters.zeros_like(state.theta), data.mean(axis=0))
+        state.own_state = HerdingState(chains, parameters.zeros_like(state.theta), data.mean(axis=0))
         return state
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -91,21 +91,21 @@ class Herding(CommonKnobs):
         chains = batches.chain_bytes(self.n_chains, n_visible)
         return training.state_bytes(n_visible, n_hidden, chains + mean + target)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: HerdingSource = state.source
-        source.chains, h, source.sweeps = climb(theta, source.chains, self.max_sweeps)
-        state.samples = source.chains
-        found = batches.statistics(source.chains, h)
-        source.climbs += 1
-        share = np.float32(1 / source.climbs)
-        for mean, x in zip(source.mean, found, strict=True):
+        own: HerdingState = state.own_state
+        own.chains, h, own.sweeps = climb(theta, own.chains, self.max_sweeps)
+        state.samples = own.chains
+        found = batches.statistics(own.chains, h)
+        own.climbs += 1
+        share = np.float32(1 / own.climbs)
+        for mean, x in zip(own.mean, found, strict=True):
             mean += share * (x - mean)
         return found
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; ``sweeps`` are those of the last climb."""
-        source: HerdingSource = state.source
+        own: HerdingState = state.own_state
         training.advance(self, state, n)
-        error = float(np.abs(source.mean.b - source.target).mean())
-        return training.progress(self, state, sweeps=float(source.sweeps), moment_error=error)
+        error = float(np.abs(own.mean.b - own.target).mean())
+        return training.progress(self, state, sweeps=float(own.sweeps), moment_error=error)

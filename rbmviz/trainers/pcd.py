@@ -39,12 +39,12 @@ class PCD(CommonKnobs):
         """Return the bytes of the state; see Trainer."""
         return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(self.n_chains, n_visible))
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         for _ in range(self.k):
-            state.source = batches.sweep(theta, state.source, state.rng)
-        state.samples = state.source
-        return batches.statistics(state.source, batches.mean_hidden(theta, state.source))
+            state.own_state = batches.sweep(theta, state.own_state, state.stream)
+        state.samples = state.own_state
+        return batches.statistics(state.own_state, batches.mean_hidden(theta, state.own_state))
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""

@@ -71,7 +71,7 @@ def log_bernoulli(x: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def populate(
-    theta: FixedParameters, v0: np.ndarray, k: int, proposal: str, mixture: int, state: np.ndarray
+    theta: FixedParameters, v0: np.ndarray, k: int, proposal: str, mixture: int, stream: np.ndarray
 ) -> Population:
     """Draw one weighted sample from each row of v0, float32 (n, n_visible).
 
@@ -83,13 +83,13 @@ def populate(
     """
     _, b, c = theta
     for _ in range(k - 1):
-        v0 = batches.sweep(theta, v0, state)
+        v0 = batches.sweep(theta, v0, stream)
     up = theta.up(v0)
     h = np.empty_like(up)
-    bernoulli_rows(state, up, c, h, h)
+    bernoulli_rows(stream, up, c, h, h)
     down = theta.down(h)
     v = np.empty_like(down)
-    bernoulli_rows(state, down, b, v, v)
+    bernoulli_rows(stream, down, b, v, v)
     down += b
     if proposal == "joint":
         log_p = h.astype(np.float64) @ c + softplus(down.astype(np.float64)).sum(axis=1)
@@ -121,8 +121,8 @@ def pop_weights(
     v0 = checks.bits("pop_weights: v0", v0, rbm.n_visible)
     make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
     theta = FixedParameters(rbm.W, rbm.b, rbm.c)
-    state = rng.kernel_state(seed, "chain")
-    return populate(theta, v0.astype(np.float32), k, proposal, mixture, state)
+    stream = rng.kernel_state(seed, "chain")
+    return populate(theta, v0.astype(np.float32), k, proposal, mixture, stream)
 
 
 @trainer(
@@ -177,11 +177,11 @@ class PopCD(CommonKnobs):
         """Return the bytes of the state; see Trainer."""
         return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(1, n_visible) + 8)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else data
-        found = populate(theta, v0, self.k, self.proposal, self.mixture, state.rng)
-        state.source, state.samples = found, found.v
+        v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
+        found = populate(theta, v0, self.k, self.proposal, self.mixture, state.stream)
+        state.own_state, state.samples = found, found.v
         weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
         h = batches.mean_hidden(theta, found.v)
         return Parameters(correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h)
@@ -189,6 +189,6 @@ class PopCD(CommonKnobs):
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the weights are those of the last mini-batch."""
         training.advance(self, state, n)
-        found: Population = state.source
-        samples = {"Log weights (nats)": found.log_weights}
-        return training.progress(self, state, samples, ess=found.ess, max_weight=found.max_weight)
+        found: Population = state.own_state
+        inner_samples = {"Log weights (nats)": found.log_weights}
+        return training.progress(self, state, inner_samples, ess=found.ess, max_weight=found.max_weight)

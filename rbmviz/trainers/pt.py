@@ -18,7 +18,7 @@ from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
-class TemperedSource:
+class TemperedState:
     """State of parallel tempering beside the parameters.
 
     Attributes
@@ -41,13 +41,13 @@ class TemperedSource:
 
 
 def tempered_sweep(
-    theta: FixedParameters, v: np.ndarray, beta: np.float32, state: np.ndarray
+    theta: FixedParameters, v: np.ndarray, beta: np.float32, stream: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (v, h) after one Gibbs sweep of every row under p^beta."""
     h = beta * theta.up(v)
-    bernoulli_rows(state, h, beta * theta.c, h, h)
+    bernoulli_rows(stream, h, beta * theta.c, h, h)
     x = beta * theta.down(h)
-    bernoulli_rows(state, x, beta * theta.b, x, x)
+    bernoulli_rows(stream, x, beta * theta.b, x, x)
     return x, h
 
 
@@ -104,39 +104,39 @@ class PT(CommonKnobs):
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         cold = batches.random_chains(self.n_chains, rbm.n_visible, seed)
-        source = TemperedSource(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
-        return training.start(self, rbm, data, seed, source)
+        own = TemperedState(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
+        return training.start(self, rbm, data, seed, own)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
         chains = batches.chain_bytes(self.n_temperatures * self.n_chains, n_visible)
         return training.state_bytes(n_visible, n_hidden, chains)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: TemperedSource = state.source
+        own: TemperedState = state.own_state
         betas = self.betas
-        energies = np.empty(source.v.shape[:2])
+        energies = np.empty(own.v.shape[:2])
         for rung, beta in enumerate(betas):
-            source.v[rung], h = tempered_sweep(theta, source.v[rung], beta, state.rng)
-            energies[rung] = energy(theta, source.v[rung], h)
-        self.swap(source, energies, betas, first=source.swaps % 2)
-        source.swaps += 1
-        state.samples = cold = source.v[0]
+            own.v[rung], h = tempered_sweep(theta, own.v[rung], beta, state.stream)
+            energies[rung] = energy(theta, own.v[rung], h)
+        self.swap(own, energies, betas, first=own.swaps % 2)
+        own.swaps += 1
+        state.samples = cold = own.v[0]
         return batches.statistics(cold, batches.mean_hidden(theta, cold))
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; ``swap_rate`` counts from the start."""
-        source: TemperedSource = state.source
+        own: TemperedState = state.own_state
         training.advance(self, state, n)
-        rate = source.taken / source.tried if source.tried else float("nan")
+        rate = own.taken / own.tried if own.tried else float("nan")
         return training.progress(self, state, swap_rate=rate)
 
-    def swap(self, source: TemperedSource, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
+    def swap(self, own: TemperedState, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
         """Swap neighbours i, j = i + 1 with probability min(1, exp((beta_i - beta_j)(E_i - E_j)))."""
         for i in range(first, len(betas) - 1, 2):
             gain = (betas[i] - betas[i + 1]) * (energies[i] - energies[i + 1])
-            taken = np.log1p(-source.generator.random(len(gain))) < gain
-            source.v[i, taken], source.v[i + 1, taken] = source.v[i + 1, taken], source.v[i, taken]
-            source.tried += len(taken)
-            source.taken += int(taken.sum())
+            taken = np.log1p(-own.generator.random(len(gain))) < gain
+            own.v[i, taken], own.v[i + 1, taken] = own.v[i + 1, taken], own.v[i, taken]
+            own.tried += len(taken)
+            own.taken += int(taken.sum())

@@ -34,6 +34,8 @@ class Stored:
         Whether the values must be distinct indices of rows of the training data, however many.
     like : str
         Name of a field of the same record; this one must be None, or parameters of the same shapes.
+    formerly : str
+        An earlier name of the field, under which a checkpoint may have it; "": none.
     """
 
     shape: tuple[int | str, ...] = ()
@@ -43,6 +45,7 @@ class Stored:
     share: bool = False
     rows: bool = False
     like: str = ""
+    formerly: str = ""
 
 
 def stored(**more: Any) -> dict[str, Stored]:

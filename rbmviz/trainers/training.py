@@ -1,6 +1,6 @@
 """The loop that all trainers share: positive statistics, the difference, the update rule, the progress.
 
-A trainer computes its negative statistics, ``negative(state, theta, data)``; ``updates`` does the rest. Both
+A trainer computes its negative statistics, ``negative(state, theta, batch)``; ``updates`` does the rest. Both
 read the trainer's knobs at every update, so that another trainer, with other knobs, takes effect with the
 next update.
 """
@@ -32,8 +32,8 @@ from rbmviz.trainers.stored import stored, stored_rows
 
 _BLAS = ThreadpoolController()
 
-OBJECTS = 5120
-"""Bytes of a state beside its arrays, as measured: Python objects and two numpy Generators."""
+STATE_OBJECT_BYTES = 5120
+"""A state beside its arrays, as measured: Python objects and two numpy Generators."""
 
 
 @dataclass
@@ -46,11 +46,11 @@ class TrainingState:
         The iterate, float32.
     batches : Batches
         The training data, and the order of the next rows.
-    rng : uint32 (4, STREAM_LANES)
+    stream : uint32 (4, STREAM_LANES)
         Random stream of the kernels.
-    starts : Generator
+    starts_generator : Generator
         Draws the examples at which chains start.
-    source : array, dataclass or None
+    own_state : array, dataclass or None
         What the trainer keeps from update to update: persistent chains, float32 (n_chains, n_visible) with
         values 0 and 1, or a dataclass, whose fields declare what they may contain (``stored.Stored``).
     velocity : Parameters or None
@@ -63,14 +63,14 @@ class TrainingState:
         Norm of the last gradient, NaN before the first update.
     batch, samples : float32 (rows, n_visible) or None
         The mini-batch and the negative samples of the last update, values 0 and 1. None before the first
-        update; ``samples`` is always None if the trainer draws none.
+        update; ``samples``, which ``negative`` stores, is always None if the trainer draws none.
     """
 
     theta: Parameters
     batches: Batches
-    rng: np.ndarray = field(metadata=stored(lanes=True))
-    starts: np.random.Generator
-    source: Any = field(metadata=stored(bits=True))
+    stream: np.ndarray = field(metadata=stored(lanes=True, formerly="rng"))
+    starts_generator: np.random.Generator = field(metadata=stored(formerly="starts"))
+    own_state: Any = field(metadata=stored(bits=True, formerly="source"))
     velocity: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float32",)))
     mean: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float64",)))
     averaged: int = 0
@@ -81,7 +81,7 @@ class TrainingState:
     samples: np.ndarray | None = field(default=None, metadata=stored_rows("samples"))
 
 
-def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any = None) -> TrainingState:
+def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: Any = None) -> TrainingState:
     """Return the state of a training that begins at ``rbm``.
 
     Parameters
@@ -94,7 +94,7 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
         The training rows.
     seed : int, SeedSequence or Generator
         Gives the random streams "data", "chain" and "starts".
-    source : Any
+    own_state : Any
         What the trainer keeps from update to update, see ``TrainingState``.
 
     Raises
@@ -110,22 +110,22 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, source: Any 
     theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
     batches = Batches(data, rng.generator(seed, "data"))
     return TrainingState(
-        theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), source
+        theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), own_state
     )
 
 
-def state_bytes(n_visible: int, n_hidden: int, source: int = 0) -> int:
-    """Return the bytes of the state that ``start`` makes; ``source``: those of its field ``source``."""
-    return parameter_bytes(n_visible, n_hidden) + rng.STATE_BYTES + OBJECTS + source
+def state_bytes(n_visible: int, n_hidden: int, own_state: int = 0) -> int:
+    """Return the bytes of the state that ``start`` makes; ``own_state``: those of its field ``own_state``."""
+    return parameter_bytes(n_visible, n_hidden) + rng.STATE_BYTES + STATE_OBJECT_BYTES + own_state
 
 
 def random_starts(state: TrainingState, n: int) -> np.ndarray:
     """Return n training examples as starts of chains, drawn with replacement, uint8 (n, n_visible)."""
     data = state.batches.data
-    return data.take(state.starts.integers(len(data), size=n), axis=0)
+    return data.take(state.starts_generator.integers(len(data), size=n), axis=0)
 
 
-def rate(trainer: Any, t: int) -> float:
+def learning_rate_at(trainer: Any, t: int) -> float:
     """Return the learning rate of update t, which counts from 0.
 
     Schedules: "constant", "linear" (to zero at ``iterations``), "inverse_sqrt" (rate / sqrt(1 + t), as in
@@ -137,7 +137,7 @@ def rate(trainer: Any, t: int) -> float:
 
 
 def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
-    """Make one update: theta <- P(theta + rate(t) (g - weight_decay W)), with momentum, in place.
+    """Make one update: theta <- P(theta + learning_rate_at(t) (g - weight_decay W)), with momentum, in place.
 
     If the knob ``box`` is not 0, P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5). If
     ``average`` is on, the mean of the iterates is updated (line 7).
@@ -162,7 +162,7 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         gradient = state.velocity
     else:
         state.velocity = None
-    learning_rate = np.float32(rate(trainer, state.update))
+    learning_rate = np.float32(learning_rate_at(trainer, state.update))
     for x, g, step in zip(state.theta, gradient, scratch, strict=True):
         np.multiply(learning_rate, g, out=step)
         x += step
@@ -178,12 +178,12 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         mean += (x - mean) / state.averaged
 
 
-def _gradient(trainer: Any, state: TrainingState, data: np.ndarray) -> Parameters:
+def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters:
     theta = FixedParameters(*state.theta)
-    h = mean_hidden(theta, data)  # first, see FixedParameters.up
-    negative = trainer.negative(state, theta, data)
-    state.batch = data
-    return difference(statistics(data, h), negative)
+    h = mean_hidden(theta, batch)  # first, see FixedParameters.up
+    negative = trainer.negative(state, theta, batch)
+    state.batch = batch
+    return difference(statistics(batch, h), negative)
 
 
 @contextmanager
@@ -227,9 +227,9 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
     begin = time.perf_counter()
     with _one_blas_thread():
         for left in reversed(range(n)):
-            data = state.batches.next(trainer.batch_size)
+            batch = state.batches.next(trainer.batch_size)
             try:
-                found = _gradient(trainer, state, data)
+                found = _gradient(trainer, state, batch)
             except BadInput:  # from a trainer that needs finite parameters: say that training diverged
                 check_finite(state)
                 raise
@@ -256,7 +256,7 @@ def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
 def progress(
     trainer: Any,
     state: TrainingState,
-    samples: Mapping[str, np.ndarray] | None = None,
+    inner_samples: Mapping[str, np.ndarray] | None = None,
     warning: str = "",
     **stats: float,
 ) -> Progress:
@@ -269,7 +269,7 @@ def progress(
     ----------
     trainer, state
         The training.
-    samples : dict of arrays (n,), optional
+    inner_samples : dict of arrays (n,), optional
         See ``Progress.inner_samples``.
     warning : str
         See ``Progress.warning``.
@@ -297,6 +297,6 @@ def progress(
             "reconstruction": reconstruction,
             "free_energy_gap": gap,
         }
-    inner = {} if samples is None or state.batch is None else dict(samples)
+    inner = {} if inner_samples is None or state.batch is None else dict(inner_samples)
     rbm = RBM(*(state.mean or state.theta))
     return Progress(state.update, rbm, common | stats, state.seconds, trainer.iterations, inner, warning)

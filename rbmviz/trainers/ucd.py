@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.coupling import ALGORITHMS, pair_states, run_pairs
+from rbmviz.coupling import ALGORITHMS, pair_streams, run_all_pairs
 from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
@@ -22,12 +22,12 @@ MAX_TRUNCATED = 0.1
 
 
 @dataclass
-class CoupledSource:
+class CoupledState:
     """Random streams of the pairs, and how the pairs of the last update ended; NaN before the first.
 
     Attributes
     ----------
-    states : uint32 (n_chains, 4, UNIFORM_LANES)
+    streams : uint32 (n_chains, 4, UNIFORM_LANES)
         Random streams.
     tau : int64 (n_chains,)
         Meeting times, or t_max.
@@ -35,7 +35,7 @@ class CoupledSource:
         Rejected proposals, whether the pair was truncated, and residual loops that were given up.
     """
 
-    states: np.ndarray = field(metadata=stored(lanes=True))
+    streams: np.ndarray = field(metadata=stored(lanes=True, formerly="states"))
     tau: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
     counts: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
 
@@ -60,9 +60,9 @@ class UCD(CommonKnobs):
         "back."
     )
     inner: ClassVar[dict[str, str]] = {
-        "tau_mean": "Mean stopping time (sweeps)",
-        "tau_median": "Median stopping time (sweeps)",
-        "tau_max": "Longest stopping time (sweeps)",
+        "tau_mean": "Mean meeting time (sweeps)",
+        "tau_median": "Median meeting time (sweeps)",
+        "tau_max": "Longest meeting time (sweeps)",
         "rejected_mean": "Refused proposals per pair",
         "truncated": "Pairs cut off (share)",
     }
@@ -90,31 +90,31 @@ class UCD(CommonKnobs):
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         tau, counts = np.full(self.n_chains, np.nan), np.full((self.n_chains, 3), np.nan)
-        source = CoupledSource(pair_states(self.n_chains, seed), tau, counts)
-        return training.start(self, rbm, data, seed, source)
+        own = CoupledState(pair_streams(self.n_chains, seed), tau, counts)
+        return training.start(self, rbm, data, seed, own)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
-        pair = 4 * 4 * UNIFORM_LANES + 4 * 8  # its random state, and what the last update saw of it
+        pair = 4 * 4 * UNIFORM_LANES + 4 * 8  # its random stream, and what the last update saw of it
         return training.state_bytes(n_visible, n_hidden, self.n_chains * pair)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, data: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        source: CoupledSource = state.source
-        n = len(source.states)
+        own: CoupledState = state.own_state
+        n = len(own.streams)
         v0 = training.random_starts(state, n)
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)
-        ended = run_pairs(RBM(*theta), v0, source.states, self.algorithm, 1, self.k, self.t_max, sums)
-        source.tau = ended.tau
-        source.counts = np.stack(
-            [ended.rejected[:, 0] + ended.rejected[:, 1], ended.truncated, ended.stopped], axis=1
+        ended = run_all_pairs(RBM(*theta), v0, own.streams, self.algorithm, 1, self.k, self.t_max, sums)
+        own.tau = ended.tau
+        own.counts = np.stack(
+            [ended.rejected[:, 0] + ended.rejected[:, 1], ended.truncated, ended.loops_given_up], axis=1
         )
         return Parameters(*((x[0] / n).astype(np.float32) for x in sums))
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the pairs are those of the last one."""
         training.advance(self, state, n)
-        tau, counts = state.source.tau, state.source.counts
+        tau, counts = state.own_state.tau, state.own_state.counts
         truncated, warning = float(counts[:, 1].mean()), ""
         if truncated > MAX_TRUNCATED:
             warning = (
@@ -124,7 +124,7 @@ class UCD(CommonKnobs):
         return training.progress(
             self,
             state,
-            {"Stopping times (sweeps)": tau},
+            {"Meeting times (sweeps)": tau},
             warning,
             tau_mean=float(tau.mean()),
             tau_median=float(np.median(tau)),

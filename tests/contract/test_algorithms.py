@@ -180,7 +180,7 @@ def init_shared_chains(self, rbm, data, seed):
 
 
 def negative_of_shared_chains(self, state, theta, data):
-    state.samples = SHARED["v"] = sweep(theta, SHARED["v"], state.rng)
+    state.samples = SHARED["v"] = sweep(theta, SHARED["v"], state.stream)
     return statistics(SHARED["v"], mean_hidden(theta, SHARED["v"]))
 
 
@@ -208,7 +208,7 @@ def init_hidden_chains(self, rbm, data, seed):
 
 
 def negative_of_hidden_chains(self, state, theta, data):
-    state.samples = state.hidden = sweep(theta, state.hidden, state.rng)
+    state.samples = state.hidden = sweep(theta, state.hidden, state.stream)
     return statistics(state.hidden, mean_hidden(theta, state.hidden))
 
 

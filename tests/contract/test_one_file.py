@@ -101,7 +101,7 @@ class MeanCD(CommonKnobs):
 
     def negative(self, state, theta, data):
         for _ in range(self.k):
-            data = batches.sweep(theta, data, state.rng)
+            data = batches.sweep(theta, data, state.stream)
         state.samples = data
         return batches.statistics(data, batches.mean_hidden(theta, data))
 

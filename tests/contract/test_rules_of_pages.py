@@ -41,7 +41,7 @@ def test_the_address_is_only_read():
 
 
 def test_what_is_drawn_every_second_has_a_place_of_its_own():
-    """Else what stands below moves up now and then: see ``rbmviz_app.page.every_second``."""
+    """Else what stands below moves up now and then: see ``rbmviz_app.timer.every_second``."""
     assert files_with("run_every=") == ["timer.py"]
 
 

@@ -100,11 +100,11 @@ def test_trainers_by_lists_and_by_blas(name, monkeypatch):
         if name not in ("cd", "pop_cd", "ucd"):
             chains = random_bits(100, 150, 0.1, seed=1)
             if name == "pt":
-                state.source.v[:] = chains
+                state.own_state.v[:] = chains
             elif name == "pcd":
-                state.source = chains
+                state.own_state = chains
             else:
-                state.source.chains = chains
+                state.own_state.chains = chains
         calls = []
         sums = batch.sum_listed_rows
         monkeypatch.setattr(batch, "sum_listed_rows", lambda *given: calls.append(1) or sums(*given))

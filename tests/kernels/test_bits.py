@@ -34,7 +34,7 @@ def test_flips_are_those_found_one_by_one(n):
     for share in (0.4, 0.0, 0.02, 1.0, 1.0, 0.5):
         x = before ^ (g.random(n) < share)
         layers.find_flips(flips, x)
-        n_on, n_off, n_active, listed = flips.n[0].item()
+        n_on, n_off, n_active, listed = flips.counts[0].item()
         assert flips.on[:n_on].tolist() == [i for i in range(n) if x[i] and not before[i]]
         assert flips.off[:n_off].tolist() == [i for i in range(n) if before[i] and not x[i]]
         assert (n_active, listed) == (x.sum(), 0)

@@ -9,7 +9,7 @@ from numba import njit
 from scipy.stats import chi2
 
 from rbmviz import RBM, couple, rng
-from rbmviz.coupling import PAIRS_PER_BLOCK, PairStream, pair_states
+from rbmviz.coupling import PAIRS_PER_BLOCK, PairStream, pair_streams
 from rbmviz.kernels import coupling as kernels
 from rbmviz.kernels.coupling import state, statistics, sweep
 from rbmviz.kernels.coupling.pairs import REBUILD_SWEEPS
@@ -42,10 +42,10 @@ def test_the_numpy_form_makes_the_same_chains(size, k, common):
     assert (pairs.tau > k + 1).any()
     assert pairs.rejected.any()
     out = np.zeros(m + 64, np.float32)
-    for i, rng_state in enumerate(pair_states(len(v0), 2)):
+    for i, stream in enumerate(pair_streams(len(v0), 2)):
 
-        def uniform(count, rng_state=rng_state):
-            uniforms(rng_state, out, count)
+        def uniform(count, stream=stream):
+            uniforms(stream, out, count)
             return out[:count].copy()
 
         tau, W = unbiased_estimate(rbm.W, rbm.b, rbm.c, v0[i], k, common, uniform)
@@ -73,8 +73,8 @@ def activate_of(layer, other, chain, scratch):
 
 
 @njit
-def sweep_of(chains, moving, common, most, rng_state):
-    return sweep.sweep(chains, moving, common, most, rng_state)
+def sweep_of(chains, moving, common, most, stream):
+    return sweep.sweep(chains, moving, common, most, stream)
 
 
 @njit
@@ -196,7 +196,7 @@ def test_rounding_cannot_pile_up():
     for sweeps, fresh in ((REBUILD_SWEEPS - 1, False), (REBUILD_SWEEPS, True)):
         chains, outcomes = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.make_outcomes(1)
         kernels.run_pairs(
-            chains, v0[:1], pair_states(1, 0), kernels.PairSetup(1, 1, sweeps, False, 10**6), 10**6,
+            chains, v0[:1], pair_streams(1, 0), kernels.PairSetup(1, 1, sweeps, False, 10**6), 10**6,
             kernels.make_progress(), outcomes, kernels.no_sums(500, 100), kernels.watch_nothing(),
         )  # fmt: skip
         stream = PairStream(rbm, lambda _: v0, "general")
@@ -236,13 +236,13 @@ def test_both_marginals_are_exact(common):
     """From two fixed hidden states: (v, h) of each is a Gibbs sweep; they are equal as often as can be."""
     rbm, n = random_rbm(5, 3), 60_000
     h, h2 = np.array([1, 0, 1], np.uint8), np.array([0, 1, 1], np.uint8)
-    rng_state, chains = pair_states(1, 3)[0], kernels.make_chains(rbm.W, rbm.b, rbm.c)
+    stream, chains = pair_streams(1, 3)[0], kernels.make_chains(rbm.W, rbm.b, rbm.c)
     counts, met = np.zeros((2, 256)), 0
     state.reset_to_bias(chains.v)
     state.reset_to_bias(chains.h)
     for _ in range(n):
         chains.h.bits[:, 0] = words_of(h)[0], words_of(h2)[0]
-        met += sweep_of(chains, 2, common, 10**6, rng_state).met
+        met += sweep_of(chains, 2, common, 10**6, stream).met
         for chain in range(2):
             counts[chain, 8 * int(chains.v.bits[chain, 0]) + int(chains.h.bits[chain, 0])] += 1
     bits = (np.arange(256)[:, None] >> np.arange(8)) & 1

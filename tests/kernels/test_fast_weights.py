@@ -24,7 +24,7 @@ def start() -> np.ndarray:
     return np.random.default_rng(2).integers(0, 2, M, dtype=np.uint8)
 
 
-def maps(parameters):
+def preactivations(parameters):
     W, b, c = parameters
     return layers.make_preactivation(W, c), layers.make_preactivation(W.T, b)
 
@@ -35,7 +35,9 @@ def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
     rates = rbm.rates(np.random.default_rng(3).integers(0, 2, (50, M), dtype=np.uint8))
     theta, R = (rbm.W, rbm.b, rbm.c), (rates.W, rates.b, rates.c)
     R_R = sum(float((part.astype(float) ** 2).sum()) for part in R)
-    chain = make_chain(start.copy(), rng.kernel_state(4, "chain"), maps(theta), maps(R), R_R)
+    chain = make_chain(
+        start.copy(), rng.kernel_state(4, "chain"), preactivations(theta), preactivations(R), R_R
+    )
     got, _, fast_norm = sample_chain(chain, 300, 0.05, alpha, False, k)
 
     sample = numpy_form(fast_weights)["sample"]
@@ -50,12 +52,12 @@ def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
 
 
 def test_gibbs_is_the_numpy_form(rbm, start):
-    (up, down), v, h = maps((rbm.W, rbm.b, rbm.c)), start.copy(), np.zeros(N, np.uint8)
+    (up, down), v, h = preactivations((rbm.W, rbm.b, rbm.c)), start.copy(), np.zeros(N, np.uint8)
     v_flips, h_flips = layers.make_flips(M), layers.make_flips(N)
     layers.start_at_input(v_flips, v, up)
     got, means = np.empty((200, M), np.uint8), np.empty((200, M), np.float32)
-    stream, clock = rng.kernel_state(4, "chain"), np.zeros(1, np.int64)
-    gibbs.gibbs(up, down, v, h, v_flips, h_flips, stream, clock, np.float32(0.8), 2, got, means)
+    stream, sweeps = rng.kernel_state(4, "chain"), np.zeros(1, np.int64)
+    gibbs.gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, np.float32(0.8), 2, got, means)
 
     sample, now = numpy_form(gibbs)["sample"], start.astype(float)
     bernoulli = naive.Xoshiro(rng.kernel_state(4, "chain")).bernoulli
@@ -63,7 +65,7 @@ def test_gibbs_is_the_numpy_form(rbm, start):
         now, p = sample(now, rbm.W, rbm.b, rbm.c, 0.8, 2, bernoulli)
         np.testing.assert_array_equal(got[t], now)
         np.testing.assert_allclose(means[t], p, atol=1e-5)
-    assert clock[0] == 400
+    assert sweeps[0] == 400
 
 
 def test_preactivations_are_those_of_the_whole_matrix():

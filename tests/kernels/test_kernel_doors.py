@@ -5,7 +5,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from rbmviz import RBM, Model, make_sampler
-from rbmviz.coupling import pair_states
+from rbmviz.coupling import pair_streams
 from rbmviz.kernels import annealing, batch, coupling, gibbs, hamming, layers, random
 from rbmviz.kernels.enumerate import log_weights
 from rbmviz.kernels.fast_weights import norm, regime
@@ -74,7 +74,7 @@ def test_gibbs(rates_model):
     place = (chain.v_flips, chain.v, chain.up)
     check(layers.start_at_input, place)
     v, p = np.zeros((4, M), np.uint8), np.zeros((4, M), f32)
-    call = (chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips, chain.rng, chain.clock)
+    call = (chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips, chain.stream, chain.sweeps)
     check(gibbs.gibbs, (*call, f32(1.0), 1, v, p))
 
 
@@ -92,7 +92,7 @@ def test_fast_weights(rates_model):
     check(regime.write_out, (chain.up, chain.scalars, 1.0), (previous, units))
     history = chain.history
     check(
-        regime.fold_into,
+        regime.fold_history,
         (chain.up, history, history.visible, history.hidden, 16),
         (previous, units, *within(1)),
     )
@@ -110,14 +110,14 @@ def within(place):
 def test_couplings(rates_model):
     rbm, pairs = rates_model.rbm, 3
     chains = coupling.make_chains(rbm.W, rbm.b, rbm.c)
-    v0, rng_states = np.zeros((pairs, M), np.uint8), pair_states(pairs, 0)
+    v0, streams = np.zeros((pairs, M), np.uint8), pair_streams(pairs, 0)
     totals = np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N))
     sums = coupling.PairSums(*totals, coupling.make_gradient_buffer(M, N))
     times, near = np.array([1, 5]), np.zeros((pairs, 2), np.int32)
     watched = coupling.WatchedPairs(
         np.zeros(2, np.int64), np.zeros((pairs, 5)), np.zeros((pairs, 5)), times, near
     )
-    call = (chains, v0, rng_states, coupling.PairSetup(1, 1, 20, True, 1000), 50, coupling.make_progress())
+    call = (chains, v0, streams, coupling.PairSetup(1, 1, 20, True, 1000), 50, coupling.make_progress())
     call = (*call, coupling.make_outcomes(pairs), sums, watched)
     check(coupling.run_pairs, call, [((1,), 0)])  # fewer starts than states
 
@@ -167,5 +167,5 @@ def test_products(rows):
 def test_views_with_gaps_are_refused_when_they_are_typed(rates_model):
     state = np.stack([kernel_state(0, "x")] * 2, axis=-1)[..., 0]
     x = np.zeros((3, 5), f32)
-    with pytest.raises(TypingError, match=r"'state' is array\(uint32, 2d, A\), and must be"):
+    with pytest.raises(TypingError, match=r"'stream' is array\(uint32, 2d, A\), and must be"):
         random.bernoulli_rows(state, x, np.zeros(5, f32), x, x)

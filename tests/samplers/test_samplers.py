@@ -183,7 +183,7 @@ def test_both_regimes_give_the_same_samples(wide, name, monkeypatch):
 def test_a_long_run_does_not_lose_its_fast_weights(wide, name):
     """100,000 samples at alpha = 1: theta_F is the sum of all of them, kept in float64 by the oracle.
 
-    The chain is followed, not drawn again: rates_coef R and fast_coef M grow apart without bound unless they
+    The chain is followed, not drawn again: rates_coef R and M_coef M grow apart without bound unless they
     are folded, and every rounding stays.
     """
     sampler = make_sampler(name, eps=0.1)
@@ -217,7 +217,7 @@ def test_a_million_sweeps_do_not_drift():
         up = state.up.value[: rbm.n_hidden] - (state.v @ W + rbm.c)
         down = state.down.value[: rbm.n_visible] - (W @ state.h + rbm.b)
         worst = max(worst, np.abs(up).max(), np.abs(down).max())
-    assert state.clock[0] == 1_000_256
+    assert state.sweeps[0] == 1_000_256
     assert 0 < worst < 1e-3
 
 

@@ -108,7 +108,7 @@ def test_batches_are_those_of_training_at_fixed_parameters(model, toy):
     want = []
     for _ in range(5):
         trainer.negative(state, FixedParameters(*state.theta), state.batches.next(0))
-        want.append(state.source)
+        want.append(state.own_state)
     np.testing.assert_array_equal(run.kept(), np.concatenate([found.log_weights for found in want]))
     assert (shown.n, shown.pooled, shown.summary.n) == (5, 55, 55)
     assert shown.ess_share == pytest.approx(np.mean([found.ess for found in want]) / 11)

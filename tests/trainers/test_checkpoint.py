@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbmviz import BadInput, list_trainers, load_checkpoint
+from rbmviz import BadInput, list_trainers, load_checkpoint, save_checkpoint
 from tests import crafted_checkpoints as crafted
 
 NAMES = list_trainers()
@@ -39,7 +40,7 @@ def broken_arrays(name: str, x: np.ndarray):
             with np.errstate(invalid="ignore", over="ignore"):
                 yield x.astype(dtype)
     bad = x.copy()
-    if name.endswith(("rng", "states")):
+    if name.endswith(("stream", "streams")):
         bad[..., 0] = 0  # a lane that stays at 0 for ever
     elif x.dtype.kind == "f":
         bad.flat[0] = np.inf
@@ -60,9 +61,13 @@ def broken_arrays(name: str, x: np.ndarray):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_array_is_checked(name):
     arrays, written = crafted.take_apart(real(name))
-    assert {"state.theta.W", "state.batches.order", "state.rng", "state.velocity.W", "state.mean.b"} <= set(
-        arrays
-    )
+    assert {
+        "state.theta.W",
+        "state.batches.order",
+        "state.stream",
+        "state.velocity.W",
+        "state.mean.b",
+    } <= set(arrays)
     load_checkpoint(crafted.put_together(arrays, written), crafted.DATA)
     for key, x in arrays.items():
         if not x.size:
@@ -141,6 +146,26 @@ def test_a_checkpoint_with_an_earlier_name_of_a_knob_is_read():
     assert load_checkpoint(crafted.put_together(arrays, written), crafted.DATA).trainer.eps == 0.05
     written["knobs"]["eps"] = 0.05
     assert "give it only once" in refused(crafted.put_together(arrays, written))
+
+
+EARLIER = {"stream": "rng", "starts_generator": "starts", "own_state": "source", "streams": "states"}
+"""The names that fields of the states had before, by those that they have today."""
+
+
+def in_earlier_names(text: str) -> str:
+    return re.sub(r"\b[a-z_]+\b", lambda word: EARLIER.get(word[0], word[0]), text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_with_earlier_names_of_fields_is_read(name):
+    arrays, written = crafted.take_apart(real(name))
+    arrays = {in_earlier_names(key): x for key, x in arrays.items()}
+    state = written["state"] = json.loads(in_earlier_names(json.dumps(written["state"])))
+    assert {"rng", "starts", "source"} < set(state)
+    found = load_checkpoint(crafted.put_together(arrays, written), crafted.DATA)
+    assert save_checkpoint(found.trainer, found.state) == real(name)
+    state["own_state"] = state["source"]
+    assert "does not hold just" in refused(crafted.put_together(arrays, written), "both names")
 
 
 def test_counts_that_do_not_fit_each_other():

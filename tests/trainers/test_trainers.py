@@ -148,7 +148,7 @@ def test_every_rung_has_its_own_law(start, bits):
     means = []
     for _ in range(100):
         trainer.step(state, 2)
-        means.append(state.source.v.mean(axis=1))
+        means.append(state.own_state.v.mean(axis=1))
     means, error = np.mean(means, axis=0), np.std(means, axis=0) / np.sqrt(30)  # neighbours in time are alike
     for rung, beta in enumerate(trainer.betas):
         want = model_statistics(RBM(beta * start.W, beta * start.b, beta * start.c)).b
@@ -266,7 +266,7 @@ def test_rules():
     trainer = dataclasses.replace(trainer, weight_decay=0.5)
     state = trainer.init(RBM(*theta), np.array([[0], [1]], np.uint8), 0)
     one = [Parameters(*(np.ones_like(x) for x in theta)) for _ in range(3)]
-    assert [training.rate(trainer, t) for t in range(6)] == [1, 0.75, 0.5, 0.25, 0, 0]
+    assert [training.learning_rate_at(trainer, t) for t in range(6)] == [1, 0.75, 0.5, 0.25, 0, 0]
     training.apply(trainer, state, one[0])
     assert (state.theta.W[0, 0], state.theta.b[0]) == (1 + (1 - 0.5), 1)
     training.apply(trainer, state, one[1])
@@ -280,7 +280,7 @@ def test_rules():
         assert state.theta.b[0] == before + 1
     training.apply(now, state, one[2])
     assert state.theta.b[0] == before + 1 + 1.25
-    assert training.rate(dataclasses.replace(trainer, schedule="inverse_sqrt"), 3) == 0.5
+    assert training.learning_rate_at(dataclasses.replace(trainer, schedule="inverse_sqrt"), 3) == 0.5
 
 
 LIVE = {"learning_rate": 0.7, "schedule": "inverse_sqrt", "iterations": 41, "momentum": 0.5, "k": 3}
@@ -328,7 +328,7 @@ def test_statistics(name, bits):
     else:
         want = rbm.free_energy(state.batch).mean() - rbm.free_energy(state.samples).mean()
         assert progress.stats["free_energy_gap"] == pytest.approx(want, abs=1e-5)
-    many = {"ucd": {"Stopping times (sweeps)": (100,)}, "pop_cd": {"Log weights (nats)": (60,)}}
+    many = {"ucd": {"Meeting times (sweeps)": (100,)}, "pop_cd": {"Log weights (nats)": (60,)}}
     assert {label: x.shape for label, x in progress.inner_samples.items()} == many.get(name, {})
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import inner
-from rbmviz.kernels.coupling.state import chains_fit, copy_chain, reset_to_bias, rng_states_fit, start_chains
+from rbmviz.kernels.coupling.state import chains_fit, copy_chain, reset_to_bias, start_chains, streams_fit
 from rbmviz.kernels.coupling.statistics import (
     add_difference,
     add_statistics,
@@ -20,7 +20,7 @@ from rbmviz.kernels.coupling.statistics import (
     watch_fits,
 )
 from rbmviz.kernels.coupling.sweep import sweep
-from rbmviz.kernels.gibbs import REBUILD_SWEEPS
+from rbmviz.kernels.layers import REBUILD_SWEEPS
 from rbmviz.kernels.records import new_record, record
 
 i64 = np.int64
@@ -35,7 +35,7 @@ class PairSetup(NamedTuple):
         Sweeps that the first chain runs ahead, at least 1.
     k : int
         The estimate begins with f(xi_k); at least 1.
-    t_max : int
+    max_sweeps : int
         Pairs that have not met at this sweep are cut off.
     common : bool
         Algorithm 3, else algorithm 1; see ``sweep``.
@@ -45,7 +45,7 @@ class PairSetup(NamedTuple):
 
     lag: int
     k: int
-    t_max: int
+    max_sweeps: int
     common: bool
     max_proposals: int
 
@@ -56,19 +56,19 @@ class PairOutcomes(NamedTuple):
     Parameters
     ----------
     tau : int64 (pairs,)
-        Smallest t with xi_t = eta_{t - lag}, or t_max.
+        Smallest t with xi_t = eta_{t - lag}, or max_sweeps.
     rejected : int64 (pairs, 2)
         Residual proposals that the first and the second chain rejected.
     truncated : bool (pairs,)
-        Whether the pair had not met at t_max.
-    stopped : int64 (pairs,)
+        Whether the pair had not met at max_sweeps.
+    loops_given_up : int64 (pairs,)
         Residual loops that were given up.
     """
 
     tau: np.ndarray
     rejected: np.ndarray
     truncated: np.ndarray
-    stopped: np.ndarray
+    loops_given_up: np.ndarray
 
 
 @record
@@ -92,12 +92,12 @@ def make_outcomes(pairs: int) -> PairOutcomes:
 
 
 @inner
-def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, watched):
+def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watched):
     """Run pairs one after another, from ``progress`` on, for about ``sweeps`` sweeps; return the number done.
 
-    Each pair starts both chains at its row of v0 and has a random state of its own. The first chain runs
-    ``lag`` sweeps ahead; then both run jointly until xi_t = eta_{t - lag}, or t = t_max. If sums or watched
-    numbers are wanted and the lag is 1, they receive the pair's estimate (UCD, section 3.1)
+    Each pair starts both chains at its row of v0 and has a random stream of its own. The first chain runs
+    ``lag`` sweeps ahead; then both run jointly until xi_t = eta_{t - lag}, or t = max_sweeps. If sums or
+    watched numbers are wanted and the lag is 1, they receive the pair's estimate (UCD, section 3.1)
 
         f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
 
@@ -110,8 +110,8 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
         The current pair. After a meeting both chains have the state in which they met.
     v0 : uint8 (pairs, n_visible)
         Starts, 0 or 1.
-    rng_states : uint32 (pairs or more, 4, UNIFORM_LANES)
-        Random states, advanced in place.
+    streams : uint32 (pairs or more, 4, UNIFORM_LANES)
+        Random streams, advanced in place.
     setup : PairSetup
     sweeps : int
         Sweeps of the first chain after which the call returns.
@@ -131,36 +131,37 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
     """
     lag, pairs = setup.lag, v0.shape[0]
     m, n, slots = chains.h.rows.shape[0], chains.v.rows.shape[0], sums.W.shape[0]
-    fit = chains_fit(chains) and v0.shape[1] == m and rng_states_fit(rng_states, pairs)
+    fit = chains_fit(chains) and v0.shape[1] == m and streams_fit(streams, pairs)
     fit = fit and outcomes.tau.shape[0] >= pairs and outcomes.truncated.shape[0] >= pairs
     fit = fit and outcomes.rejected.shape[0] >= pairs and outcomes.rejected.shape[1] == 2
-    fit = fit and outcomes.stopped.shape[0] >= pairs
+    fit = fit and outcomes.loops_given_up.shape[0] >= pairs
     fit = fit and sums_fit(sums, pairs, m, n, chains.h.bias.shape[0]) and watch_fits(watched, pairs, m, n)
     fit = fit and progress.shape[0] == 1 and progress[0].pair >= 0
     if not (fit and progress[0].t >= 0 and progress[0].next_time >= 0):
         raise ValueError("run_pairs: the arrays do not fit each other")
-    watching = watched.plain.shape[0] > 0
+    watching = watched.cd_estimate.shape[0] > 0
     estimate = lag == 1 and (slots > 0 or watching)
     k = setup.k if estimate else i64(0)
+    # The loop is not split into functions: with one for each estimate numba compiles a second longer.
     swept, current = 0, progress[0]
     while swept < sweeps and current.pair < pairs:
         i, t, begun, tau = current.pair, current.t, current.t, i64(0)
         slot, met, ended = min(i, slots - 1), False, False
-        pause = max(lag, t + sweeps - swept)
+        pause_at = max(lag, t + sweeps - swept)
         if t == 0:
             start_chains(chains, v0[i])  # (A2, 3) xi_0 = eta_0
             t, current.next_time = i64(-1), 0  # the first sweep only draws h_0
-        while t < (k if ended else pause):
+        while t < (k if ended else pause_at):
             # (A2, 2) draws h_0; (A1, 1) moves xi alone until it is lag sweeps ahead; (A1, 2) moves both.
-            moving = i64(0) if t < 0 else i64(1) if t < lag or ended else i64(2)
-            found = sweep(chains, moving, setup.common, setup.max_proposals, rng_states[i])
+            n_moving = i64(0) if t < 0 else i64(1) if t < lag or ended else i64(2)
+            found = sweep(chains, n_moving, setup.common, setup.max_proposals, streams[i])
             t += 1
-            if moving == 2:
+            if n_moving == 2:
                 met, tau = found.met, t
-                ended = met or t >= setup.t_max
+                ended = met or t >= setup.max_sweeps
                 outcomes.rejected[i, 0] += found.rejected
                 outcomes.rejected[i, 1] += found.rejected2
-                outcomes.stopped[i] += found.stopped
+                outcomes.loops_given_up[i] += found.loops_given_up
             if watching and t >= lag and (tau == 0 or tau == t):
                 record_distance(chains.v, t, current, watched.times, watched.distances[i])
             v, p = chains.v.bits, chains.h.p
@@ -168,7 +169,7 @@ def run_pairs(chains, v0, rng_states, setup, sweeps, progress, outcomes, sums, w
                 if slots:
                     add_statistics(v[0], p[0], sums.buffer, sums.W[slot], sums.b[slot], sums.c[slot])
                 if watching:
-                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.plain[i])
+                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.cd_estimate[i])
                     add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.unbiased[i])
             elif estimate and t > k and not met:  # (A2, 4) f(xi_t) - f(eta_{t-1})
                 if slots:

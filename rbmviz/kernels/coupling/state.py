@@ -159,6 +159,6 @@ def chains_fit(chains):
 
 
 @inline
-def rng_states_fit(rng_states, pairs):
-    """Return whether there is a random state for each pair."""
-    return rng_states.shape[0] >= pairs and rng_states.shape[1] == 4 and rng_states.shape[2] == UNIFORM_LANES
+def streams_fit(streams, pairs):
+    """Return whether there is a random stream for each pair."""
+    return streams.shape[0] >= pairs and streams.shape[1] == 4 and streams.shape[2] == UNIFORM_LANES

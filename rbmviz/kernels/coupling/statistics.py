@@ -67,7 +67,7 @@ class WatchedPairs(NamedTuple):
     ----------
     unit : int64 (2,)
         The visible unit i and the hidden unit j that are watched.
-    plain, unbiased : float64 (pairs, WATCHED)
+    cd_estimate, unbiased : float64 (pairs, WATCHED)
         f(xi_k), which is CD-k's estimate, and UCD's estimate, of the means of v, of E[h|v], of v_i, E[h_j|v]
         and v_i E[h_j|v]; zeros unless the lag is 1.
     times : int64 (times,)
@@ -77,7 +77,7 @@ class WatchedPairs(NamedTuple):
     """
 
     unit: np.ndarray
-    plain: np.ndarray
+    cd_estimate: np.ndarray
     unbiased: np.ndarray
     times: np.ndarray
     distances: np.ndarray
@@ -213,9 +213,9 @@ def sums_fit(sums, pairs, m, n, padded):
 @inline
 def watch_fits(watched, pairs, m, n):
     """Return whether the watched arrays fit this number of pairs, m visible and n hidden units."""
-    rows, unit = watched.plain.shape[0], watched.unit
+    rows, unit = watched.cd_estimate.shape[0], watched.unit
     some = rows == 0 or rows >= pairs
-    numbers = watched.plain.shape == (rows, WATCHED) and watched.unbiased.shape == (rows, WATCHED)
+    numbers = watched.cd_estimate.shape == (rows, WATCHED) and watched.unbiased.shape == (rows, WATCHED)
     distances = watched.distances.shape == (rows, watched.times.shape[0])
     units = unit.shape[0] == 2 and 0 <= unit[0] < m and 0 <= unit[1] < n
     return some and numbers and distances and units

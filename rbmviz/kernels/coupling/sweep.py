@@ -31,14 +31,14 @@ class SweepOutcome(NamedTuple):
         Whether the chains are equal from now on.
     rejected, rejected2 : int
         Residual proposals that the first chain and the second chain rejected.
-    stopped : int
+    loops_given_up : int
         1 if the residual loop was given up, else 0.
     """
 
     met: bool
     rejected: int
     rejected2: int
-    stopped: int
+    loops_given_up: int
 
 
 @inline
@@ -84,7 +84,7 @@ def draw(layer, chain, z):
 
 @inline
 def log_ratio_constant(v, scratch):
-    """Return the part of log p_2(v) - log p_1(v) that does not depend on v; the rest is ``scratch.slope``.
+    """Prepare log p_2(v) - log p_1(v), which is linear in v: write ``scratch.slope``, return the constant.
 
     p_1 and p_2 are the laws of v in the first and in the second chain. The constant is
     sum softplus(a_1) - softplus(a_2), and softplus(a) = max(a, 0) - log max(p, 1 - p) for p = sigmoid(a):
@@ -112,7 +112,7 @@ def log_ratio(z, p, constant, scratch):
 
 
 @inline
-def draw_residuals(chains, common, constant, max_proposals, rng_state):
+def draw_residuals(chains, common, constant, max_proposals, stream):
     """Draw v of each chain from what its law has in excess of the other's; return the rejected proposals.
 
     Both chains propose from the same Z_2 until each has accepted. In algorithm 1 (``common`` false) the
@@ -120,7 +120,7 @@ def draw_residuals(chains, common, constant, max_proposals, rng_state):
 
     Returns
     -------
-    rejected, rejected2, stopped : int
+    rejected, rejected2, loops_given_up : int
         See SweepOutcome.
     """
     v, scratch, z, m = chains.v, chains.scratch, chains.scratch.z, chains.h.rows.shape[0]
@@ -128,9 +128,10 @@ def draw_residuals(chains, common, constant, max_proposals, rng_state):
     # If a training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
     while (first or second) and proposals < max_proposals and np.isfinite(constant):
         proposals += 1
-        uniforms(rng_state, z, m + 2)  # (A3, 6) Z_2, then U_2 and U'_2
+        uniforms(stream, z, m + 2)  # (A3, 6) Z_2, then U_2 and U'_2
         for chain in range(2):
-            if second if chain else first:  # (A3, 7 and 10)
+            waiting = second if chain else first
+            if waiting:  # (A3, 7 and 10)
                 ratio = log_ratio(z, v.p[chain], constant, scratch)
                 again = np.log(f64(z[m + chain])) <= (-ratio if chain else ratio)
                 if not again:
@@ -143,13 +144,13 @@ def draw_residuals(chains, common, constant, max_proposals, rng_state):
 
 
 @inline
-def sweep(chains, moving, common, max_proposals, rng_state):
+def sweep(chains, n_moving, common, max_proposals, stream):
     """Do one sweep in place, v then h; (A1, 3) is line 3 of algorithm 1 of the paper.
 
     Parameters
     ----------
     chains : CoupledChains
-    moving : int
+    n_moving : int
         Chains that move. 2: both, jointly. 1: the first alone. 0: none; only h is drawn given v, the same for
         both chains.
     common : bool
@@ -157,8 +158,8 @@ def sweep(chains, moving, common, max_proposals, rng_state):
         False is algorithm 1.
     max_proposals : int
         Residual proposals after which the loop is given up.
-    rng_state : uint32 (4, UNIFORM_LANES)
-        Random state of the pair, advanced in place.
+    stream : uint32 (4, UNIFORM_LANES)
+        Random stream of the pair, advanced in place.
 
     Returns
     -------
@@ -166,24 +167,24 @@ def sweep(chains, moving, common, max_proposals, rng_state):
     """
     v, h, scratch, z = chains.v, chains.h, chains.scratch, chains.scratch.z
     m, n = h.rows.shape[0], v.rows.shape[0]
-    met, rejected, rejected2, stopped = False, 0, 0, 0
-    for chain in range(moving):
+    met, rejected, rejected2, loops_given_up = False, 0, 0, 0
+    for chain in range(n_moving):
         update_means(v, h.bits[chain], chain, scratch)
-    if moving:
-        uniforms(rng_state, z, m + moving - 1)  # (A3, 1) Z_1 and, if both chains move, U_1
+    if n_moving:
+        uniforms(stream, z, m + n_moving - 1)  # (A3, 1) Z_1 and, if both chains move, U_1
         draw(v, i64(0), z)  # (A1, 1 and 3; A3, 1)
-        if moving == 2:
+        if n_moving == 2:
             constant = log_ratio_constant(v, scratch)
             met = np.log(f64(z[m])) <= log_ratio(z, v.p[0], constant, scratch)  # (A1, 4; A3, 2)
             if not met:
-                rejected, rejected2, stopped = draw_residuals(
-                    chains, common, constant, max_proposals, rng_state
+                rejected, rejected2, loops_given_up = draw_residuals(
+                    chains, common, constant, max_proposals, stream
                 )  # (A1, 7; A3, 5 to 13)
-    for chain in range(2 if moving == 2 and not met else 1):
+    for chain in range(2 if n_moving == 2 and not met else 1):
         update_means(h, v.bits[chain], chain, scratch)
         if chain == 0 or not common:
-            uniforms(rng_state, z, n)  # (A3, 15)
+            uniforms(stream, z, n)  # (A3, 15)
         draw(h, chain, z)  # (A1, 3 and 7; A3, 16)
-    if met or not moving:
+    if met or not n_moving:
         copy_chain(chains, i64(0), i64(1))  # (A1, 5; A3, 3)
-    return SweepOutcome(met, rejected, rejected2, stopped)
+    return SweepOutcome(met, rejected, rejected2, loops_given_up)

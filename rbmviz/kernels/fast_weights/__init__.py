@@ -17,24 +17,24 @@ Instead of drawing a unit, rates-herding sets it to 1 if its pre-activation is a
 
 Adding a whole matrix for each sample would cost more than the sweep. theta_F is therefore kept in parts,
 
-    theta + theta_F = theta_coef theta + rates_coef R + fast_coef M - P,
+    theta + theta_F = theta_coef theta + rates_coef R + M_coef M - P,
 
-with three scalars, one matrix M (with biases of its own), and P, the weighted sum of the statistics of the
-newest samples. The pre-activations under theta, R and M are updated from the units that flipped, see
-``layers``. The cost is memory traffic. There are two regimes, each of which updates as few of these maps as
-possible:
+with three scalars, one matrix M (with biases of its own; it is one part of theta_F, and may hold theta, too),
+and P, the weighted sum of the statistics of the newest samples. The pre-activations under theta, R and M are
+updated from the units that flipped, see ``layers``. The cost is memory traffic. There are two regimes, each
+of which updates the pre-activations under as few of the three as possible:
 
 - **History** (alpha up to 0.984): the newest samples are stored as bits (see ``history``), and P is the
   weighted sum of their statistics. Once the weights of all older samples are negligible and ``rates_coef``
   has reached its limit eps / (1 - alpha), M absorbs theta + limit R and no longer changes: theta_coef = 0,
-  fast_coef = 1, and ``rates_coef``, from then on the excess over the limit, is 0. One map is left, besides R
+  M_coef = 1, and ``rates_coef``, from then on the excess over the limit, is 0. Only M is left, and R
   from v to h, which the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated
   until its coefficient has reached the new limit.
 - **Rows** (alpha near 1, or s with the means of h, which are not bits): P = 0, and every sample is one
   rank-1 update of M; the decay multiplies the scalars. From time to time theta_F is written out into M,
-  because ``rates_coef R`` and ``fast_coef M`` would otherwise grow against each other until float32 loses
+  because ``rates_coef R`` and ``M_coef M`` would otherwise grow against each other until float32 loses
   their difference. The rank-1 updates are *pending* (see ``rows``). If nothing decays (alpha = 1), M
-  absorbs theta as well: one map less.
+  absorbs theta as well: one of the three less.
 
 A kernel never changes the regime, because the code of the change would be compiled into it.
 ``regime.prepare`` chooses the regime between two calls, and for how many samples that choice is valid.
@@ -46,7 +46,7 @@ is rounded whenever its unit flips. The pending update is summed in float64, bec
 be added to every row.
 
 ==================  =====================================================================================
-``state``           the records of a chain: its maps in both directions, its scalars
+``state``           the records of a chain: its half-steps in both directions, its scalars
 ``history``         the newest samples as bits, and products with their weighted sum P
 ``rows``            rank-1 updates of M that reach a row when its unit flips
 ``norm``            |theta_F|, from one sample to the next

@@ -35,21 +35,21 @@ def dot(x, y):
 @private
 def advance_norm(up, down, history, h_h, scalars, eps):
     """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics."""
-    history_length, fast_coef, theta_part = (
+    history_length, M_coef, theta_part = (
         scalars.history_length,
-        f32(scalars.fast_coef),
+        f32(scalars.M_coef),
         f32(scalars.theta_coef - 1.0),
     )
     rates_coef = f32(scalars.rates_coef_limit + scalars.rates_coef)
     if history_length > 0 and scalars.theta_coef == 0.0:  # M = theta + limit R, so theta_F = rates_coef R - P
-        fast_coef, theta_part = f32(0.0), f32(0.0)
+        M_coef, theta_part = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
-    combine(fast_coef, up.fast.value, rates_coef, up.rates.value, theta_part, up.theta.value, up_F)
-    combine(fast_coef, down.fast.bias, rates_coef, down.rates.bias, theta_part, down.theta.bias, down_F)
-    add_scaled(down_F, fast_coef, down.pending)
+    combine(M_coef, up.M.value, rates_coef, up.rates.value, theta_part, up.theta.value, up_F)
+    combine(M_coef, down.M.bias, rates_coef, down.rates.bias, theta_part, down.theta.bias, down_F)
+    add_scaled(down_F, M_coef, down.pending)
     F_s = dot(up_F, up.units) + dot(down_F, down.units) - product_with_state(history, history_length)
     R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
-    n_active = up.flips.n[0].active
+    n_active = up.flips.counts[0].active
     s_s = n_active * h_h + n_active + h_h
     R_R = scalars.R_R
     scalars.F_F += 2.0 * eps * (scalars.F_R - F_s) + eps * eps * (R_R - 2.0 * R_s + s_s)
@@ -57,19 +57,19 @@ def advance_norm(up, down, history, h_h, scalars, eps):
 
 
 @private
-def add_norm(fast, rates, theta, theta_coef, piece, scalars):
+def add_norm(M, rates, theta, theta_coef, piece, scalars):
     """Add what one row or bias contributes to <F, F> and <F, R>, where F = M - (1 - theta_coef) theta.
 
     ``piece``: work space of the same length.
     """
-    combine(f32(1.0), fast, f32(0.0), rates, f32(theta_coef - 1.0), theta, piece)
+    combine(f32(1.0), M, f32(0.0), rates, f32(theta_coef - 1.0), theta, piece)
     scalars.F_F += dot(piece, piece)
     scalars.F_R += dot(piece, rates)
 
 
 @kernel
 def recompute_norm(up, down, chain_scalars):
-    """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and fast_coef = 1."""
+    """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and M_coef = 1."""
     m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]
     if not (half_step_fits(up, m, n) and half_step_fits(down, n, m) and chain_scalars.shape[0] == 1):
         raise ValueError("recompute_norm: the arrays do not fit each other")
@@ -77,8 +77,8 @@ def recompute_norm(up, down, chain_scalars):
     theta_coef = scalars.theta_coef
     scalars.F_F = 0.0
     scalars.F_R = 0.0
-    theta, rates, fast = up.theta.rows, up.rates.rows, up.fast.rows
-    for r in range(fast.shape[0]):
-        add_norm(fast[r], rates[r], theta[r], theta_coef, up.total, scalars)
-    add_norm(up.fast.bias, up.rates.bias, up.theta.bias, theta_coef, up.total, scalars)
-    add_norm(down.fast.bias, down.rates.bias, down.theta.bias, theta_coef, down.total, scalars)
+    theta, rates, M = up.theta.rows, up.rates.rows, up.M.rows
+    for r in range(M.shape[0]):
+        add_norm(M[r], rates[r], theta[r], theta_coef, up.total, scalars)
+    add_norm(up.M.bias, up.rates.bias, up.theta.bias, theta_coef, up.total, scalars)
+    add_norm(down.M.bias, down.rates.bias, down.theta.bias, theta_coef, down.total, scalars)

@@ -25,7 +25,7 @@ from rbmviz.kernels.layers import rebuild
 
 f32 = np.float32
 
-SMALLEST_FAST_COEF = 1e-6
+SMALLEST_M_COEF = 1e-6
 """If the coefficient of M is smaller, theta_F is written out, because updates of M are divided by it."""
 WRITE_OUT_SAMPLES = 256
 """Samples after which theta_F is written out, in the regime of rows."""
@@ -60,10 +60,10 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
         _change_regime(chain, history_length, theta_coef)
     elif history_length:
         _update_history(chain, eps)
-    elif scalars.samples % WRITE_OUT_SAMPLES == 0 or scalars.fast_coef * alpha < SMALLEST_FAST_COEF:
+    elif scalars.samples % WRITE_OUT_SAMPLES == 0 or scalars.M_coef * alpha < SMALLEST_M_COEF:
         _update_rows(chain, theta_coef)
     scalars.eps, scalars.alpha, scalars.mean_statistics = eps, alpha, mean_statistics
-    _choose_tracked_maps(chain)
+    _choose_tracked(chain)
     allowed = _samples_until_limit(chain) if history_length else _samples_until_write_out(chain)
     scalars.prepared_until = scalars.samples + allowed
 
@@ -74,14 +74,14 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -
     _rebuild_untracked(chain)
     _write_out(chain, theta_coef)
     if scalars.history_length:
-        fold_into(up, history, history.visible, history.hidden, scalars.history_length)
-        fold_into(down, history, history.hidden, history.visible, scalars.history_length)
+        fold_history(up, history, history.visible, history.hidden, scalars.history_length)
+        fold_history(down, history, history.hidden, history.visible, scalars.history_length)
         history.weight[:] = 0.0
         scalars.rates_coef_limit = 0.0
     recompute_norm(up, down, chain.scalars)
     scalars.history_length, scalars.samples_since_change = history_length, 0
     if history_length and scalars.F_F == 0.0:
-        scalars.fast_coef = 0.0  # M is empty
+        scalars.M_coef = 0.0  # M is empty
 
 
 def _update_history(chain: DrivenChain, eps: float) -> None:
@@ -101,20 +101,20 @@ def _update_rows(chain: DrivenChain, theta_coef: float) -> None:
     _write_out(chain, theta_coef)
     recompute_norm(up, down, chain.scalars)
     if chain.scalars[0].samples % TRANSPOSE_SAMPLES == 0:
-        down.fast.rows[:, : len(chain.v)] = up.fast.rows[:, : len(chain.h)].T
-        rebuild(down.fast, down.flips)
+        down.M.rows[:, : len(chain.v)] = up.M.rows[:, : len(chain.h)].T
+        rebuild(down.M, down.flips)
 
 
 def _write_out(chain: DrivenChain, theta_coef: float) -> None:
-    """Write theta_F out into M, with theta if theta_coef is 0; then rates_coef = 0 and fast_coef = 1."""
+    """Write theta_F out into M, with theta if theta_coef is 0; then rates_coef = 0 and M_coef = 1."""
     scalars = chain.scalars[0]
     write_out(chain.up, chain.scalars, theta_coef)
     write_out(chain.down, chain.scalars, theta_coef)
-    scalars.rates_coef, scalars.fast_coef, scalars.theta_coef = 0.0, 1.0, theta_coef
+    scalars.rates_coef, scalars.M_coef, scalars.theta_coef = 0.0, 1.0, theta_coef
 
 
 def _rebuild_untracked(chain: DrivenChain) -> None:
-    """Rebuild the maps of theta and of the rates that were not updated from sample to sample."""
+    """Rebuild the pre-activations under theta and R that were not updated from sample to sample."""
     for half_step in (chain.up, chain.down):
         if not half_step.tracked[0].theta:
             rebuild(half_step.theta, half_step.flips)
@@ -122,7 +122,7 @@ def _rebuild_untracked(chain: DrivenChain) -> None:
             rebuild(half_step.rates, half_step.flips)
 
 
-def _choose_tracked_maps(chain: DrivenChain) -> None:
+def _choose_tracked(chain: DrivenChain) -> None:
     """Select which of theta, R and M are updated each sweep.
 
     Those whose coefficient is not 0 are; the upward direction also needs R and, in rows, theta, for
@@ -133,7 +133,7 @@ def _choose_tracked_maps(chain: DrivenChain) -> None:
     rates_coef_moves = in_rows or scalars.samples_since_change < scalars.history_length
     up.theta, down.theta = scalars.theta_coef > 0.0 or in_rows, scalars.theta_coef > 0.0
     up.rates, down.rates = has_rates, has_rates and rates_coef_moves
-    up.fast = down.fast = scalars.fast_coef > 0.0
+    up.M = down.M = scalars.M_coef > 0.0
 
 
 def _samples_until_limit(chain: DrivenChain) -> int:
@@ -144,13 +144,11 @@ def _samples_until_limit(chain: DrivenChain) -> int:
 
 
 def _samples_until_write_out(chain: DrivenChain) -> int:
-    """Return the samples until the next multiple of WRITE_OUT_SAMPLES, or until fast_coef is too small."""
+    """Return the samples until the next multiple of WRITE_OUT_SAMPLES, or until M_coef is too small."""
     scalars = chain.scalars[0]
     allowed = WRITE_OUT_SAMPLES - int(scalars.samples) % WRITE_OUT_SAMPLES
     if scalars.alpha < 1.0:
-        decays = math.log(SMALLEST_FAST_COEF / scalars.fast_coef) / math.log(
-            max(scalars.alpha, SMALLEST_FAST_COEF)
-        )
+        decays = math.log(SMALLEST_M_COEF / scalars.M_coef) / math.log(max(scalars.alpha, SMALLEST_M_COEF))
         allowed = min(allowed, max(1, int(decays - 1e-9)))
     return allowed
 
@@ -159,41 +157,41 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
 
 
 @private
-def write_piece(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece):
-    """M <- fast_coef M + rates_coef R + theta_coef theta for one row or bias; ``piece``: work space."""
-    combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, piece)
+def write_piece(M_coef, M, rates_coef, rates, theta_coef, theta, piece):
+    """M <- M_coef M + rates_coef R + theta_coef theta for one row or bias; ``piece``: work space."""
+    combine(M_coef, M, rates_coef, rates, theta_coef, theta, piece)
     for j in range(piece.shape[0]):
-        fast[j] = piece[j]
+        M[j] = piece[j]
 
 
 @kernel
 def write_out(half_step, chain_scalars, theta_coef):
-    """M <- fast_coef M + rates_coef R + (theta_coef before - after) theta; the caller sets the scalars."""
+    """M <- M_coef M + rates_coef R + (theta_coef before - after) theta; the caller sets the scalars."""
     n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
     if not (half_step_fits(half_step, n_in, n_out) and chain_scalars.shape[0] == 1):
         raise ValueError("write_out: the arrays do not fit each other")
     scalars = chain_scalars[0]
-    rates_coef, fast_coef, gain = (
+    rates_coef, M_coef, gain = (
         f32(scalars.rates_coef),
-        f32(scalars.fast_coef),
+        f32(scalars.M_coef),
         f32(scalars.theta_coef - theta_coef),
     )
-    theta, rates, fast, piece = half_step.theta, half_step.rates, half_step.fast, half_step.total
+    theta, rates, M, piece = half_step.theta, half_step.rates, half_step.M, half_step.total
     apply_pending(half_step)
-    for r in range(fast.rows.shape[0]):
-        write_piece(fast_coef, fast.rows[r], rates_coef, rates.rows[r], gain, theta.rows[r], piece)
-    write_piece(fast_coef, fast.bias, rates_coef, rates.bias, gain, theta.bias, piece)
-    write_piece(fast_coef, fast.value, rates_coef, rates.value, gain, theta.value, piece)
+    for r in range(M.rows.shape[0]):
+        write_piece(M_coef, M.rows[r], rates_coef, rates.rows[r], gain, theta.rows[r], piece)
+    write_piece(M_coef, M.bias, rates_coef, rates.bias, gain, theta.bias, piece)
+    write_piece(M_coef, M.value, rates_coef, rates.value, gain, theta.value, piece)
 
 
 @kernel
-def fold_into(half_step, history, input_history, output_history, history_length):
+def fold_history(half_step, history, input_history, output_history, history_length):
     """M <- M - P; input_history, output_history: the layers of ``history`` at the ends of the half-step."""
     n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
     layers = layer_history_fits(input_history, n_in) and layer_history_fits(output_history, n_out)
     if not (layers and 0 <= history_length <= CAPACITY and half_step_fits(half_step, n_in, n_out)):
-        raise ValueError("fold_into: the arrays do not fit each other")
-    fast = half_step.fast
-    subtract_rows(history, input_history, output_history, history_length, fast.rows)
-    subtract_bias(history, output_history, history_length, fast.bias)
-    subtract_product(history, input_history, output_history, history_length, fast.value)
+        raise ValueError("fold_history: the arrays do not fit each other")
+    M = half_step.M
+    subtract_rows(history, input_history, output_history, history_length, M.rows)
+    subtract_bias(history, output_history, history_length, M.bias)
+    subtract_product(history, input_history, output_history, history_length, M.value)

@@ -36,19 +36,18 @@ def add_to_rows(rows, index, n, sign, y):
 @private
 def update_with_pending(half_step, force_rebuild):
     """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
-    fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
-    n = flips.n[0]
-    add_to_rows(fast.rows, flips.off, n.off, f32(1.0), pending)
-    if force_rebuild or n.active <= n.on + n.off:
-        rebuild(fast, flips)
-        n_pending = f32(
-            n.active - n.on + 1
-        )  # rows that stay active, and the bias, have yet to receive ``pending``
+    M, pending, flips = half_step.M, half_step.pending, half_step.flips
+    counts = flips.counts[0]
+    add_to_rows(M.rows, flips.off, counts.off, f32(1.0), pending)
+    if force_rebuild or counts.active <= counts.on + counts.off:
+        rebuild(M, flips)
+        # Rows that stay active, and the bias, have yet to receive ``pending``.
+        n_pending = f32(counts.active - counts.on + 1)
         for j in range(pending.shape[0]):
-            fast.value[j] += n_pending * pending[j]
+            M.value[j] += n_pending * pending[j]
     else:
-        sum_rows(fast.value, fast.value, fast.rows, flips.on, n.on, flips.off, n.off)
-    add_to_rows(fast.rows, flips.on, n.on, f32(-1.0), pending)
+        sum_rows(M.value, M.value, M.rows, flips.on, counts.on, flips.off, counts.off)
+    add_to_rows(M.rows, flips.on, counts.on, f32(-1.0), pending)
 
 
 @private
@@ -63,11 +62,11 @@ def defer_update(half_step, y, step):
 @private
 def apply_pending(half_step):
     """Add the pending sum to the bias and to the rows of the active units, and empty it."""
-    fast, pending, flips = half_step.fast, half_step.pending, half_step.flips
+    M, pending, flips = half_step.M, half_step.pending, half_step.flips
     list_active(flips)
-    add_to_rows(fast.rows, flips.active, flips.n[0].active, f32(1.0), pending)
+    add_to_rows(M.rows, flips.active, flips.counts[0].active, f32(1.0), pending)
     for j in range(pending.shape[0]):
-        fast.bias[j] += pending[j]
+        M.bias[j] += pending[j]
         pending[j] = f32(0.0)
         half_step.pending64[j] = 0.0
 
@@ -76,9 +75,9 @@ def apply_pending(half_step):
 def add_outer(half_step, x, y, step):
     """Add ``step * y`` to the bias and ``step * x[r] * y`` to row r: for means x, each row has a factor."""
     apply_pending(half_step)
-    add_scaled(half_step.fast.bias, step, y)
+    add_scaled(half_step.M.bias, step, y)
     for r in range(x.shape[0]):
-        add_scaled(half_step.fast.rows[r], step * x[r], y)
+        add_scaled(half_step.M.rows[r], step * x[r], y)
 
 
 @private
@@ -89,8 +88,8 @@ def update_rows(up, down, overlap, step, mean_statistics):
     step (overlap + 1) v.
     """
     hidden, visible = up.units, down.units
-    add_scaled(up.fast.value, step * f32(up.flips.n[0].active + 1), hidden)
-    add_scaled(down.fast.value, step * (f32(overlap) + f32(1.0)), visible)
+    add_scaled(up.M.value, step * f32(up.flips.counts[0].active + 1), hidden)
+    add_scaled(down.M.value, step * (f32(overlap) + f32(1.0)), visible)
     defer_update(up, hidden, step)
     if mean_statistics:
         add_outer(down, hidden, visible, step)

@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels.fast_weights.history import append, decay_weights, subtract_product, update_overlaps
 from rbmviz.kernels.fast_weights.norm import advance_norm, dot
-from rbmviz.kernels.fast_weights.regime import SMALLEST_FAST_COEF, prepare, samples_allowed
+from rbmviz.kernels.fast_weights.regime import SMALLEST_M_COEF, prepare, samples_allowed
 from rbmviz.kernels.fast_weights.rows import update_rows, update_with_pending
 from rbmviz.kernels.fast_weights.state import DrivenChain, chain_fits, combine
 from rbmviz.kernels.layers import REBUILD_SWEEPS, copy_bits, find_flips, update_preactivations
@@ -62,9 +62,9 @@ def driven_gibbs(chain, eps, alpha, mean_statistics, k, out_v, out_p, out_fast_n
     sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) if
     ``mean_statistics``.
     """
-    v, h, up, down, history, _, rng = chain
+    v, h, up, down, history, _, stream = chain
     fit = chain_fits(chain, out_v, out_fast_norm)
-    if not (fit and out_p.shape == out_v.shape and rng.shape == (4, STREAM_LANES)):
+    if not (fit and out_p.shape == out_v.shape and stream.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
     scalars = chain.scalars[0]
     hidden, visible = up.units, down.units
@@ -75,12 +75,12 @@ def driven_gibbs(chain, eps, alpha, mean_statistics, k, out_v, out_p, out_fast_n
             # (1) sample h ~ p(h | v; theta + theta_F)
             preactivate(up, history, history.visible, history.hidden, scalars)
             sigmoids(up.total, hidden)
-            bernoulli(rng, hidden, h)
+            bernoulli(stream, hidden, h)
             update_half_step(down, history.hidden, h, scalars)
             # (2) sample v ~ p(v | h; theta + theta_F)
             preactivate(down, history, history.hidden, history.visible, scalars)
             sigmoids(down.total, mean_v)
-            bernoulli(rng, mean_v, v)
+            bernoulli(stream, mean_v, v)
             update_half_step(up, history.visible, v, scalars)
             scalars.sweeps += 1
         # (3) emit v
@@ -139,13 +139,13 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
 
 @private
 def update_half_step(half_step, input_history, x, scalars):
-    """Update the tracked maps of a half-step, and the overlaps of the history, for the input x."""
+    """Update the tracked pre-activations of a half-step, and the overlaps of the history, for the input x."""
     force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked[0]
     find_flips(half_step.flips, x)
     if scalars.history_length == 0:
         update_with_pending(half_step, force_rebuild)
-    elif tracked.fast:
-        update_preactivations(half_step.fast, half_step.flips, force_rebuild)
+    elif tracked.M:
+        update_preactivations(half_step.M, half_step.flips, force_rebuild)
     if tracked.rates:
         update_preactivations(half_step.rates, half_step.flips, force_rebuild)
     if tracked.theta:
@@ -160,13 +160,13 @@ def preactivate(half_step, history, input_history, output_history, scalars):
 
     input_history, output_history: the layers of the history that belong to the input and to the output.
     """
-    rates_coef, fast_coef, theta_coef = (
+    rates_coef, M_coef, theta_coef = (
         f32(scalars.rates_coef),
-        f32(scalars.fast_coef),
+        f32(scalars.M_coef),
         f32(scalars.theta_coef),
     )
-    theta, rates, fast = half_step.theta.value, half_step.rates.value, half_step.fast.value
-    combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, half_step.total)
+    theta, rates, M = half_step.theta.value, half_step.rates.value, half_step.M.value
+    combine(M_coef, M, rates_coef, rates, theta_coef, theta, half_step.total)
     subtract_product(history, input_history, output_history, scalars.history_length, half_step.total)
 
 
@@ -199,15 +199,15 @@ def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_stati
     The values of ``up`` belong to v, and those of ``down`` to the sampled h, before and after the update.
     """
     decay(history, scalars, alpha)
-    overlap = h_h = np.float64(down.flips.n[0].active)
+    overlap = h_h = np.float64(down.flips.counts[0].active)
     if mean_statistics:
-        as_float(h, up.total)
+        as_float(h, up.total)  # which is free until the next sweep, and holds the sampled h here
         overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
         advance_norm(up, down, history, h_h, scalars, eps)
         scalars.rates_coef += eps
         if scalars.history_length == 0:
-            update_rows(up, down, overlap, f32(-eps / scalars.fast_coef), mean_statistics)
+            update_rows(up, down, overlap, f32(-eps / scalars.M_coef), mean_statistics)
     if scalars.history_length > 0:
         append(history, v, h, eps, scalars.samples, scalars.history_length)
         scalars.samples_since_change += 1
@@ -219,13 +219,13 @@ def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_stati
 
 @private
 def decay(history, scalars, alpha):
-    """theta_F <- alpha theta_F; in the regime of rows fast_coef stays positive: updates divide by it."""
+    """theta_F <- alpha theta_F; in the regime of rows M_coef stays positive: updates divide by it."""
     limit = scalars.rates_coef_limit
     scalars.rates_coef = alpha * (limit + scalars.rates_coef) - limit
     if scalars.history_length == 0:
-        scalars.fast_coef *= max(alpha, SMALLEST_FAST_COEF)
+        scalars.M_coef *= max(alpha, SMALLEST_M_COEF)
     elif scalars.theta_coef > 0.0:
-        scalars.fast_coef *= alpha
+        scalars.M_coef *= alpha
     decay_weights(history, alpha, scalars.history_length)
     scalars.F_F *= alpha * alpha
     scalars.F_R *= alpha

@@ -1,4 +1,4 @@
-"""The state of a chain with fast weights: its maps in both directions, its history and its scalars."""
+"""The state of a chain with fast weights: its half-steps, its history and its scalars."""
 
 from typing import NamedTuple
 
@@ -19,23 +19,23 @@ from rbmviz.kernels.layers import (
     flips_bytes,
     flips_fit,
     make_flips,
-    map_fits,
     preactivation_bytes,
-    share_map,
+    preactivation_fits,
+    share_preactivation,
     start_at_input,
-    zero_map,
+    zero_preactivation,
 )
 from rbmviz.kernels.records import new_record, record, record_bytes
 from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros
 
 
 @record
-class TrackedMaps:
-    """For each map of a half-step: whether its value is updated at every input; if not, it is out of date."""
+class Tracked:
+    """Which pre-activations of a half-step are updated at every input; the others are out of date."""
 
     theta: bool
     rates: bool
-    fast: bool
+    M: bool
 
 
 @record
@@ -50,7 +50,7 @@ class ChainScalars:
         Samples that the history holds; 0 in the regime of rows.
     samples_since_change : int
         Samples since the history began, or since eps changed.
-    theta_coef, rates_coef, fast_coef : float
+    theta_coef, rates_coef, M_coef : float
         Coefficients of theta, R and M.
     rates_coef_limit : float
         In a history, M contains rates_coef_limit R, and rates_coef is the excess over it; else 0.
@@ -69,7 +69,7 @@ class ChainScalars:
     theta_coef: float
     rates_coef: float
     rates_coef_limit: float
-    fast_coef: float
+    M_coef: float
     F_F: float
     F_R: float
     R_R: float
@@ -80,16 +80,17 @@ class ChainScalars:
 
 
 class HalfStep(NamedTuple):
-    """One half of a sweep (up: v to h, or down: h to v): the maps of theta, of the rates R and of M.
+    """One half of a sweep (up: v to h, or down: h to v): the pre-activations under theta, the rates R, and M.
 
-    The bias of M and its rows for active inputs have yet to receive ``pending``, float32 (padded n_out,),
-    which is the rounded ``pending64``, float64. Work space, float32: ``total``, the pre-activations;
-    ``units``, the output or its means. tracked: TrackedMaps (1,).
+    M is one part of theta_F, not all of it, see the package. Its bias and its rows for active inputs have yet
+    to receive ``pending``, float32 (padded n_out,), which is the rounded ``pending64``, float64. Work space,
+    float32: ``total``, the pre-activations under theta + theta_F; ``units``, the output or its means.
+    tracked: Tracked (1,).
     """
 
     theta: PreActivation
     rates: PreActivation
-    fast: PreActivation
+    M: PreActivation
     pending: np.ndarray
     pending64: np.ndarray
     total: np.ndarray
@@ -102,7 +103,7 @@ class DrivenChain(NamedTuple):
     """A chain with fast weights; everything advances in place.
 
     v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. up,
-    down: the half-steps from v to h and from h to v. history: the newest samples. rng uint32
+    down: the half-steps from v to h and from h to v. history: the newest samples. stream uint32
     (4, STREAM_LANES): the random stream. scalars: ChainScalars (1,).
     """
 
@@ -112,48 +113,48 @@ class DrivenChain(NamedTuple):
     down: HalfStep
     history: History
     scalars: np.ndarray
-    rng: np.ndarray
+    stream: np.ndarray
 
 
 def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
     """Return a half-step of a new chain to n_units, with M = 0; the rows of theta and R are shared."""
     n_in, n_out = theta.rows.shape
     return HalfStep(
-        theta=share_map(theta),
-        rates=share_map(rates),
-        fast=zero_map(n_in, n_out),
+        theta=share_preactivation(theta),
+        rates=share_preactivation(rates),
+        M=zero_preactivation(n_in, n_out),
         pending=aligned_zeros(n_out),
         pending64=np.zeros(n_out),
         total=aligned_zeros(n_out),
         units=np.zeros(n_units, np.float32),
         flips=make_flips(n_in),
-        tracked=new_record(TrackedMaps, theta=True, rates=True, fast=True),
+        tracked=new_record(Tracked, theta=True, rates=True, M=True),
     )
 
 
 def make_chain(
     v: np.ndarray,
-    rng: np.ndarray,
+    stream: np.ndarray,
     theta: tuple[PreActivation, PreActivation],
     rates: tuple[PreActivation, PreActivation],
     R_R: float,
 ) -> DrivenChain:
-    """Return a chain at v with theta_F = 0. theta, rates: their maps up and down; R_R = |R|^2."""
+    """Return a chain at v with theta_F = 0. theta, rates: pre-activations up and down; R_R = |R|^2."""
     (n_visible,), n_hidden = v.shape, theta[1].rows.shape[0]
     up = make_half_step(theta[0], rates[0], n_hidden)
     down = make_half_step(theta[1], rates[1], n_visible)
-    for preactivation in (up.theta, up.rates, up.fast):
+    for preactivation in (up.theta, up.rates, up.M):
         start_at_input(up.flips, v, preactivation)
     h, history = np.zeros(n_hidden, np.uint8), make_history(n_visible, n_hidden)
-    scalars = new_record(ChainScalars, theta_coef=1.0, fast_coef=1.0, alpha=1.0, R_R=R_R)
-    return DrivenChain(v, h, up, down, history, scalars, rng)
+    scalars = new_record(ChainScalars, theta_coef=1.0, M_coef=1.0, alpha=1.0, R_R=R_R)
+    return DrivenChain(v, h, up, down, history, scalars, stream)
 
 
 def half_step_bytes(n_in: int, n_out: int) -> int:
     """Return the bytes of a half-step beyond the rows and biases of theta and R, which chains share."""
     # M; values of theta and R, pending, total
-    maps = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)
-    return maps + 12 * n_out + flips_bytes(n_in) + record_bytes(TrackedMaps)  # pending64, units
+    vectors = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)
+    return vectors + 12 * n_out + flips_bytes(n_in) + record_bytes(Tracked)  # pending64, units
 
 
 def chain_bytes(n_visible: int, n_hidden: int) -> int:
@@ -169,12 +170,12 @@ def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.n
     m, n = len(chain.v), len(chain.h)
     P_W, P_b, P_c = sum_of_history(chain.history)
 
-    def moved(fast: np.ndarray, rates: np.ndarray, theta: np.ndarray, P: np.ndarray) -> np.ndarray:
-        from_M = scalars.fast_coef * fast.astype(float)
+    def moved(M: np.ndarray, rates: np.ndarray, theta: np.ndarray, P: np.ndarray) -> np.ndarray:
+        from_M = scalars.M_coef * M.astype(float)
         return (from_M + scalars.rates_coef * rates) + scalars.theta_coef * theta - P
 
-    M_W = up.fast.rows + np.outer(up.flips.previous, up.pending)
-    M_b, M_c = down.fast.bias + down.pending, up.fast.bias + up.pending
+    M_W = up.M.rows + np.outer(up.flips.previous, up.pending)
+    M_b, M_c = down.M.bias + down.pending, up.M.bias + up.pending
     W = moved(M_W, up.rates.rows, up.theta.rows, P_W[:m])[:, :n]
     b = moved(M_b, down.rates.bias, down.theta.bias, P_b)[:m]
     return W, b, moved(M_c, up.rates.bias, up.theta.bias, P_c)[:n]
@@ -184,13 +185,14 @@ def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.n
 def half_step_fits(half_step, n_in, n_out):
     """Return whether the arrays of a half-step have the sizes of n_in inputs and n_out outputs."""
     width = half_step.total.shape[0]
-    maps = map_fits(half_step.theta, n_in, n_out) and map_fits(half_step.rates, n_in, n_out)
+    theta = preactivation_fits(half_step.theta, n_in, n_out)
+    rates = preactivation_fits(half_step.rates, n_in, n_out)
     alike = half_step.theta.value.shape[0] == width and half_step.rates.value.shape[0] == width
-    fast = map_fits(half_step.fast, n_in, n_out) and half_step.fast.value.shape[0] == width
+    M = preactivation_fits(half_step.M, n_in, n_out) and half_step.M.value.shape[0] == width
     pending = half_step.pending.shape[0] == width and half_step.pending64.shape[0] == width
     units = half_step.units.shape[0] == n_out
     flips = half_step.tracked.shape[0] == 1 and flips_fit(half_step.flips, n_in)
-    return maps and alike and fast and pending and units and flips
+    return theta and rates and alike and M and pending and units and flips
 
 
 @inline
@@ -205,7 +207,7 @@ def chain_fits(chain, out_v, out_fast_norm):
 
 
 @private
-def combine(fast_coef, fast, rates_coef, rates, theta_coef, theta, out):
-    """Write fast_coef M + rates_coef R + theta_coef theta of float32 pieces; out must not overlap them."""
+def combine(M_coef, M, rates_coef, rates, theta_coef, theta, out):
+    """Write M_coef M + rates_coef R + theta_coef theta of float32 pieces; out must not overlap them."""
     for j in range(out.shape[0]):
-        out[j] = (fast_coef * fast[j] + rates_coef * rates[j]) + theta_coef * theta[j]
+        out[j] = (M_coef * M[j] + rates_coef * rates[j]) + theta_coef * theta[j]
