@@ -1,9 +1,97 @@
-"""The glossary, as data: its words stand in the docstring of ``rbmviz.rbm``, where contributors read them."""
+"""One name for one thing, in the whole project; ``glossary`` returns these words as data.
+
+First words
+model        a restricted Boltzmann machine (RBM), which has learned how likely every picture is
+visible unit  one pixel of a picture, off or on (0 or 1)
+hidden unit  a unit that no data show; it is on where it sees the pattern of pixels that it has learned
+sample       a picture that the model makes
+chain        samples in a row, each made from the one before it, by chance
+class        the kind of a picture, as the digit that it shows; a sample has that of the nearest example
+mode         a group of pictures alike that the model finds likely, with unlikely ones all around
+mixing       how soon a chain goes through all modes; one that mixes badly sticks in a mode
+spurious     said of a sample that looks like nothing in the data
+blank        said of a sample that is nearly empty where no example is
+training     to change the weights, little by little, until the model finds the data likely
+bias         of an estimate: how far its mean is from the truth, however often it is repeated
+temperature  divides every activation: above 1 a chain moves more freely, and its samples blur
+
+The model
+W            weights, float32 (n_visible, n_hidden); scikit-learn stores the transpose
+b, c         visible bias (n_visible,), hidden bias (n_hidden,)
+v, h         visible and hidden state, values 0 and 1
+p            mean of v given the h that v was drawn from, float32
+theta        the parameters (W, b, c) together
+free_energy  F(v) with exp(-F(v)) the unnormalised probability of v
+log_z        logarithm of the partition function
+nats         unit of every log-likelihood: natural logarithms
+law          a probability distribution; the law of the model is p(v)
+beta         inverse temperature (tempering); in ISL the parameter of the kernel
+statistics   the sufficient statistics s = (v h', v, h); in "mean" statistics h is replaced by its mean
+rates        mean statistics of the training set, R = (<v E[h|v]'>, <v>, <E[h|v]>)
+
+Chains
+sweep        draws all hidden units anew, then all visible ones: one Gibbs step, v -> h -> v
+k            sweeps for one sample or one update
+v0           the state in which a chain begins
+n_chains     chains that take turns; sample t belongs to chain t % n_chains
+interleave   to put the samples of several chains into one sequence, in turns
+target       the model that the next sample of a chain is drawn from
+exact_chain  whether a chain leaves the law of the model invariant
+driven       said of chains whose parameters move, which pushes them away from states that they have visited
+theta_F      the fast parameters, which are added to theta while a driven chain runs
+eps, alpha   step size and decay of theta_F
+fast_norm    the Euclidean norm of theta_F
+share        whether all chains have one theta_F, which moves by the mean of their statistics
+tau          the sweep at which two coupled chains meet: their meeting time
+lag          sweeps by which the first of two coupled chains is ahead
+burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
+thin         to keep only every n-th sample of a chain
+ess          effective sample size: number of independent samples with the same precision
+rhat         disagreement of several chains (Gelman and Rubin), near 1 if they agree
+isl          indirect sampling likelihood: mean log-likelihood of test data under a kernel density around the
+             samples, in nats
+
+Training
+update       one change of theta, from one mini-batch
+batch_size   rows of the training data in one update
+negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
+persistent   said of chains that go on from update to update; fresh ones begin anew at each
+inner        statistics that one trainer adds to those that all trainers give
+checkpoint   a training as bytes, from which it goes on to the same bits
+
+Runs
+knob         one parameter of an algorithm that a person may turn, declared beside its field
+live         said of a knob that may be turned while a run goes on
+chunk        steps that a run makes between two looks at its commands, about 30 ms of work
+setup        what the panels of a page have in common: model, data, seed, start
+plan         what one run is made of: model, data, seed, start and what else its kind needs
+run          one algorithm at work: a chain that is sampled, a model that is trained, pairs that are coupled
+worker       what carries out the commands of one panel: it holds the panel's run, and has a thread only while
+             one is needed
+comparison   the workers of one page, which are commanded together
+panel        one algorithm on a page, with its knobs and its worker
+snapshot     what a run shows at one moment, as a record that never changes
+slot         the right to compute for one turn; there are as many as cores
+beat         the thread that drives all light runs of a comparison together
+record       seed, start and changes of knobs: enough to replay a run
+
+Kernels
+kernel       a function that numba compiles: arrays in, arrays out
+stream       random numbers of one purpose, found by a seed and a name; for kernels, their generators' state
+lanes        generators of one stream that are advanced side by side, one in each part of a vector register
+pre-activation  what a unit's mean is the sigmoid of: its bias plus its weights to the active units
+flips        units that differ from the sweep before, whose rows alone change a pre-activation
+half-step    v -> h, or h -> v
+regime       how theta_F is stored: as a history, or as rows of a matrix
+M            the matrix, with biases, that holds one part of theta_F, and may hold theta, too
+history      the newest samples of a chain, packed as bits; their statistics make up theta_F if it decays fast
+pending      an update of rank 1 that has been added up and not yet written to the rows of a matrix
+pair         two coupled chains
+oracle       the slow form that a kernel is tested against
+"""
 
 import re
 from typing import NamedTuple
-
-from rbmviz import rbm
 
 
 class Words(NamedTuple):
@@ -15,7 +103,7 @@ class Words(NamedTuple):
 
 def glossary() -> list[Words]:
     """Return the parts of the glossary in order; none where Python keeps no docstrings (``-OO``)."""
-    text = (rbm.__doc__ or "").partition("------\n")[2].strip()
+    text = re.sub(r"\n +", " ", (__doc__ or "").partition("\n\n")[2].strip())  # one line an entry
     parts = [part.splitlines() for part in text.split("\n\n")] if text else []
     return [Words(lines[0], dict(_entry(line) for line in lines[1:])) for lines in parts]
 
