@@ -1,4 +1,4 @@
-"""Checks of numbers and arrays from callers. Public functions check once; kernels check nothing."""
+"""Checks of numbers and arrays from callers. Public functions check once; kernels check sizes only."""
 
 from numbers import Real
 from typing import Any

@@ -1,7 +1,8 @@
 """Run the Python on pages of documentation: ``python tests/page_examples.py PAGE ...``.
 
 Blocks marked ``pycon`` are doctests, blocks marked ``python`` are run as they are. Each page has a namespace
-of its own. The example sampler in ``docs/examples/`` is found as if it were in ``rbmviz/samplers/``.
+of its own. The algorithms in ``docs/examples/`` are found as if they were in ``rbmviz/samplers/`` and
+``rbmviz/trainers/``.
 """
 
 import doctest
@@ -30,6 +31,8 @@ def run(page):
 
 if __name__ == "__main__":
     import rbmviz.samplers
+    import rbmviz.trainers
 
-    rbmviz.samplers.__path__.append(str(ROOT / "docs" / "examples"))
+    for package in (rbmviz.samplers, rbmviz.trainers):
+        package.__path__.append(str(ROOT / "docs" / "examples" / package.__name__.rpartition(".")[2]))
     sys.exit(sum(run(Path(page)) for page in sys.argv[1:]))

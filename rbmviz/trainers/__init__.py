@@ -1,4 +1,4 @@
-"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest.
+"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest (docs/first_trainer.md).
 
 A trainer is a frozen record of its knobs. ``init(rbm, data, seed)`` makes the state, ``step(state, n)``
 advances it by n updates in place and returns the progress; how a training is divided into steps never changes

@@ -1,0 +1,58 @@
+"""PCD whose chains now and then begin anew at training examples: a whole trainer."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.knobs import knob
+from rbmviz.rbm import RBM
+from rbmviz.registry import trainer
+from rbmviz.trainers import Progress, batches, common_knobs, training
+from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.training import TrainingState
+
+
+@trainer("restarts", label="PCD with restarts", paper="Tieleman (2008), with restarts at the data")
+class Restarts(CommonKnobs):
+    """Negative statistics from persistent chains, some of which begin anew at the data before each update."""
+
+    chains: ClassVar[str] = "persistent"
+    inner: ClassVar[dict[str, str]] = {"active": "Visible units on in the chains (share)"}
+
+    restart: float = knob(
+        0.05,
+        0.0,
+        1.0,
+        label="Restarts",
+        front=True,
+        help="Share of the chains that begin anew at each update: with 0 this is PCD, with 1 it is CD.",
+    )
+    k: int = common_knobs.k()
+    learning_rate: float = common_knobs.learning_rate(0.01)
+    n_chains: int = common_knobs.n_chains()
+
+    def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
+        """Return the state of a training that begins at ``rbm``; see Trainer."""
+        chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
+        return training.start(self, rbm, data, seed, chains)
+
+    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
+        """Return the bytes of the state; see Trainer."""
+        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(self.n_chains, n_visible))
+
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+        """Return the negative statistics of one update; see Trainer."""
+        v = state.own_state
+        anew = state.starts_generator.random(len(v)) < self.restart
+        v[anew] = training.random_starts(state, int(anew.sum()))
+        for _ in range(self.k):
+            v = batches.sweep(theta, v, state.stream)
+        state.own_state = state.samples = v
+        return batches.statistics(v, batches.mean_hidden(theta, v))
+
+    def step(self, state: TrainingState, n: int) -> Progress:
+        """Advance by n updates."""
+        training.advance(self, state, n)
+        return training.progress(self, state, active=float(state.own_state.mean()))
