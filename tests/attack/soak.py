@@ -67,7 +67,7 @@ class Watch:
     def slope(self) -> float:
         """Growth in megabytes per minute over the last two thirds: the median slope between two readings.
 
-        Least squares would follow single peaks and dips of 10 MB, which last for seconds.
+        Least squares would follow single peaks and dips of some 10 MB.
         """
         late = [(t / 60, m) for t, m in zip(self.at, self.rss, strict=True) if t > self.seconds / 3]
         if len(late) < 3:
