@@ -51,7 +51,7 @@ COMMANDS = (
     ("log-likelihood --model bas_pcd --dataset bas", ""),
     ("couple --random 16x10:0.1 --replications 20", ""),
     ("weights --model bas_pcd --dataset bas", ""),
-    ("gradient --model bas_pcd --dataset bas --estimators cd --replications 20", ""),
+    ("gradient --model bas_pcd --dataset bas --estimators cd --replications 40", ""),
     ("bench speed --quick --rows gibbs_256*", ""),
     ("export-model --model usps_fpcd --out usps.npz", ""),
     ("app --no-browser", "app"),
@@ -149,7 +149,9 @@ class Room:
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
-        """Let nothing be written to HOME and the environment, not even by root."""
+        """Let nothing be written to a new, empty HOME and the environment, not even by root."""
+        self.home = self.folder / "read-only home"
+        self.home.mkdir()
         if os.getuid() == 0:  # root without the right to write what it may not
             self.before = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
         shut = [self.home, *self.venv.rglob("*"), self.venv]
