@@ -24,7 +24,7 @@ from rbmviz_app.access import check_address
 PORTS = 100
 """Ports that are tried if none is asked for and the first ones are taken."""
 
-PATIENCE, POLL_SECONDS = 60.0, 0.05
+PATIENCE, POLL_SECONDS = 300.0, 0.05
 """Seconds until the server must answer, and between two tries."""
 
 WORDS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
