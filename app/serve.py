@@ -24,11 +24,15 @@ from rbmviz_app.access import check_address
 PORTS = 100
 """Ports that are tried if none is asked for and the first ones are taken."""
 
-PATIENCE, POLL_SECONDS = 300.0, 0.05
+START_SECONDS, TRY_SECONDS = 300.0, 0.05
 """Seconds until the server must answer, and between two tries."""
 
 WORDS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
-READERS: dict[type, Callable[[str], Any]] = {bool: lambda text: WORDS[text.lower()], int: int, float: float}
+READ_SETTING: dict[type, Callable[[str], Any]] = {
+    bool: lambda text: WORDS[text.lower()],
+    int: int,
+    float: float,
+}
 """How a text of the environment is read, by the type of the setting; other settings are texts."""
 
 
@@ -55,7 +59,7 @@ def settings_of_environment() -> dict[str, Any]:
         text = os.environ.get(option.env_var)
         if text and not option.sensitive:  # Streamlit reads those itself
             try:
-                found[name] = text.split() if option.multiple else READERS.get(option.type, str)(text)
+                found[name] = text.split() if option.multiple else READ_SETTING.get(option.type, str)(text)
             except (KeyError, ValueError):
                 raise BadInput(f"{option.env_var} = {shown(text)} is not a value of {name}.") from None
     return found
@@ -157,9 +161,9 @@ def _announce(browser: bool, announce: Callable[[str], object]) -> None:
 
 
 def _answers(host: str, port: int) -> bool:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
             return True
-        time.sleep(POLL_SECONDS)
+        time.sleep(TRY_SECONDS)
     return False
