@@ -6,7 +6,7 @@ from typing import Any
 from rbmviz.cli import add_command, print_message
 from rbmviz.datasets import describe
 from rbmviz.datasets.raw import SOURCES, fetch, path_of
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, brought_by
 from rbmviz.registry import datasets
 
 
@@ -30,6 +30,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     path = path_of(name)
     if path is None:
         if SOURCES[name].hosts:
+            with brought_by("data", "A download"):  # before it is announced
+                import pooch  # noqa: F401
             print_message(f"Downloading {name}.")
         path = fetch(name)
     return {"name": name, "path": str(path)}

@@ -144,7 +144,7 @@ def make_command(rng: Rng, folder: Path) -> tuple[list[str], Path]:
         damaged = make_data(rng, folder / "bad")[0]
         inputs["dataset"] += [str(damaged.relative_to(folder))] * 8
     commands = _subcommands()
-    weights = {"bench": 1, "warmup": 1, "data": 2}
+    weights = {"app": 0, "bench": 1, "warmup": 1, "data": 2}  # a server ends by a signal only
     among = [name for name in commands for _ in range(weights.get(name, 6))]
     command = str(pick(rng, among))
     words = [command]

@@ -641,7 +641,8 @@ def test_warmup(capsys):
 
 
 COMMANDS = (
-    "list sample score train data log-z log-likelihood couple weights gradient export-model warmup".split()
+    *"app list sample score train data log-z log-likelihood couple weights gradient".split(),
+    *"export-model warmup".split(),
 )
 
 

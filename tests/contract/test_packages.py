@@ -7,6 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 FOLDERS = {"rbmviz": "rbmviz", "rbmviz_app": "app", "rbmviz.pretrained": "pretrained"}
+OF_THE_CHECKOUT = {"README.md", "jsconfig.json", "samplers.gif"}
+"""Files in these folders that do not travel."""
 
 
 def holds_files(folder):
@@ -29,14 +31,13 @@ def test_every_folder_travels():
 def test_every_kind_of_file_travels():
     """A file of a new kind has to be listed in pyproject.toml, or here if it is for the checkout only."""
     patterns = [*SETUPTOOLS["package-data"]["*"], "*.py", "*.safetensors", "config.toml"]
-    of_the_checkout = {"README.md", "jsconfig.json", "samplers.gif"}
     left = {
         str(path.relative_to(ROOT))
         for name in FOLDERS.values()
         for path in (ROOT / name).rglob("*")
         if path.is_file() and path.suffix != ".pyc" and not any(path.match(pattern) for pattern in patterns)
     }
-    assert {Path(name).name for name in left} == of_the_checkout, left
+    assert {Path(name).name for name in left} == OF_THE_CHECKOUT, left
 
 
 def test_the_folders_are_found_by_the_names_of_their_packages():

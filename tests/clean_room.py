@@ -1,0 +1,334 @@
+"""An installation as a new user has it: the wheel in empty environments outside the checkout, an empty HOME.
+
+The wheel is built from the sdist, and must hold every file that travels. It is installed without extras,
+where every command has to work or to say in a sentence which extra it lacks, and with the app, whose server
+is opened by a visitor. The app runs once more with HOME and the environment read-only. In the checkout::
+
+    python -m tests.clean_room --short            # the core and the app, newest versions, this Python
+    python -m tests.clean_room --floors           # the lowest versions that pyproject.toml allows
+    python -m tests.clean_room --python 3.13
+    python -m tests.clean_room --readme           # the commands of README.md
+
+What it measures is printed: seconds, and megabytes of what was installed.
+"""
+
+import argparse
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rbmviz.cli import parser as command_line
+from tests.attack.visitor import Visitor
+from tests.contract.test_packages import FOLDERS, OF_THE_CHECKOUT
+
+ROOT = Path(__file__).parents[1]
+MAX_WHEEL_MB = 25
+PATIENCE = 300.0
+LACKING = {"data": 'pip install "rbmviz[data]"', "app": 'pip install "rbmviz[app]"'}
+
+SMALL = "--dataset bas --trainer pcd --n-hidden 8 --iterations 50"
+COMMANDS = (
+    ("--version", ""),
+    ("list", ""),
+    ("sample --model mnist_fpcd --sampler rates_fpcd -n 20 --init random --out s.npz", ""),
+    ("sample --model bas_pcd --sampler gibbs -n 200 --out b.npz", ""),
+    ("score b.npz --dataset bas", ""),
+    ("score s.npz --dataset mnist5k", "data"),
+    (f"train {SMALL} --out m.safetensors", ""),
+    ("train --dataset table.csv --trainer cd --n-hidden 2 --iterations 5 --out t.safetensors", "data"),
+    ("data list", ""),
+    ("data get usps", "data"),
+    ("log-z --model bas_pcd", ""),
+    ("log-likelihood --model bas_pcd --dataset bas", ""),
+    ("couple --random 16x10:0.1 --replications 20", ""),
+    ("weights --model bas_pcd --dataset bas", ""),
+    ("gradient --model bas_pcd --dataset bas --estimators cd --replications 40", ""),
+    ("bench speed --quick --rows gibbs_256*", ""),
+    ("export-model --model usps_fpcd --out usps.npz", ""),
+    ("app --no-browser", "app"),
+    ("warmup", ""),
+)
+"""Each command of the command line, and the extra without which it refuses."""
+
+OF_MINUTES = ("warmup",)
+"""Commands that are left out of the short form."""
+
+IN_PYTHON = """
+import importlib.util, rbmviz
+model = rbmviz.load_model("mnist_fpcd")
+samples = rbmviz.sample(model, rbmviz.make_sampler("rates_fpcd"), n=20, seed=0)
+assert samples.v.shape == (20, 784) and len(rbmviz.list_models()) >= 18
+assert importlib.util.find_spec("app") is None, "the folder app/ travels under its own name"
+"""
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    print(text, flush=True)  # noqa: T201
+
+
+def run(*words: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; print what it said if it fails."""
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, **more)  # type: ignore[call-overload]
+    if done.returncode:
+        say(done.stdout + done.stderr)
+        raise SystemExit(f"failed: {' '.join(map(str, words))}")
+    return done
+
+
+def megabytes(path: Path) -> float:
+    """Return the size of a file, or of all files in a folder."""
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    return sum(each.lstat().st_size for each in files) / 1e6
+
+
+def build(folder: Path) -> Path:
+    """Build the sdist, and the wheel from it; return the wheel, with every file that travels."""
+    run("uv", "build", "--quiet", "--out-dir", folder, ROOT)
+    [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    run("twine", "check", "--strict", wheel, sdist)
+    # W005: the models and the app are packages of one distribution; W009: two top-level packages, both ours.
+    run("check-wheel-contents", "--toplevel", "rbmviz,rbmviz_app", wheel)
+    tracked = run("git", "ls-files", *FOLDERS.values(), cwd=ROOT).stdout.split()
+    names = {folder: package.replace(".", "/") for package, folder in FOLDERS.items()}
+    expected = set()
+    for name in tracked:
+        top, _, rest = name.partition("/")
+        if Path(name).name not in OF_THE_CHECKOUT:
+            expected.add(f"{names[top]}/{rest}")
+    found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert found == expected, f"left out: {expected - found}; too much: {found - expected}"
+    assert megabytes(wheel) < MAX_WHEEL_MB
+    say(f"wheel {megabytes(wheel):.1f} MB, {len(found)} files; sdist {megabytes(sdist):.1f} MB")
+    return wheel
+
+
+class Room:
+    """An environment with the wheel, an empty folder to work in, and an empty HOME.
+
+    Parameters
+    ----------
+    folder : Path
+        Where all of it lies.
+    wheel, extra : Path, str
+        What is installed: the wheel, with ``[extra]`` unless that is "".
+    python : str
+        The interpreter, as uv names it.
+    constraints : Path, optional
+        Versions to install.
+    """
+
+    def __init__(self, folder: Path, wheel: Path, extra: str, python: str, constraints: Path | None) -> None:
+        self.folder, self.name = folder, extra or "core"
+        self.work, self.home, self.venv = folder / "work", folder / "home", folder / "venv"
+        for path in (self.work, self.home):
+            path.mkdir(parents=True)
+        (self.work / "table.csv").write_text("0,1,1\n1,0,1\n" * 20)
+        run("uv", "venv", "--quiet", "--python", python, self.venv)
+        begin = time.perf_counter()
+        chosen = f"{wheel}[{extra}]" if extra else str(wheel)
+        lowest = ["--constraint", str(constraints)] if constraints else []
+        run("uv", "pip", "install", "--quiet", "--python", self.venv, *lowest, chosen)
+        seconds = time.perf_counter() - begin
+        say(f"{self.name}: installed in {seconds:.1f} s, {megabytes(self.venv):.0f} MB")
+        self.before: list[str] = []
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a new user: nothing of ours, nothing of Streamlit's."""
+        return {"HOME": str(self.home), "PATH": f"{self.venv}/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Let nothing be written to a new, empty HOME and the environment, not even by root."""
+        self.home = self.folder / "read-only home"
+        self.home.mkdir()
+        if os.getuid() == 0:  # root without the right to write what it may not
+            self.before = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
+        shut = [self.home, *self.venv.rglob("*"), self.venv]
+        shut = [path for path in shut if path.is_dir() and not path.is_symlink()]
+        modes = {path: path.stat().st_mode for path in shut}
+        try:
+            for path in shut:
+                path.chmod(0o555)
+            probe = subprocess.run([*self.before, "touch", self.home / "x"], capture_output=True)
+            assert probe.returncode, "HOME could be written: this would show nothing"
+            yield
+        finally:
+            for path, mode in modes.items():
+                path.chmod(mode)
+            self.before = []
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment, and return how it went."""
+        [program, *rest] = words
+        return subprocess.run(
+            [*self.before, self.venv / "bin" / program, *rest],
+            cwd=self.work,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+
+    def commands(self, extras: Sequence[str], leave_out: Sequence[str]) -> None:
+        """Run every command; those whose extra is not installed must say so in one sentence."""
+        named = {line.split()[0] for line, _ in COMMANDS} - {"--version"}
+        [actions] = [action for action in command_line()._actions if action.dest == "command"]
+        assert named == set(actions.choices or ()), named ^ set(actions.choices or ())
+        for line, extra in COMMANDS:
+            if line.split()[0] in leave_out or (extra == "app" and "app" in extras):
+                continue
+            begin = time.perf_counter()
+            done = self.call("rbmviz", *line.split())
+            seconds = time.perf_counter() - begin
+            lacks = extra and extra not in extras
+            said = done.stderr.strip()
+            if lacks:
+                good = done.returncode == 2 and LACKING[extra] in said and "\n" not in said
+            else:  # a download that fails says so; what it needs was installed
+                good = done.returncode == 0 or (line.startswith("data get") and "downloaded" in said)
+            assert good, f"{line}: status {done.returncode}\n{done.stdout}\n{said}"
+            say(f"  rbmviz {line}: {said if lacks else f'{seconds:.1f} s'}")
+
+    def python(self) -> None:
+        """Load a model and draw samples."""
+        done = self.call("python", "-c", IN_PYTHON)
+        assert done.returncode == 0, done.stderr
+
+    def app(self, *words: str, base: str = "", page: str = "") -> None:
+        """Start the server, open a page as a visitor, wait for its first pictures, and stop it."""
+        log = self.work / "app.log"
+        environment = self.environment | ({"STREAMLIT_SERVER_BASE_URL_PATH": base} if base else {})
+        begin = time.perf_counter()
+        with log.open("w") as out:
+            server = subprocess.Popen(
+                [*self.before, self.venv / "bin" / "rbmviz", "app", "--no-browser", *words],
+                cwd=self.work,
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            while "The app is at " not in log.read_text():
+                assert server.poll() is None, log.read_text()
+                assert time.perf_counter() - begin < PATIENCE, log.read_text()
+                time.sleep(0.02)
+            up = time.perf_counter() - begin
+            url = log.read_text().split("The app is at ")[1].split()[0]
+            assert re.fullmatch(rf"http://127\.0\.0\.1:\d+/{base}", url), url
+            first = asyncio.run(first_picture(url, page))
+        finally:
+            server.terminate()
+            status = server.wait(30)
+        text = log.read_text()
+        assert (status, "Traceback" in text) == (130, False), f"status {status}: {text}"
+        what = " ".join(("app", *words, base)).strip()
+        say(f"  {what}: server up after {up:.1f} s, pictures in all panels {first:.1f} s after the page")
+
+
+async def first_picture(url: str, page: str) -> float:
+    """Return the seconds from opening a page until all its panels have shown a picture."""
+    async with Visitor(url, page) as visitor:
+        seconds = await visitor.first_picture(PATIENCE)
+        assert not visitor.exceptions + visitor.errors, visitor.exceptions + visitor.errors
+        return seconds
+
+
+SERVED = """
+served() {
+    exec env "$@" >server.log 2>&1
+}
+answered() {
+    for _ in $(seq 600); do
+        url=$(grep -Eom1 'http://[^ ]+[0-9]' server.log || true)
+        if [ -n "$url" ] &&
+            python3 -c "import urllib.request as r; r.urlopen('$url/_stcore/health')" 2>/dev/null
+        then kill $!; wait $! || true; return 0; fi
+        sleep 0.1
+    done
+    cat server.log; return 1
+}
+"""
+"""Functions of the shell: a server in the background, and to wait until it answers and to stop it."""
+
+SERVERS = re.compile(r"^(?=.*\b(?:rbmviz app|streamlit run)\b)(.+)$", re.MULTILINE)
+
+
+def readme(folder: Path, wheel: Path, python: str) -> None:
+    """Run what README.md tells who installs, and who clones, in a shell of a new user.
+
+    The last block for who clones, the tests, is left out: ``.ci/run`` ends with it.
+    """
+    text = (ROOT / "README.md").read_text()
+    where = Path(run("uv", "python", "find", python).stdout.strip()).parent
+    for title, blocks in (("Start", 2), ("In a checkout", 1)):
+        section = text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+        commands = "".join(re.findall(r"```\n(.*?)```", section, re.DOTALL)[:blocks])
+        work = folder / title.replace(" ", "-")
+        run("git", "clone", "--quiet", ROOT, work) if title != "Start" else work.mkdir(parents=True)
+        home = folder / f"home of {work.name}"
+        home.mkdir()
+        script = SERVED + SERVERS.sub(r"served \1 & answered", commands)
+        environment = {"HOME": str(home), "PATH": f"{where}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+        passed_on = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
+        links = {"PIP_FIND_LINKS": " ".join((str(wheel.parent), os.environ.get("PIP_FIND_LINKS", "")))}
+        begin = time.perf_counter()
+        run("bash", "-euo", "pipefail", "-c", script, cwd=work, env=environment | passed_on | links)
+        say(f"README, {title}: {time.perf_counter() - begin:.0f} s")
+
+
+def floors(folder: Path, python: str) -> Path:
+    """Return the lowest versions of what pyproject.toml names, and the newest of what these need."""
+    found = folder / "floors.txt"
+    lowest = ("--resolution", "lowest-direct", "--extra", "app", "--python", python)
+    run("uv", "pip", "compile", "--quiet", *lowest, "--output-file", found, ROOT / "pyproject.toml")
+    return found
+
+
+def main() -> None:
+    """Run it."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--short", action="store_true", help="no warmup, and nothing is read-only")
+    options.add_argument("--floors", action="store_true", help="the lowest versions instead of the newest")
+    options.add_argument("--readme", action="store_true", help="only what README.md tells a new user")
+    options.add_argument("--python", default=sys.executable, help="interpreter, as 3.13 or a path")
+    asked = options.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="clean-room-"))
+    try:
+        wheel = build(folder / "dist")
+        if asked.readme:
+            return readme(folder, wheel, asked.python)
+        constraints = floors(folder, asked.python) if asked.floors else None
+        core = Room(folder / "core", wheel, "", asked.python, constraints)
+        say(f"Python {core.call('python', '-V').stdout.split()[1]}, {'lowest' if constraints else 'newest'}")
+        core.python()
+        core.commands((), OF_MINUTES if asked.short else ())
+        room = Room(folder / "app", wheel, "app", asked.python, constraints)
+        room.python()
+        room.app()
+        room.app()  # the kernels are in the cache
+        if not asked.short:
+            room.commands(("app", "data"), OF_MINUTES)
+            room.app("usps_fpcd", "--port", "8765", base="class/rbm", page="chain")
+            with room.read_only():
+                room.python()
+                room.app()
+        say("The clean room is clean.")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
