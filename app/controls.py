@@ -1,13 +1,13 @@
 """Widgets that pages share, each for one setting; downloads; the upload of a model."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
 from app import kept, links, messages
-from app.session import TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
+from app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
 from app.shared import pretrained, pretrained_line
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
@@ -70,6 +70,16 @@ def model_line(name: str, model: Model) -> None:
 def model_called(name: str) -> Model:
     """Return the model with this name in the list: one from the Train page, or a pretrained one."""
     return TRAINED.value.get(name) or pretrained(name)
+
+
+def settings(page: str) -> AbstractContextManager[object]:
+    """Return the fold of a page's settings; it begins open, for its upload, if the link's file is gone."""
+    look: dict[str, Any] = {"icon": ":material/tune:"}
+    if page != FILE_GONE.value:
+        return st.popover("Settings", **look)
+    key = f"{page} settings"
+    start_with(key, True)
+    return st.popover("Settings", key=key, on_change="rerun", **look)
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from app import messages, session
 from app.session import (
+    FILE_GONE,
     KEPT,
     KEPT_MODELS,
     KEPT_UPLOADS,
@@ -81,17 +82,20 @@ def open_link(page: str, given: list[str]) -> None:
             else:
                 _open(key, kept_files().get(key))
         except BadInput as error:
-            advice = f" {OFFERS[page]}" if isinstance(error, Gone) and page in OFFERS else ""
+            advice = ""
+            if isinstance(error, Gone) and page in OFFERS:
+                advice = f" {OFFERS[page]}"
+                FILE_GONE.set(page if page in UPLOADERS else "")
             LINK_SENTENCES.set((*LINK_SENTENCES.value, f"{error}{advice}"))
 
 
 OFFERS = {
-    "sample": "If you have the file of the model, give it again: Settings, 'Sample a model file of your "
-    "own'.",
-    "weights": "If you have the file of the model, give it again: Settings, 'Weigh with a model file of your "
-    "own'.",
+    "sample": "If you have the file of the model, give it again in Settings, which are open: 'Sample a model "
+    "file of your own'.",
+    "weights": "If you have the file of the model, give it again in Settings, which are open: 'Weigh with a "
+    "model file of your own'.",
     "coupling": "Train the model again, and send it here from the Train page.",
-    "train": "If you have the file of the data or a checkpoint, give it again in Settings.",
+    "train": "If you have the file of the data or a checkpoint, give it again in Settings, which are open.",
 }
 """What to do on each page about something that is gone."""
 

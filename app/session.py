@@ -152,6 +152,9 @@ LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
 UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("uploads", dict)
 """The newest upload by uploader: the identity of the file, and the model or data read from it."""
 
+FILE_GONE: Entry[str] = Entry("file gone", str)
+"""The page whose link names a kept file that is gone, which its visitor may have; "": none."""
+
 LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 """Whether the address with which the session began has been read."""
 
