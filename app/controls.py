@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app import kept, links, messages
-from app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
-from app.shared import pretrained, pretrained_line
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
+from rbmviz_app import kept, links, messages
+from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
+from rbmviz_app.shared import pretrained, pretrained_line
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ import threading
 
 import streamlit as st
 
-from app import messages
-from app.timer import while_running
 from rbmviz import BadInput
 from rbmviz.datasets import MissingData, fetch, missing_data
 from rbmviz.errors import OutputFailure
+from rbmviz_app import messages
+from rbmviz_app.timer import while_running
 
 
 class DataDownload:

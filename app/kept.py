@@ -11,8 +11,14 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import messages, session
-from app.session import (
+from rbmviz import BadInput, Model
+from rbmviz.errors import OutputFailure
+from rbmviz.kept_files import Gone, KeptFile, is_id, kept_files, new_id
+from rbmviz.rbm import load_model_bytes, model_bytes
+from rbmviz.session import Comparison, TrainingSetup
+from rbmviz.session.kept_training import read_trainings, write_trainings
+from rbmviz_app import messages, session
+from rbmviz_app.session import (
     FILE_GONE,
     KEPT,
     KEPT_MODELS,
@@ -22,12 +28,6 @@ from app.session import (
     OWNER,
     UPLOADED_FILES,
 )
-from rbmviz import BadInput, Model
-from rbmviz.errors import OutputFailure
-from rbmviz.kept_files import Gone, KeptFile, is_id, kept_files, new_id
-from rbmviz.rbm import load_model_bytes, model_bytes
-from rbmviz.session import Comparison, TrainingSetup
-from rbmviz.session.kept_training import read_trainings, write_trainings
 
 PART = "kept"
 """Name in the address of every page: the ids of what the page has kept."""

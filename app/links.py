@@ -11,9 +11,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import kept, session
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.links import VERSION, VERSION_KEY, left_out, names_of_other_pages, version_of
+from rbmviz_app import kept, session
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 

@@ -12,12 +12,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app import controls, links, messages, presenting, presets, session
-from app.charts.style import Chart, readable, titles
-from app.presets import Preset
-from app.session import COMPARISONS, SHOWN_PRESET, Setting
-from app.stream.socket import live_path
-from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
@@ -25,6 +19,12 @@ from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, writ
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
+from rbmviz_app import controls, links, messages, presenting, presets, session
+from rbmviz_app.charts.style import Chart, readable, titles
+from rbmviz_app.presets import Preset
+from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
+from rbmviz_app.stream.socket import live_path
+from rbmviz_app.timer import wake
 
 PRESENTED_WORDS = 20
 """Size of the words in charts while presenting, in pixels."""

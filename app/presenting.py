@@ -9,8 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import links
-from app.session import COMPARISONS, MAX_PRESENTED_KNOBS, PRESENTED, STARTS_PAUSED, STILL, widget_value
+from rbmviz_app import links
+from rbmviz_app.session import COMPARISONS, MAX_PRESENTED_KNOBS, PRESENTED, STARTS_PAUSED, STILL, widget_value
 
 folder = Path(__file__).parent
 EMPTY_CHARTS = (folder / "empty_charts.js").read_text()

@@ -132,7 +132,7 @@ TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 """Models sent from the Train page, by title."""
 
 OWNER: Entry[str] = Entry("owner", str)
-"""The secret by which the server knows this browser, see ``app.kept``; "" before it is asked for."""
+"""The secret by which the server knows this browser, see ``rbmviz_app.kept``; "" before it is asked for."""
 
 KEPT: Entry[dict[str, str]] = Entry("kept", dict)
 """Ids of what the server keeps for this session, by what it is for."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import keys, messages, presenting
-from app.links import drop_unreadable, open_link
-from app.session import LINK_SENTENCES
+from rbmviz_app import keys, messages, presenting
+from rbmviz_app.links import drop_unreadable, open_link
+from rbmviz_app.session import LINK_SENTENCES
 
 folder = Path(__file__).parent
 # A file of our own: the named icons of Streamlit would be fetched from the network.
@@ -17,7 +17,7 @@ st.set_page_config(
 st.html(folder / "style.css")
 # Every folder with a page: it says its title, its icon and its place; the folder's name is its address.
 found = {
-    path.parent.name: import_module(f"app.pages.{path.parent.name}.page")
+    path.parent.name: import_module(f"rbmviz_app.pages.{path.parent.name}.page")
     for path in folder.glob("pages/*/page.py")
 }
 names = sorted(found, key=lambda name: found[name].PLACE)

@@ -6,8 +6,8 @@ from typing import Any, Concatenate, ParamSpec
 
 import streamlit as st
 
-from app.session import STOPPED_TIMERS, StoppedTimer
 from rbmviz.session import Comparison
+from rbmviz_app.session import STOPPED_TIMERS, StoppedTimer
 
 Args = ParamSpec("Args")
 

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +17,8 @@ from rbmviz.metrics import Kernel, model_statistics
 from rbmviz.rbm import RBM, Model, load_model_file
 from rbmviz.registry import datasets, trainers
 
-FOLDER = Path(__file__).parents[1] / "pretrained"
-"""Folder of the pretrained models: it lies beside the package in a checkout."""
+FOLDER = Path(str(resources.files("rbmviz.pretrained")))
+"""Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
 
 
 def list_models() -> list[str]:

@@ -72,8 +72,8 @@ def _nothing_left_running(monkeypatch, tmp_path_factory):
     """
     monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
     yield
-    if "app.session" in sys.modules:
-        for comparison in list(sys.modules["app.session"].comparisons_by_token().values()):
+    if "rbmviz_app.session" in sys.modules:
+        for comparison in list(sys.modules["rbmviz_app.session"].comparisons_by_token().values()):
             comparison.close()
             comparison.rest()
 

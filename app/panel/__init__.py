@@ -10,15 +10,15 @@ from typing import Any
 
 import streamlit as st
 
-from app.charts.style import about, colour, dashes, titles
-from app.formulas import prose
-from app.links import presented_knobs
-from app.panel.readouts import Readout
-from app.session import STILL, STOPPED_TIMERS
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
+from rbmviz_app.charts.style import about, colour, dashes, titles
+from rbmviz_app.formulas import prose
+from rbmviz_app.links import presented_knobs
+from rbmviz_app.panel.readouts import Readout
+from rbmviz_app.session import STILL, STOPPED_TIMERS
 
 PANEL_FOLDER = Path(__file__).parent
 

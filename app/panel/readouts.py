@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.formulas import mathml, prose
+from rbmviz_app.formulas import mathml, prose
 
 Format = Literal[
     "fixed1",

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from app.panel.readouts import Readout, Value, finite
-from app.stream.frames import Block, write_frame
-from app.stream.requests import FrameRequest
 from rbmviz.session import Comparison, Snapshot
+from rbmviz_app.panel.readouts import Readout, Value, finite
+from rbmviz_app.stream.frames import Block, write_frame
+from rbmviz_app.stream.requests import FrameRequest
 
 SLOW_SECONDS = 0.5
 """Seconds between two frames with the slow parts: class strips, filters, traces, some readouts."""

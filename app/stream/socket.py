@@ -23,14 +23,14 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
-from app.kept import write_all
-from app.process import collect_garbage
-from app.session import comparisons_by_token
-from app.stream.encoder import FrameEncoder, known_views
-from app.stream.requests import FrameRequest, KnobChange, read_message
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
+from rbmviz_app.kept import write_all
+from rbmviz_app.process import collect_garbage
+from rbmviz_app.session import comparisons_by_token
+from rbmviz_app.stream.encoder import FrameEncoder, known_views
+from rbmviz_app.stream.requests import FrameRequest, KnobChange, read_message
 
 UNKNOWN_TOKEN = 4403
 """Close code for an unknown token, or for an origin that is not the server's: the page must not try again."""

@@ -1,16 +1,11 @@
 """Formulas as MathML, made when the site is built: the pages need no script, no font and no network."""
 
-import sys
-from pathlib import Path
-
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the app is no installed package
-
-from app.formulas import mathml
+from rbmviz_app.formulas import mathml
 
 logger = logging.getLogger(__name__)
 

@@ -13,16 +13,16 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from app.presets import PLAYED_SECONDS
 from rbmviz.coupling import STATISTICS
 from rbmviz.session.importance_weights import MAX_UNITS_EXACT_LOG_Z
+from rbmviz_app.presets import PLAYED_SECONDS
 
 PAGES = {
-    "sample": "app.pages.sample.page",
-    "train": "app.pages.train.page",
-    "coupling": "app.pages.coupling.page",
-    "weights": "app.pages.weights.page",
-    "chain": "app.pages.chain.landscape",
+    "sample": "rbmviz_app.pages.sample.page",
+    "train": "rbmviz_app.pages.train.page",
+    "coupling": "rbmviz_app.pages.coupling.page",
+    "weights": "rbmviz_app.pages.weights.page",
+    "chain": "rbmviz_app.pages.chain.landscape",
 }
 COMPARED = {">": operator.gt, "<": operator.lt}
 
@@ -83,7 +83,9 @@ class PanelRun:
         plan, [algorithm] = setup.plan(), live.read([text])[0]
         self._readouts = {
             one.name: one.value
-            for one in importlib.import_module(f"app.pages.{live.name}.panel").readouts(algorithm, plan)
+            for one in importlib.import_module(f"rbmviz_app.pages.{live.name}.panel").readouts(
+                algorithm, plan
+            )
         }
         self._run = plan.run(1, algorithm)
         if live.name == "weights" and min(setup.model.rbm.W.shape) > MAX_UNITS_EXACT_LOG_Z:

@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app import access
 from rbmviz import BadInput
+from rbmviz_app import access
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 

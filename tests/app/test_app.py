@@ -13,16 +13,6 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
-from app.charts.samples import mosaic, mosaics_png, samples_npz
-from app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
-from app.pages.sample.charts import amount_text, curves_of, isl_chart, spread
-from app.pages.sample.exports import curves_csv, snippet
-from app.pages.sample.panel import readouts as sample_readouts
-from app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
-from app.pages.train.exports import training_csv
-from app.stream.encoder import FrameEncoder
-from app.stream.frames import read_frame
-from app.stream.requests import FrameRequest
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
 from rbmviz.links import write_panel
@@ -30,6 +20,16 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, Frames, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.equal_points import scores_at
 from rbmviz.session.training import Likelihood
+from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
+from rbmviz_app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
+from rbmviz_app.pages.sample.charts import amount_text, curves_of, isl_chart, spread
+from rbmviz_app.pages.sample.exports import curves_csv, snippet
+from rbmviz_app.pages.sample.panel import readouts as sample_readouts
+from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
+from rbmviz_app.pages.train.exports import training_csv
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.frames import read_frame
+from rbmviz_app.stream.requests import FrameRequest
 
 PAGES = Path(__file__).parents[2] / "app" / "pages"
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.clicks import MESSAGES, ClicksOnce, without_clicks
+from rbmviz_app.clicks import MESSAGES, ClicksOnce, without_clicks
 
 
 def report(automatic: bool, **click) -> bytes:

@@ -5,7 +5,10 @@ from itertools import combinations, pairwise
 import pytest
 from colour_vision import ciede2000, contrast, distance
 
-from app.charts.style import (
+from rbmviz.samplers import list_samplers
+from rbmviz.session.estimator_study import ESTIMATORS
+from rbmviz.trainers import list_trainers
+from rbmviz_app.charts.style import (
     COUPLING_COLOURS,
     GREY,
     INK,
@@ -17,12 +20,9 @@ from app.charts.style import (
     ramp,
     shades,
 )
-from app.pages.chain.matrix_charts import CHAIN_COLOURS
-from app.pages.coupling.charts import STYLES
-from app.pages.weights.study_charts import SHAPES
-from rbmviz.samplers import list_samplers
-from rbmviz.session.estimator_study import ESTIMATORS
-from rbmviz.trainers import list_trainers
+from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS
+from rbmviz_app.pages.coupling.charts import STYLES
+from rbmviz_app.pages.weights.study_charts import SHAPES
 
 APART = 10
 """Smallest distance CIEDE2000 of two algorithms."""

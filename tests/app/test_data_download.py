@@ -5,8 +5,8 @@ import math
 from data_mirror import newsgroups_files, publish
 from waiting import wait
 
-from app import data_download
 from rbmviz.datasets import missing_data, raw
+from rbmviz_app import data_download
 
 KEY = "train download data"
 

@@ -4,8 +4,8 @@ import frame_cases as cases
 import numpy as np
 import pytest
 
-from app.stream.frames import read_frame, read_header, write_frame
 from rbmviz import BadInput
+from rbmviz_app.stream.frames import read_frame, read_header, write_frame
 
 
 def test_what_is_written_is_read_again():

@@ -3,9 +3,9 @@
 import numpy as np
 from waiting import wait
 
-from app import kept
 from rbmviz.kept_files import kept_files, new_id
 from rbmviz.rbm import model_bytes
+from rbmviz_app import kept
 
 
 def texts(test, kind):

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from app.messages import MAX_MESSAGE, plain
 from rbmviz import links
+from rbmviz_app.messages import MAX_MESSAGE, plain
 
 INJECTED = (
     "![x](http://evil.example/a.png) [a](http://evil.example) <img src=x onerror=alert(1)> :red[x] `c` $x$"

@@ -10,12 +10,6 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from waiting import PATIENCE, wait
 
-from app.access import guarded
-from app.session import comparisons_by_token
-from app.stream import socket as live
-from app.stream.encoder import FrameEncoder, known_views
-from app.stream.frames import read_header
-from app.stream.requests import MAX_FPS, MAX_MESSAGE_BYTES, MAX_PANELS, KnobChange, read_message
 from rbmviz import BadInput, make_sampler
 from rbmviz.session import (
     Comparison,
@@ -26,6 +20,12 @@ from rbmviz.session import (
     SamplingSetup,
     random_rbm,
 )
+from rbmviz_app.access import guarded
+from rbmviz_app.session import comparisons_by_token
+from rbmviz_app.stream import socket as live
+from rbmviz_app.stream.encoder import FrameEncoder, known_views
+from rbmviz_app.stream.frames import read_header
+from rbmviz_app.stream.requests import MAX_FPS, MAX_MESSAGE_BYTES, MAX_PANELS, KnobChange, read_message
 
 HOME = "http://127.0.0.1:8501"
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -49,7 +49,7 @@ def comparison(model):
 def client(comparison, monkeypatch):
     for name in ("RBMVIZ_PUBLIC", "RBMVIZ_HOSTS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("app.access.config.get_option", lambda name: "127.0.0.1")
+    monkeypatch.setattr("rbmviz_app.access.config.get_option", lambda name: "127.0.0.1")
     app = Starlette(routes=live.routes, middleware=guarded())
     with TestClient(app, base_url=HOME) as client:
         yield client

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, wait
 
-from app.charts.samples import samples_npz
-from app.pages.chain.exports import chain_csv, walks_csv
-from app.pages.chain.landscape_charts import walk_chart
-from app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
-from app.stream.encoder import FrameEncoder
-from app.stream.frames import read_frame
-from app.stream.requests import FrameRequest
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_panel
 from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
 from rbmviz.models import pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup
+from rbmviz_app.charts.samples import samples_npz
+from rbmviz_app.pages.chain.exports import chain_csv, walks_csv
+from rbmviz_app.pages.chain.landscape_charts import walk_chart
+from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.frames import read_frame
+from rbmviz_app.stream.requests import FrameRequest
 
 
 @pytest.fixture

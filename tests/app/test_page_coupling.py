@@ -11,16 +11,16 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
-from app.pages.coupling import charts
-from app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
-from app.stream.encoder import FrameEncoder
-from app.stream.frames import read_frame
-from app.stream.requests import FrameRequest
 from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
 from rbmviz.session import Comparison, Coupling, CouplingSetup, random_rbm
+from rbmviz_app.pages.coupling import charts
+from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.frames import read_frame
+from rbmviz_app.stream.requests import FrameRequest
 
 PAGE = Path(__file__).parents[2] / "app" / "pages" / "coupling" / "page.py"
 SWEEPS = 40

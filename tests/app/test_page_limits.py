@@ -2,13 +2,6 @@
 
 from waiting import wait
 
-from app.pages.chain import landscape as chain
-from app.pages.coupling import page as coupling
-from app.pages.sample import page as sample
-from app.pages.train import page as train
-from app.pages.weights import page as weights
-from app.pages.weights.settings import STUDIED
-from app.shared import SharedObjects
 from rbmviz import make_trainer
 from rbmviz.datasets import load_dataset
 from rbmviz.models import pattern_model
@@ -17,6 +10,13 @@ from rbmviz.session import (
     limits,
 )
 from rbmviz.session.recorder import KEEP_BYTES
+from rbmviz_app.pages.chain import landscape as chain
+from rbmviz_app.pages.coupling import page as coupling
+from rbmviz_app.pages.sample import page as sample
+from rbmviz_app.pages.train import page as train
+from rbmviz_app.pages.weights import page as weights
+from rbmviz_app.pages.weights.settings import STUDIED
+from rbmviz_app.shared import SharedObjects
 
 
 def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypatch):

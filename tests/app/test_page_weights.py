@@ -9,23 +9,23 @@ import pytest
 from PIL import Image
 from waiting import PATIENCE, wait
 
-from app.charts.style import colours
-from app.pages.weights.charts import (
+from rbmviz import make_trainer
+from rbmviz.datasets import Dataset
+from rbmviz.gradient import GradientQuality
+from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
+from rbmviz_app.charts.style import colours
+from rbmviz_app.pages.weights.charts import (
     EQUAL,
     log_z_chart,
     population_titles,
     shares_chart,
     sizes_chart,
 )
-from app.pages.weights.exports import curves_csv, snippet, study_csv, tiles_png, weights_npz
-from app.pages.weights.study_charts import plane_chart, study_chart
-from app.stream.encoder import FrameEncoder
-from app.stream.frames import read_frame
-from app.stream.requests import FrameRequest
-from rbmviz import make_trainer
-from rbmviz.datasets import Dataset
-from rbmviz.gradient import GradientQuality
-from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
+from rbmviz_app.pages.weights.exports import curves_csv, snippet, study_csv, tiles_png, weights_npz
+from rbmviz_app.pages.weights.study_charts import plane_chart, study_chart
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.frames import read_frame
+from rbmviz_app.stream.requests import FrameRequest
 
 
 def close(comparison):

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from app import process
-from app.stream import socket
+from rbmviz_app import process
+from rbmviz_app.stream import socket
 
 CODE = """
 import numpy as np
-from app.process import configure_allocators
+from rbmviz_app.process import configure_allocators
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
 configure_allocators()

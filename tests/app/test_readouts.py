@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from app.charts.style import about
-from app.formulas import mathml, prose
-from app.messages import plain
-from app.pages.chain.panel import READOUTS as WALKS
-from app.pages.coupling.panel import READOUTS as LANES
-from app.pages.sample import panel as sample
-from app.pages.train import panel as train
-from app.pages.weights.panel import READOUTS as WEIGHTS
 from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
 from rbmviz.trainers import list_trainers
+from rbmviz_app.charts.style import about
+from rbmviz_app.formulas import mathml, prose
+from rbmviz_app.messages import plain
+from rbmviz_app.pages.chain.panel import READOUTS as WALKS
+from rbmviz_app.pages.coupling.panel import READOUTS as LANES
+from rbmviz_app.pages.sample import panel as sample
+from rbmviz_app.pages.train import panel as train
+from rbmviz_app.pages.weights.panel import READOUTS as WEIGHTS
 
 
 def test_every_panel_has_two_large_numbers_and_every_number_its_help(model, toy):
@@ -86,7 +86,7 @@ def test_the_glossary_has_all_words_and_all_numbers(page):
     "module", ["sample.page", "train.page", "coupling.page", "weights.page", "chain.landscape"]
 )
 def test_each_page_says_in_three_sentences_what_it_is(module):
-    about = importlib.import_module(f"app.pages.{module}").PAGE.about
+    about = importlib.import_module(f"rbmviz_app.pages.{module}").PAGE.about
     picture, words, first = re.findall(r"[A-Z].*?\.(?= [A-Z]|$)", about)
     assert picture.startswith("Each ")
     assert [word in words for word in ("**model**", "**sweep**", "**class**")] == [True] * 3

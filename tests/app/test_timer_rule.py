@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.timer import ended
+from rbmviz_app.timer import ended
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-import app
+import rbmviz_app
 from rbmviz.datasets import list_datasets
 from rbmviz.models import list_models
 from rbmviz.registry import samplers, trainers
 from tests.attack.families import Family, Refusals, make_data, make_model
 from tests.attack.mutate import Rng, pick
 
-PAGES = Path(app.__file__).parent / "pages"
+PAGES = Path(rbmviz_app.__file__).parent / "pages"
 KEYS = {
     "sample": "p model data kernel start seed view pixels cells speed axis present".split(),
     "train": "t train_data hidden rule begin train_seed replicates show train_pixels train_cells pace "
@@ -63,7 +63,7 @@ TEXTS = [
 
 SCRIPT = """
 import runpy
-from app.links import drop_unreadable
+from rbmviz_app.links import drop_unreadable
 drop_unreadable()
 runpy.run_path({!r}, run_name="__main__")
 """

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.session import settings_of
 from rbmviz.links import DEFAULTS, VERSION
+from rbmviz_app.session import settings_of
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "app"
@@ -41,17 +41,17 @@ def test_the_address_is_only_read():
 
 
 def test_what_is_drawn_every_second_has_a_place_of_its_own():
-    """Else what stands below moves up now and then: see ``app.page.every_second``."""
-    assert files_with("run_every") == ["timer.py"]
+    """Else what stands below moves up now and then: see ``rbmviz_app.page.every_second``."""
+    assert files_with("run_every=") == ["timer.py"]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_has_the_defaults_of_the_newest_links(page):
     """Where this fails, a default has changed: add a version to ``rbmviz.links.DEFAULTS``."""
-    modules = [importlib.import_module(f"app.pages.{page}.page")]
+    modules = [importlib.import_module(f"rbmviz_app.pages.{page}.page")]
     for part in ("settings", "landscape"):
         if (APP / "pages" / page / f"{part}.py").is_file():
-            modules.append(importlib.import_module(f"app.pages.{page}.{part}"))
+            modules.append(importlib.import_module(f"rbmviz_app.pages.{page}.{part}"))
     [panels] = {tuple(m.DEFAULT_PANELS) for m in modules if hasattr(m, "DEFAULT_PANELS")}
     [settings] = {m.Settings for m in modules if hasattr(m, "Settings")}
     known = DEFAULTS[VERSION]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.charts.style import csv_bytes
 from rbmviz.session import LandscapeSnapshot
+from rbmviz_app.charts.style import csv_bytes
 
 
 def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -> bytes:

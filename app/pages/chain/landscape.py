@@ -6,23 +6,23 @@ from typing import Any
 
 import streamlit as st
 
-from app import controls
-from app.charts.samples import samples_npz
-from app.controls import Download
-from app.page import LivePage, Transport, below_panels, draw_chart
-from app.pages.chain.exports import walks_csv
-from app.pages.chain.landscape_charts import walk_chart
-from app.pages.chain.panel import landscape_grid
-from app.pages.chain.settings import LANDSCAPE_PATTERNS, Settings, choose_landscape
-from app.presets import Claim, Preset
-from app.session import settings_of
-from app.shared import pattern_landscape
-from app.timer import every_second
 from rbmviz.metrics import landscape
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
 from rbmviz.session.recorder import KEEP
+from rbmviz_app import controls
+from rbmviz_app.charts.samples import samples_npz
+from rbmviz_app.controls import Download
+from rbmviz_app.page import LivePage, Transport, below_panels, draw_chart
+from rbmviz_app.pages.chain.exports import walks_csv
+from rbmviz_app.pages.chain.landscape_charts import walk_chart
+from rbmviz_app.pages.chain.panel import landscape_grid
+from rbmviz_app.pages.chain.settings import LANDSCAPE_PATTERNS, Settings, choose_landscape
+from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.session import settings_of
+from rbmviz_app.shared import pattern_landscape
+from rbmviz_app.timer import every_second
 
 DEFAULT_PANELS = ["gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"]
 VISIT_QUANTITIES = {

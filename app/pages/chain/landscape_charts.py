@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 import altair as alt
 import pandas as pd
 
-from app.charts.style import (
+from rbmviz.session import LandscapeSnapshot
+from rbmviz_app.charts.style import (
     GREY,
     Chart,
     Rows,
@@ -18,7 +19,6 @@ from app.charts.style import (
     stroke_legend,
     tooltips,
 )
-from rbmviz.session import LandscapeSnapshot
 
 WALK_COLUMNS = ("sampler", "n", "visits", "moments")
 

@@ -7,15 +7,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app import controls, links, messages, session
-from app.controls import Download
-from app.page import draw_chart
-from app.pages.chain.exports import chain_csv
-from app.pages.chain.matrix_charts import CHAIN_COLOURS, distance_chart, matrix_chart, spectrum_chart
-from app.pages.chain.settings import Settings, landscape_model
-from app.panel import live_slider
-from app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_TURN
-from app.shared import random_landscape
 from rbmviz import BadInput
 from rbmviz.knobs import Knob
 from rbmviz.links import read_matrix, read_number, write_matrix
@@ -36,6 +27,15 @@ from rbmviz.metrics.finite_chain import (
 )
 from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
+from rbmviz_app import controls, links, messages, session
+from rbmviz_app.controls import Download
+from rbmviz_app.page import draw_chart
+from rbmviz_app.pages.chain.exports import chain_csv
+from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS, distance_chart, matrix_chart, spectrum_chart
+from rbmviz_app.pages.chain.settings import Settings, landscape_model
+from rbmviz_app.panel import live_slider
+from rbmviz_app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_TURN
+from rbmviz_app.shared import random_landscape
 
 MATRIX, REMOVED = "A", "lam"
 """Names of the matrix and of lambda in the address."""

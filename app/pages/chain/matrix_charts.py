@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from app.charts.style import DASHES, GREY, Chart, colour, live_spec, tooltips
+from rbmviz_app.charts.style import DASHES, GREY, Chart, colour, live_spec, tooltips
 
 CHAIN_NAMES = ("A", "Ã")
 CHAIN_COLOURS = (GREY, colour("sample_penalization"))

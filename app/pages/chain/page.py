@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from app import controls, links, session
-from app.pages.chain.landscape import PAGE, draw_landscape
-from app.pages.chain.matrix import draw_matrix
-from app.pages.chain.settings import PAGE_PARTS, Settings
+from rbmviz_app import controls, links, session
+from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
+from rbmviz_app.pages.chain.matrix import draw_matrix
+from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
 

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import numpy as np
 
-from app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from app.panel.readouts import Readout
-from app.stream.encoder import ClientState, PanelContent, frame_encoder
-from app.stream.frames import Block
-from app.stream.requests import FrameRequest
 from rbmviz.metrics import Landscape
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.landscape import LandscapePlan
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
+from rbmviz_app.panel.readouts import Readout
+from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.frames import Block
+from rbmviz_app.stream.requests import FrameRequest
 
 TRAIL_SIDE = 10
 """A frame carries at most TRAIL_SIDE squared new states."""

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from app import controls
-from app.session import COMPARISONS, TRAINED, Setting
-from app.shared import pattern_landscape, random_landscape
 from rbmviz import Model
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
 from rbmviz.session import LandscapeSetup
+from rbmviz_app import controls
+from rbmviz_app.session import COMPARISONS, TRAINED, Setting
+from rbmviz_app.shared import pattern_landscape, random_landscape
 
 ORDERS: tuple[Order, ...] = ("valley", "gray", "index")
 PAGE_PARTS = ("landscape", "matrix")

@@ -7,7 +7,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from app.charts.style import (
+from rbmviz.coupling import STATISTICS
+from rbmviz.session import Results
+from rbmviz.session.coupling import PairStatistics
+from rbmviz_app.charts.style import (
     GREY,
     Chart,
     Rows,
@@ -19,9 +22,6 @@ from app.charts.style import (
     stroke_legend,
     tooltips,
 )
-from rbmviz.coupling import STATISTICS
-from rbmviz.session import Results
-from rbmviz.session.coupling import PairStatistics
 
 NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1"}
 EXACT = "exact"

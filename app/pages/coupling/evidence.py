@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app import controls
-from app.page import LivePage, draw_chart
-from app.pages.coupling import charts
-from app.pages.coupling.settings import IN_MORE_EVIDENCE, LAGS, SWEEP_CHOICES, Settings
-from app.timer import every_second
 from rbmviz import BadInput
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
+from rbmviz_app import controls
+from rbmviz_app.page import LivePage, draw_chart
+from rbmviz_app.pages.coupling import charts
+from rbmviz_app.pages.coupling.settings import IN_MORE_EVIDENCE, LAGS, SWEEP_CHOICES, Settings
+from rbmviz_app.timer import every_second
 
 NOTHING = "The first pairs are under way."
 

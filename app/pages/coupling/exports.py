@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from app.charts.style import Rows, csv_bytes
-from app.pages.coupling.charts import NAMES, POINT_COLUMNS
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz_app.charts.style import Rows, csv_bytes
+from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
 
 
 def pairs_npz(results: Results) -> bytes:

@@ -7,20 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from app import controls, links, messages
-from app.controls import Download
-from app.data_download import offer_download
-from app.page import LivePage, Transport
-from app.pages.coupling.charts import all_rows
-from app.pages.coupling.evidence import ChartSettings, evidence, request_results
-from app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
-from app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, make_setup
-from app.panel import shape_of
-from app.presets import Claim, Preset
-from app.session import COUPLED_MODEL, settings_of
-from app.shared import random_coupled
-from app.timer import wake
 from rbmviz import BadInput
 from rbmviz.coupling import MAX_PAIRS
 from rbmviz.knobs import read_knobs
@@ -28,6 +14,20 @@ from rbmviz.links import VERSION, default_panels, knob_values, write_changed_kno
 from rbmviz.metadata import data_name
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz_app import controls, links, messages
+from rbmviz_app.controls import Download
+from rbmviz_app.data_download import offer_download
+from rbmviz_app.page import LivePage, Transport
+from rbmviz_app.pages.coupling.charts import all_rows
+from rbmviz_app.pages.coupling.evidence import ChartSettings, evidence, request_results
+from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
+from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
+from rbmviz_app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, make_setup
+from rbmviz_app.panel import shape_of
+from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.session import COUPLED_MODEL, settings_of
+from rbmviz_app.shared import random_coupled
+from rbmviz_app.timer import wake
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
 DEFAULT_PANELS = ["scale=1.5"]

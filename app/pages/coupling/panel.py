@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from app.charts.style import colour
-from app.formulas import prose
-from app.panel import Canvas, OnTrigger, panel_spec
-from app.panel.readouts import Readout, Value, digits3
-from app.stream.encoder import ClientState, PanelContent, frame_encoder
-from app.stream.frames import Bits, Block
-from app.stream.requests import FrameRequest
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz.session.coupling import PairStatistics
+from rbmviz_app.charts.style import colour
+from rbmviz_app.formulas import prose
+from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
+from rbmviz_app.panel.readouts import Readout, Value, digits3
+from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.frames import Bits, Block
+from rbmviz_app.stream.requests import FrameRequest
 
 LANES = [
     {

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from app import controls
-from app.controls import data_or_reason
-from app.session import Setting
-from app.shared import data, random_coupled
 from rbmviz.models import data_of
 from rbmviz.rbm import Model
 from rbmviz.session import CouplingSetup
+from rbmviz_app import controls
+from rbmviz_app.controls import data_or_reason
+from rbmviz_app.session import Setting
+from rbmviz_app.shared import data, random_coupled
 
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 SWEEP_CHOICES = (1, 2, 3, 5, 10, 20, 50)

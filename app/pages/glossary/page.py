@@ -6,9 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import links, messages
-from app.panel.readouts import Readout
 from rbmviz.glossary import Words, glossary
+from rbmviz_app import links, messages
+from rbmviz_app.panel.readouts import Readout
 
 TITLE, ICON, PLACE = "Glossary", "menu_book", 9
 
@@ -50,7 +50,9 @@ def words(parts: Iterable[Words]) -> None:
 def numbers() -> list[tuple[str, tuple[Readout, ...]]]:
     """Return title and numbers of each page with panels, in the order of the navigation."""
     names = [path.parent.name for path in PAGES_FOLDER.glob("*/panel.py")]
-    pages = sorted((import_module(f"app.pages.{name}.page") for name in names), key=lambda page: page.PLACE)
+    pages = sorted(
+        (import_module(f"rbmviz_app.pages.{name}.page") for name in names), key=lambda page: page.PLACE
+    )
     return [(page.TITLE, import_module(f"{page.__package__}.panel").every_readout()) for page in pages]
 
 

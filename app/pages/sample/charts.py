@@ -6,7 +6,13 @@ from typing import Any, Literal, NamedTuple
 import altair as alt
 import pandas as pd
 
-from app.charts.style import (
+from rbmviz.knobs import knobs_of
+from rbmviz.models import TrainingSetScore
+from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session.comparison import Pin
+from rbmviz.session.equal_points import Compared, Effort, best, differences, scores_at
+from rbmviz.session.snapshot import ChangedKnobs
+from rbmviz_app.charts.style import (
     DASHES,
     GREY,
     Chart,
@@ -22,12 +28,6 @@ from app.charts.style import (
     titles,
     tooltips,
 )
-from rbmviz.knobs import knobs_of
-from rbmviz.models import TrainingSetScore
-from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
-from rbmviz.session.comparison import Pin
-from rbmviz.session.equal_points import Compared, Effort, best, differences, scores_at
-from rbmviz.session.snapshot import ChangedKnobs
 
 CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps")
 MIN_CURVE_SAMPLES = 5

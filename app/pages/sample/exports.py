@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.charts.style import csv_bytes
-from app.pages.sample.charts import CURVE_COLUMNS, curve_rows
 from rbmviz.knobs import values_of
 from rbmviz.samplers import Sampler
 from rbmviz.session import SamplingSnapshot
+from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.pages.sample.charts import CURVE_COLUMNS, curve_rows
 
 
 def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]]) -> bytes:

@@ -6,19 +6,6 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from app import controls, messages
-from app.charts.samples import mosaics_png, samples_help, samples_npz
-from app.controls import Download, data_or_reason
-from app.data_download import offer_download
-from app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
-from app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
-from app.pages.sample.exports import curves_csv, snippet
-from app.pages.sample.panel import sample_grid
-from app.panel import shape_of
-from app.presets import Claim, Preset
-from app.session import ALLOWANCE, Setting, settings_of
-from app.shared import data, training_part_isl
-from app.timer import every_second
 from rbmviz import Model
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metadata import data_name
@@ -28,6 +15,19 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.equal_points import EFFORTS, Effort
+from rbmviz_app import controls, messages
+from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
+from rbmviz_app.controls import Download, data_or_reason
+from rbmviz_app.data_download import offer_download
+from rbmviz_app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
+from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
+from rbmviz_app.pages.sample.exports import curves_csv, snippet
+from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.panel import shape_of
+from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.session import ALLOWANCE, Setting, settings_of
+from rbmviz_app.shared import data, training_part_isl
+from rbmviz_app.timer import every_second
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 AUTOMATIC = "automatic"

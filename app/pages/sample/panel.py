@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from app.charts.style import colours
-from app.pages.sample.charts import amount_text
-from app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from app.panel.readouts import Readout, Value
-from app.stream.encoder import ClientState, PanelContent, frame_encoder
-from app.stream.frames import Bits, Block
-from app.stream.requests import FrameRequest
 from rbmviz.datasets import Dataset
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.equal_points import Compared
 from rbmviz.session.sampling import FRAMES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
+from rbmviz_app.charts.style import colours
+from rbmviz_app.pages.sample.charts import amount_text
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
+from rbmviz_app.panel.readouts import Readout, Value
+from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.frames import Bits, Block
+from rbmviz_app.stream.requests import FrameRequest
 
 ALL_EMPTY = (
     "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 import altair as alt
 import pandas as pd
 
-from app.charts.style import (
+from rbmviz.session import TrainingSnapshot
+from rbmviz_app.charts.style import (
     Chart,
     Rows,
     Spec,
@@ -19,7 +20,6 @@ from app.charts.style import (
     stroke_legend,
     tooltips,
 )
-from rbmviz.session import TrainingSnapshot
 
 TRAINING_COLUMNS = ("trainer", "update", "seconds", "value", "low", "high")
 UPPER_BOUND_LABEL = "the data themselves"

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from app.charts.style import csv_bytes
 from rbmviz import BadInput, Model
 from rbmviz.knobs import values_of
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingSetup, TrainingSnapshot
+from rbmviz_app.charts.style import csv_bytes
 
 
 def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:

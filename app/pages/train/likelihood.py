@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app import controls, messages
-from app.page import draw_chart
-from app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
-from app.pages.train.naming import named
-from app.pages.train.settings import Settings
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import LIVE_AIS_CHAINS
 from rbmviz.trainers import STATS
+from rbmviz_app import controls, messages
+from rbmviz_app.page import draw_chart
+from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
+from rbmviz_app.pages.train.naming import named
+from rbmviz_app.pages.train.settings import Settings
 
 Named = Sequence[tuple[str, TrainingSnapshot]]
 

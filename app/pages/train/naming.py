@@ -1,10 +1,10 @@
 """Trainers of the Train page by name, and those that a new panel begins with."""
 
-from app.charts.style import origin_text, titles
 from rbmviz.knobs import Value, knobs_of
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer, make_trainer
+from rbmviz_app.charts.style import origin_text, titles
 
 
 def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnapshot]]:

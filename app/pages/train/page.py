@@ -6,22 +6,22 @@ from typing import Any
 
 import streamlit as st
 
-from app import controls, kept, links, messages
-from app.data_download import offer_download
-from app.page import LivePage, Transport, below_panels
-from app.pages.train.likelihood import draw_charts
-from app.pages.train.naming import fresh_starts, open_ended
-from app.pages.train.panel import train_grid
-from app.pages.train.results import keep, results
-from app.pages.train.settings import Settings, beginnings, choose_setup, go_on
-from app.presets import Claim, Preset
-from app.session import settings_of
-from app.shared import data
-from app.timer import every_second
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers
+from rbmviz_app import controls, kept, links, messages
+from rbmviz_app.data_download import offer_download
+from rbmviz_app.page import LivePage, Transport, below_panels
+from rbmviz_app.pages.train.likelihood import draw_charts
+from rbmviz_app.pages.train.naming import fresh_starts, open_ended
+from rbmviz_app.pages.train.panel import train_grid
+from rbmviz_app.pages.train.results import keep, results
+from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, go_on
+from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.session import settings_of
+from rbmviz_app.shared import data
+from rbmviz_app.timer import every_second
 
 TITLE, ICON, PLACE = "Train", "school", 2
 BAS_KNOBS = "learning_rate=0.1,schedule=constant"

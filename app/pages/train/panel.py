@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from app.charts.style import origin_text
-from app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from app.panel.readouts import Readout, Value
-from app.stream.encoder import ClientState, PanelContent, frame_encoder
-from app.stream.frames import Bits, Block
-from app.stream.requests import FrameRequest
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer, list_trainers
+from rbmviz_app.charts.style import origin_text
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
+from rbmviz_app.panel.readouts import Readout, Value
+from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.frames import Bits, Block
+from rbmviz_app.stream.requests import FrameRequest
 
 
 def _likelihood(shown: TrainingSnapshot) -> Value:

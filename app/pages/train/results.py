@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from app import controls, kept, messages, session
-from app.charts.samples import mosaics_png
-from app.controls import Download
-from app.pages.train.exports import model_file, snippet, training_csv
-from app.pages.train.naming import fresh_starts, named, open_ended
-from app.pages.train.settings import Settings
-from app.panel import shape_of
 from rbmviz import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Frames, TrainingPlan, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers
+from rbmviz_app import controls, kept, messages, session
+from rbmviz_app.charts.samples import mosaics_png
+from rbmviz_app.controls import Download
+from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
+from rbmviz_app.pages.train.naming import fresh_starts, named, open_ended
+from rbmviz_app.pages.train.settings import Settings
+from rbmviz_app.panel import shape_of
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),

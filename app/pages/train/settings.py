@@ -4,15 +4,23 @@ from typing import Any
 
 import streamlit as st
 
-from app import controls, kept, messages
-from app.session import CHECKPOINT_TAKEN, LAST_DATASET, TRAINED, Setting, drop_upload, uploaded, uploaded_data
-from app.shared import data, pretrained
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
+from rbmviz_app import controls, kept, messages
+from rbmviz_app.session import (
+    CHECKPOINT_TAKEN,
+    LAST_DATASET,
+    TRAINED,
+    Setting,
+    drop_upload,
+    uploaded,
+    uploaded_data,
+)
+from rbmviz_app.shared import data, pretrained
 
 GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")

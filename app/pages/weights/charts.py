@@ -7,7 +7,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from app.charts.style import (
+from rbmviz.session import WeightSnapshot
+from rbmviz.trainers.pop_cd import PopCD
+from rbmviz_app.charts.style import (
     GREY,
     Chart,
     Rows,
@@ -21,8 +23,6 @@ from app.charts.style import (
     live_spec,
     named_apart,
 )
-from rbmviz.session import WeightSnapshot
-from rbmviz.trainers.pop_cd import PopCD
 
 Named = Sequence[tuple[str, WeightSnapshot]]
 

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from app import controls
-from app.page import LivePage, draw_chart
-from app.pages.weights import charts as figures
-from app.pages.weights.settings import IN_MORE_EVIDENCE, Settings
-from app.pages.weights.study import study
-from app.timer import every_second
 from rbmviz.session import Comparison, WeightSetup
+from rbmviz_app import controls
+from rbmviz_app.page import LivePage, draw_chart
+from rbmviz_app.pages.weights import charts as figures
+from rbmviz_app.pages.weights.settings import IN_MORE_EVIDENCE, Settings
+from rbmviz_app.pages.weights.study import study
+from rbmviz_app.timer import every_second
 
 SHARES_LOOK = (
     "**What you see**: samples in order, the heaviest first, and how much of all the weight they hold "

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from app.charts.style import csv_bytes
-from app.pages.weights.charts import Named, estimate_rows, share_rows
-from app.pages.weights.study_charts import ess_rows, quality_rows
 from rbmviz.session import Comparison, StudySnapshot, WeightRun, WeightSetup
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers.pop_cd import PopCD
+from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.pages.weights.charts import Named, estimate_rows, share_rows
+from rbmviz_app.pages.weights.study_charts import ess_rows, quality_rows
 
 
 def curves_csv(named: Named) -> bytes:

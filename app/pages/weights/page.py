@@ -6,19 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from app import controls, messages
-from app.controls import Download, data_or_reason
-from app.data_download import offer_download
-from app.page import LivePage, Transport, algorithms_of, below_panels
-from app.pages.weights import charts as figures
-from app.pages.weights.evidence import evidence
-from app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
-from app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
-from app.pages.weights.settings import Settings
-from app.panel import shape_of
-from app.presets import Claim, Preset
-from app.session import settings_of
-from app.shared import data
 from rbmviz import Model
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of
@@ -26,6 +13,19 @@ from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
+from rbmviz_app import controls, messages
+from rbmviz_app.controls import Download, data_or_reason
+from rbmviz_app.data_download import offer_download
+from rbmviz_app.page import LivePage, Transport, algorithms_of, below_panels
+from rbmviz_app.pages.weights import charts as figures
+from rbmviz_app.pages.weights.evidence import evidence
+from rbmviz_app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
+from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
+from rbmviz_app.pages.weights.settings import Settings
+from rbmviz_app.panel import shape_of
+from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.session import settings_of
+from rbmviz_app.shared import data
 
 TITLE, ICON, PLACE = "Weights", "balance", 4
 STARTS: tuple[Start, ...] = ("data", "random")

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from app.charts.style import colours
-from app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from app.panel.readouts import Readout, Value, finite
-from app.stream.encoder import ClientState, PanelContent, frame_encoder
-from app.stream.frames import Bits, Block
-from app.stream.requests import FrameRequest
 from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
+from rbmviz_app.charts.style import colours
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
+from rbmviz_app.panel.readouts import Readout, Value, finite
+from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.frames import Bits, Block
+from rbmviz_app.stream.requests import FrameRequest
 
 WEIGHT_KNOBS = {
     "k": (

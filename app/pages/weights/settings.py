@@ -1,7 +1,7 @@
 """Settings of the Weights page."""
 
-from app.session import Setting
 from rbmviz.session import Start
+from rbmviz_app.session import Setting
 
 STUDIED = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 100}
 """Data that the models of the study are trained on, with the examples of a batch."""

@@ -4,18 +4,18 @@ import math
 
 import streamlit as st
 
-from app import controls, messages, session
-from app.controls import Download
-from app.page import draw_chart, play_or_pause
-from app.pages.weights.exports import study_csv
-from app.pages.weights.settings import STUDIED, Settings
-from app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
-from app.shared import data
-from app.timer import every_second
 from rbmviz import BadInput
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
 from rbmviz.session.estimator_study import DONE
 from rbmviz.trainers import make_trainer
+from rbmviz_app import controls, messages, session
+from rbmviz_app.controls import Download
+from rbmviz_app.page import draw_chart, play_or_pause
+from rbmviz_app.pages.weights.exports import study_csv
+from rbmviz_app.pages.weights.settings import STUDIED, Settings
+from rbmviz_app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
+from rbmviz_app.shared import data
+from rbmviz_app.timer import every_second
 
 QUANTITY_LOOKS = {
     "ratio": "Above the dashed line weighing pays; pale: at least so much. Paper, table 1, k = 1: 156 on "

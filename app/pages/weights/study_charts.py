@@ -6,9 +6,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from app.charts.style import DASHES, GREY, RAMP, Chart, Rows, Spec, colour, kept_spec, live_spec
 from rbmviz.session import StudiedModel
 from rbmviz.session.estimator_study import ESTIMATORS
+from rbmviz_app.charts.style import DASHES, GREY, RAMP, Chart, Rows, Spec, colour, kept_spec, live_spec
 
 SHAPES = {
     "CD-1": "circle",

@@ -1,0 +1,48 @@
+"""The folders app/ and pretrained/ under their names as packages, and that all of them travels."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+FOLDERS = {"rbmviz": "rbmviz", "rbmviz_app": "app", "rbmviz.pretrained": "pretrained"}
+
+
+def holds_files(folder):
+    return any(path.is_file() or holds_files(path) for path in folder.iterdir() if path.name != "__pycache__")
+
+
+def test_every_folder_travels():
+    """A new folder has to be listed in pyproject.toml, or an installation would be without it."""
+    found = set()
+    for package, name in FOLDERS.items():
+        folders = [ROOT / name, *(path for path in (ROOT / name).rglob("[!._]*") if path.is_dir())]
+        found |= {
+            ".".join((package, *folder.relative_to(ROOT / name).parts))
+            for folder in folders
+            if holds_files(folder)
+        }
+    assert sorted(found) == SETUPTOOLS["packages"]
+
+
+def test_every_kind_of_file_travels():
+    """A file of a new kind has to be listed in pyproject.toml, or here if it is for the checkout only."""
+    patterns = [*SETUPTOOLS["package-data"]["*"], "*.py", "*.safetensors", "config.toml"]
+    of_the_checkout = {"README.md", "jsconfig.json", "samplers.gif"}
+    left = {
+        str(path.relative_to(ROOT))
+        for name in FOLDERS.values()
+        for path in (ROOT / name).rglob("*")
+        if path.is_file() and path.suffix != ".pyc" and not any(path.match(pattern) for pattern in patterns)
+    }
+    assert {Path(name).name for name in left} == of_the_checkout, left
+
+
+def test_the_folders_are_found_by_the_names_of_their_packages():
+    """Import contracts, types and tests are then about these files, and not about another installation."""
+    for package, name in FOLDERS.items():
+        spec = importlib.util.find_spec(package)
+        assert spec is not None
+        assert spec.origin == str(ROOT / name / "__init__.py")
+    assert (ROOT / ".ci" / "mapped" / "rbmviz_app").resolve() == ROOT / "app"
