@@ -167,7 +167,7 @@ def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -
         try:
             add(name)
         except BadInput as error:
-            messages.error(error)
+            messages.refused(error)
 
     for name, label in labels.items():
         st.button(

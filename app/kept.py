@@ -23,7 +23,6 @@ from rbmviz_app.session import (
     KEPT,
     KEPT_MODELS,
     KEPT_UPLOADS,
-    LINK_SENTENCES,
     LIVE_TRAINING,
     OWNER,
     UPLOADED_FILES,
@@ -86,7 +85,7 @@ def open_link(page: str, given: list[str]) -> None:
             if isinstance(error, Gone) and page in OFFERS:
                 advice = f" {OFFERS[page]}"
                 FILE_GONE.set(page if page in UPLOADERS else "")
-            LINK_SENTENCES.set((*LINK_SENTENCES.value, f"{error}{advice}"))
+            session.leave_out(f"{error}{advice}")
 
 
 OFFERS = {
@@ -119,7 +118,7 @@ def keep_model(title: str, model: Model) -> None:
         try:
             KEPT_MODELS.value[title] = kept_files().put(title, MODEL, owner(), model_bytes(model))
         except (BadInput, OutputFailure) as error:
-            LINK_SENTENCES.set((*LINK_SENTENCES.value, f"The model will not survive a reload. {error}"))
+            session.leave_out(f"The model will not survive a reload. {error}")
 
 
 # Uploads
@@ -158,7 +157,7 @@ def _offer(place: str, found: Upload) -> None:
         try:
             KEPT.begin()[place] = kept_files().put(found.name, place, owner(), found.content)
         except (BadInput, OutputFailure) as error:
-            messages.error(error)
+            messages.refused(error)
 
     if key := KEPT.value.get(place):
         name = messages.plain(found.name)
@@ -186,10 +185,10 @@ def delete(place: str, key: str) -> None:
     try:
         kept_files().delete(key, owner())
     except BadInput as error:
-        messages.error(error)
+        messages.refused(error)
         return
     except OSError:
-        messages.error("The server cannot delete it: its disk refuses.")
+        messages.refused("The server cannot delete it: its disk refuses.")
         return
     KEPT.value.pop(place, None)
 
@@ -277,7 +276,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
             opened = bool(panels)
         except BadInput as error:
             opened = bool(comparison.panels)
-            messages.left_out(error)
+            session.leave_out(error, "train")
     begin_keeping(comparison, key if mine else new_id())
     return opened
 

@@ -179,8 +179,8 @@ STARTS_PAUSED: Entry[bool] = Entry("starts paused", lambda: st.query_params.get(
 STILL: Entry[bool] = Entry("still", bool)
 """Whether the browser has said that its user asks for less motion: then runs wait for Play, too."""
 
-LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
-"""Sentences about ignored parts of the link, until they have been shown."""
+LINK_SENTENCES: Entry[dict[str, tuple[str, ...]]] = Entry("link sentences", dict)
+"""Sentences about ignored parts of the link by page, until they are closed; "": of all pages."""
 
 SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
 """Name (in the address) of the preset whose caption each page has drawn; "": of none."""
@@ -229,6 +229,17 @@ LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lam
 
 LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
+
+
+def leave_out(sentence: object, page: str = "") -> None:
+    """Keep a sentence about an ignored part of the link, for ``messages.draw_left_out`` of this page."""
+    known = LINK_SENTENCES.begin()
+    known[page] = (*known.get(page, ()), str(sentence))
+
+
+def close_left_out(page: str) -> None:
+    """Forget the sentences about ignored parts of the link."""
+    LINK_SENTENCES.value.pop(page, None)
 
 
 def table_edits(turn: int) -> dict[int, dict[str, float | None]]:

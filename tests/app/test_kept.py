@@ -88,7 +88,7 @@ def test_a_kept_upload_takes_the_place_of_the_uploader(page, model, address_of):
     np.testing.assert_array_equal(comparison.setup.model.rbm.W, model.rbm.W)
     # Another browser has kept it: it can be left, and not be deleted.
     test.button(key="sample_own delete").click().run()
-    assert "only the browser that kept it" in texts(test, "error")
+    assert "only the browser that kept it" in texts(test, "toast")
     test.button(key="sample_own leave").click().run()
     assert comparison.setup.model.rbm.n_visible == 784
     assert "kept" not in address_of(test)
