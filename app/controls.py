@@ -11,7 +11,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
 from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
-from rbmviz_app.shared import pretrained, pretrained_line
+from rbmviz_app.shared import GIVEN, pretrained, pretrained_line
 
 T = TypeVar("T")
 
@@ -55,11 +55,11 @@ def seed(setting: Setting[int], help: str) -> int:
 
 
 def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), width: int = 180) -> str:
-    """Draw the list of models: pretrained ones, the default first, and those from the Train page."""
+    """Draw the list of models: pretrained ones, the default first, the command line's, the Train page's."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     help = "\n".join([help, "", *lines])
-    return select(setting, "Model", [*before, *shipped, *TRAINED.value], help, width=width)
+    return select(setting, "Model", [*before, *shipped, *GIVEN, *TRAINED.value], help, width=width)
 
 
 def model_line(name: str, model: Model) -> None:
@@ -68,8 +68,8 @@ def model_line(name: str, model: Model) -> None:
 
 
 def model_called(name: str) -> Model:
-    """Return the model with this name in the list: one from the Train page, or a pretrained one."""
-    return TRAINED.value.get(name) or pretrained(name)
+    """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
+    return TRAINED.value.get(name) or GIVEN.get(name) or pretrained(name)
 
 
 def settings(page: str) -> AbstractContextManager[object]:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.links import VERSION, VERSION_KEY, left_out, names_of_other_pages, version_of
-from rbmviz_app import kept, session
+from rbmviz_app import kept, session, shared
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -71,6 +71,8 @@ def open_link(page: str) -> None:
     known, sentence = version_of(st.query_params.get(VERSION_KEY))
     for key, value in left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
+    if shared.FIRST_CHOICE and VERSION_KEY not in st.query_params:  # no link, which means what it leaves out
+        session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
     kept.open_link(page, values(kept.PART))
     if sentence:
         session.leave_out(sentence)

@@ -50,6 +50,21 @@ def _shared(kind: str, most: int) -> SharedObjects[Any]:
     return SharedObjects(most)
 
 
+GIVEN: dict[str, Model] = {}
+"""The model of a file that the command line names, under the name of that file; its page's first choice."""
+
+FIRST_CHOICE: list[str] = []
+"""The name of the model that the command line names, from a file or pretrained; empty without one."""
+
+
+def begin_with(model: str | tuple[str, Model] | None) -> None:
+    """Let the Sample page of every visitor begin with a pretrained model, or one under its file's name."""
+    if isinstance(model, tuple):
+        GIVEN[model[0]] = model[1]
+    if model is not None:
+        FIRST_CHOICE[:] = [model if isinstance(model, str) else model[0]]
+
+
 def pretrained(name: str) -> Model:
     """Load a shipped model."""
     return _shared("pretrained", 32).get(name, lambda: load_pretrained(name))

@@ -1,7 +1,8 @@
 """Errors with one sentence for the user: what is wrong, where, and what to do."""
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -38,3 +39,30 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     near = difflib.get_close_matches(name[:MAX_SHOWN], names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."
     return BadInput(f"Unknown {kind} {shown(name)}: {hint}")
+
+
+def lacking(what: str, package: str, extra: str) -> BadInput:
+    """Return the error for something that needs a package which comes with an extra of rbmviz only."""
+    return BadInput(
+        f"{what} needs the package {package}, which is not installed: run 'pip install \"rbmviz[{extra}]\"'."
+    )
+
+
+@contextlib.contextmanager
+def brought_by(extra: str, what: str) -> Iterator[None]:
+    """Turn the failure of an import in the block into ``lacking``, for packages of an extra.
+
+    Parameters
+    ----------
+    extra : str
+        Name of the extra, one of ``project.optional-dependencies`` in pyproject.toml.
+    what : str
+        What needs the package: the beginning of the sentence.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "rbmviz", "rbmviz_app"):
+            raise
+        raise lacking(what, {"PIL": "pillow"}.get(package, package), extra) from None

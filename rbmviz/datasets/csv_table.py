@@ -19,7 +19,7 @@ import numpy as np
 
 from rbmviz.array_files import printable
 from rbmviz.budget import check_memory
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, brought_by
 
 LABELS = ("label", "labels", "class", "y")
 """Names of a column of labels, in upper or lower case."""
@@ -154,7 +154,8 @@ def _layout(content: bytes, name: str) -> _Layout:
 
 def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> np.ndarray:
     """Return the cells, uint8 if all are whole numbers from 0 to 255, else float64 (rows, columns)."""
-    import pandas  # imported here, because importing it takes longer than reading most files
+    with brought_by("data", f"Reading '{name}'"):
+        import pandas  # imported here, because importing it takes longer than reading most files
 
     n_rows = body.count(b"\n") + 1
     values = np.empty((n_rows, layout.columns), np.uint8)

@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
-from rbmviz.errors import BadInput
+from rbmviz.errors import lacking
 from rbmviz.registry import dataset
 
 
@@ -31,9 +31,7 @@ def digits(binarise: str | float = "0.5") -> Dataset:
     # find_spec does not import scikit-learn, which would take longer than everything else here.
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:
-        raise BadInput(
-            "digits come with the package scikit-learn, which is missing: 'pip install scikit-learn'."
-        )
+        raise lacking("The data set digits", "scikit-learn", "data")
     file = Path(package.origin).parent / "datasets/data/digits.csv.gz"
     lines = gzip.decompress(file.read_bytes()).decode().splitlines()
     table = np.loadtxt(lines, delimiter=",")

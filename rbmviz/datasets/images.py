@@ -13,7 +13,7 @@ import numpy as np
 
 from rbmviz.array_files import Damaged, is_file, printable, read_file, read_member, why, zip_archive
 from rbmviz.budget import check_memory
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, brought_by
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 USUAL_SIZE = (28, 28)
@@ -150,6 +150,8 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     files = _images(files)
     if not files:
         raise BadInput(f"'{name}' holds no PNG or JPEG images; put some there, one sub-folder per class.")
+    with brought_by("data", f"Reading '{name}'"):
+        import PIL.Image  # noqa: F401
     sizes, most = set(), 0
 
     def tried(path: PurePath, do: Callable[[], T]) -> T:

