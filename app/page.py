@@ -490,10 +490,12 @@ def draw_chart(
     alt: str,
     nothing: str = "",
     width: Any = "stretch",
+    height: Any = "content",
 ) -> None:
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
-    chart : rows and Vega-Lite spec; key : of the widget; alt : description for screen readers
+    chart : rows and Vega-Lite spec; key : of the widget; alt : description for screen readers; height :
+    "stretch" for that of its place, which a sheet sets
     """
     rows, spec = chart
     if nothing and rows.empty:
@@ -501,4 +503,4 @@ def draw_chart(
     else:
         size = PRESENTED_WORDS if links.presenting() else 0
         spec = readable(spec, st.context.theme.type, size)
-        st.vega_lite_chart(rows, spec, key=key, width=width, alt=alt)
+        st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)

@@ -8,7 +8,7 @@ checked that
 
 - a second ``rbmviz warmup`` compiles nothing, so that a container begins with warm kernels;
 - the command answers the health check, below a base path, too, and a visitor gets live pictures;
-- a foreign Host is refused, and SIGTERM ends the server with status 0 in ten seconds.
+- a foreign Host is refused, and SIGTERM ends the server in ten seconds.
 
 What it cannot try: the base image itself, and the engine's network, volumes and limits. It needs root on
 Linux (mount, chroot), and the Python of the development environment::
@@ -34,6 +34,10 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("Containerfile")
 HOST = "rbm.example.org"
+INTERRUPTED = 130
+"""Status of a server that a signal has ended in good order."""
+CHROOT = shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin") or "chroot"
+"""With its path: the PATH of a stage need not contain it."""
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -68,7 +72,7 @@ class Stage:
         user, group = self.user.split(":")
         as_user = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--no-new-privs"]
         inside = f"cd {shlex.quote(self.folder)} && {command}"
-        return ["chroot", str(self.root), *as_user, "/bin/sh", "-c", inside]
+        return [CHROOT, str(self.root), *as_user, "/bin/sh", "-c", inside]
 
     def run(self, command: str, **more: str) -> str:
         """Run a shell command to its end; return what it printed."""
@@ -187,7 +191,7 @@ def serve(stage: Stage, base: str) -> None:
         except subprocess.TimeoutExpired:
             server.kill()
             sys.exit("SIGTERM did not end the server in ten seconds.")
-    if server.returncode not in (0, -signal.SIGTERM):
+    if server.returncode not in (0, INTERRUPTED):
         sys.exit(f"SIGTERM: status {server.returncode}")
 
 

@@ -34,7 +34,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 HOST, USER, PASSWORD = "rbm.example.org", "class", "see chains mix"
-UPLOAD_BYTES = 63 * 2**20
+UPLOAD_BYTES = 63 * 10**6
 
 
 def free_port() -> int:
@@ -181,7 +181,7 @@ def try_browser(browser: Browser, path: str, big: Path) -> None:
     context = browser.new_context(ignore_https_errors=True, http_credentials=credentials)
     page = context.new_page()
     sockets: list[str] = []
-    page.on("websocket", lambda one: sockets.append(re.sub(r"^wss://[^/]+|[^/]*$", "", one.url) or one.url))
+    page.on("websocket", lambda one: sockets.append(re.sub(r"^wss://[^/]+|(?<=/live/).*", "", one.url)))
     page.goto(f"https://{HOST}{path}/")
 
     def counts(condition: Callable[[list[int]], bool]) -> list[int]:

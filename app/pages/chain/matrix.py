@@ -29,7 +29,7 @@ from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz_app import controls, links, messages, session
 from rbmviz_app.controls import Download
-from rbmviz_app.page import draw_chart
+from rbmviz_app.page import PRESENTED_WORDS, draw_chart
 from rbmviz_app.pages.chain.exports import chain_csv
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS, distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.settings import Settings, landscape_model
@@ -90,7 +90,8 @@ def draw_matrix(present: bool) -> None:
     """Draw a chain that can be edited, and the same chain with less staying."""
     begin_with_link()
     messages.draw_left_out("matrix")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    row = st.container(horizontal=True, vertical_alignment="center" if present else "bottom")
+    with row:
         source = controls.select(
             Settings.chain_matrix,
             "Chain",
@@ -119,7 +120,7 @@ def draw_matrix(present: bool) -> None:
         found = chain_to_present(table)
         if found is not None:
             with st.container(key="matrices"):
-                present_chain(*found)
+                present_chain(*found, row)
     else:
         left, right = st.columns([3, 2], gap="large")
         with left:
@@ -247,24 +248,25 @@ def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] |
     return table, [str(i + 1) for i in range(len(table))]
 
 
-def present_chain(A: np.ndarray, names: list[str]) -> None:
-    """Draw both matrices and their distances in one row, and lambda with its numbers above."""
+def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
+    """Draw both matrices and their distances in one row, and in ``beside`` lambda and its numbers."""
     law = stationary_law(A)
-    knob, numbers = st.columns([1, 2], gap="large", vertical_alignment="center")
-    with knob:
+    with beside:
         less, lam = remove_chosen(A)
-    with numbers, st.container(key="numbers"):
-        draw_eigenvalues(eigenvalues(A), eigenvalues(less))
+        with st.container(key="numbers"):
+            draw_eigenvalues(eigenvalues(A), eigenvalues(less))
     columns = st.columns(3)
     start = 0 if len(A) <= MAX_STATES else likeliest(law, 1)[0]
     distances = [distances_from(chain, start, law, Settings.chain_steps.value) for chain in (A, less)]
-    with columns[0]:
-        draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
-    with columns[1]:
-        draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
-    with columns[2]:
-        log = Settings.chain_log.value
-        draw_chart(distance_chart(distances, log), "distances", "Distance to the stationary law")
+    size = PRESENTED_WORDS
+    charts = (
+        (matrix_chart(A, names, "A: the chain as it is", size), "heat A", "Heat map of A"),
+        (matrix_chart(less, names, removed_title(lam), size), "heat less", "Heat map of Ã"),
+        (distance_chart(distances, Settings.chain_log.value), "distances", "Distance to the stationary law"),
+    )
+    for column, chart in zip(columns, charts, strict=True):
+        with column:
+            draw_chart(*chart, height="stretch")
 
 
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
