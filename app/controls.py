@@ -79,7 +79,10 @@ def settings(page: str) -> AbstractContextManager[object]:
         return st.popover("Settings", **look)
     key = f"{page} settings"
     start_with(key, True)
-    return st.popover("Settings", key=key, on_change="rerun", **look)
+    fold = st.popover("Settings", key=key, on_change="rerun", **look)
+    # Of the sentence on the page a phone shows nothing while this is open.
+    fold.caption("What the link has kept is gone. If you have the file, give it here.")
+    return fold
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:

@@ -4,7 +4,7 @@ import re
 
 import streamlit as st
 
-from rbmviz_app.session import LINK_SENTENCES, close_left_out
+from rbmviz_app.session import LINK_SENTENCES, REFUSED, close_left_out
 
 MAX_MESSAGE = 400
 """Longest message, in characters; longer ones are cut."""
@@ -33,11 +33,22 @@ def error(sentence: object) -> None:
 
 
 def refused(sentence: object) -> None:
-    """Show, for ten seconds and over the page, why a click or a drag was not carried out.
+    """Let ``show_refused`` show why a click or a drag is not carried out; for callbacks.
+
+    What a callback draws itself takes the place of the first elements of the app, its sheet of styles among
+    them, if only a fragment runs.
+    """
+    REFUSED.set((*REFUSED.value, str(sentence)))
+
+
+def show_refused() -> None:
+    """Show, for ten seconds and over the page, why clicks and drags were not carried out.
 
     An error within the page would push the panels down, and the slider in hand with them.
     """
-    st.toast(plain(sentence), icon=":material/error:", duration="long")
+    for sentence in REFUSED.value:
+        st.toast(plain(sentence), icon=":material/error:", duration="long")
+    REFUSED.set(())
 
 
 def note(sentence: object) -> None:

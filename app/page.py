@@ -182,6 +182,7 @@ class LivePage(Generic[S]):
             messages.note(error)
             st.stop()
         messages.draw_left_out(self.name)
+        messages.show_refused()
         self._shown(comparison)
         session.SHOWN_SETTINGS.begin()[self.name] = session.settings_now(self.name)
         with self._left:
@@ -378,6 +379,7 @@ def below_panels(
     if session.shown_undo(comparison) != comparison.undoable_commands:
         st.rerun()  # its button stands in the transport, which is drawn with the whole page
     wake(comparison)
+    messages.show_refused()
 
 
 def change(comparison: Comparison[S], setup: S) -> None:

@@ -182,6 +182,9 @@ STILL: Entry[bool] = Entry("still", bool)
 LINK_SENTENCES: Entry[dict[str, tuple[str, ...]]] = Entry("link sentences", dict)
 """Sentences about ignored parts of the link by page, until they are closed; "": of all pages."""
 
+REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
+"""Why the newest clicks and drags were not carried out, until that has been shown."""
+
 SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
 """Name (in the address) of the preset whose caption each page has drawn; "": of none."""
 

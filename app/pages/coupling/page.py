@@ -241,6 +241,7 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
     knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
     PAGE.write_address(comparison, [knobs] if knobs else [])
     wake(comparison)
+    messages.show_refused()
 
 
 def exports(
