@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import theilslopes
 
 from rbmviz.bench.machine import machine
 from tests.attack import mutate
@@ -64,11 +65,15 @@ class Watch:
 
     @property
     def slope(self) -> float:
-        """Growth in megabytes per minute over the last two thirds, by least squares."""
+        """Growth in megabytes per minute over the last two thirds: the median slope between two readings.
+
+        Least squares would follow single peaks and dips of some 10 MB.
+        """
         late = [(t / 60, m) for t, m in zip(self.at, self.rss, strict=True) if t > self.seconds / 3]
         if len(late) < 3:
             return float("nan")
-        return float(np.polyfit(*zip(*late, strict=True), 1)[0])
+        at, rss = zip(*late, strict=True)
+        return float(theilslopes(rss, at).slope)
 
 
 @contextlib.asynccontextmanager
