@@ -34,7 +34,8 @@ const oneEntryPerPage = () => {
 export default ({ data, parentElement }) => {
   oneEntryPerPage();
   const path = location.pathname;
-  if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict`;
+  const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a proxy with TLS never without it
+  if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict${secure}`;
   /** @type {any} */ (window).rbmvizOthers = data.others;
   const write = () => {
     if (location.pathname !== path) return; // another page is about to take this one's place

@@ -1,7 +1,7 @@
 """Widgets that pages share, each for one setting; downloads; the upload of a model."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -10,7 +10,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
-from rbmviz_app.session import TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
+from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
 from rbmviz_app.shared import GIVEN, pretrained, pretrained_line
 
 T = TypeVar("T")
@@ -70,6 +70,19 @@ def model_line(name: str, model: Model) -> None:
 def model_called(name: str) -> Model:
     """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
     return TRAINED.value.get(name) or GIVEN.get(name) or pretrained(name)
+
+
+def settings(page: str) -> AbstractContextManager[object]:
+    """Return the fold of a page's settings; it begins open, for its upload, if the link's file is gone."""
+    look: dict[str, Any] = {"icon": ":material/tune:"}
+    if page != FILE_GONE.value:
+        return st.popover("Settings", **look)
+    key = f"{page} settings"
+    start_with(key, True)
+    fold = st.popover("Settings", key=key, on_change="rerun", **look)
+    # Of the sentence on the page a phone shows nothing while this is open.
+    fold.caption("What the link has kept is gone. If you have the file, give it here.")
+    return fold
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
@@ -157,7 +170,7 @@ def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -
         try:
             add(name)
         except BadInput as error:
-            messages.error(error)
+            messages.refused(error)
 
     for name, label in labels.items():
         st.button(

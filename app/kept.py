@@ -19,10 +19,10 @@ from rbmviz.session import Comparison, TrainingSetup
 from rbmviz.session.kept_training import read_trainings, write_trainings
 from rbmviz_app import messages, session
 from rbmviz_app.session import (
+    FILE_GONE,
     KEPT,
     KEPT_MODELS,
     KEPT_UPLOADS,
-    LINK_SENTENCES,
     LIVE_TRAINING,
     OWNER,
     UPLOADED_FILES,
@@ -81,17 +81,20 @@ def open_link(page: str, given: list[str]) -> None:
             else:
                 _open(key, kept_files().get(key))
         except BadInput as error:
-            advice = f" {OFFERS[page]}" if isinstance(error, Gone) and page in OFFERS else ""
-            LINK_SENTENCES.set((*LINK_SENTENCES.value, f"{error}{advice}"))
+            advice = ""
+            if isinstance(error, Gone) and page in OFFERS:
+                advice = f" {OFFERS[page]}"
+                FILE_GONE.set(page if page in UPLOADERS else "")
+            session.leave_out(f"{error}{advice}")
 
 
 OFFERS = {
-    "sample": "If you have the file of the model, give it again: Settings, 'Sample a model file of your "
-    "own'.",
-    "weights": "If you have the file of the model, give it again: Settings, 'Weigh with a model file of your "
-    "own'.",
+    "sample": "If you have the file of the model, give it again in Settings, which are open: 'Sample a model "
+    "file of your own'.",
+    "weights": "If you have the file of the model, give it again in Settings, which are open: 'Weigh with a "
+    "model file of your own'.",
     "coupling": "Train the model again, and send it here from the Train page.",
-    "train": "If you have the file of the data or a checkpoint, give it again in Settings.",
+    "train": "If you have the file of the data or a checkpoint, give it again in Settings, which are open.",
 }
 """What to do on each page about something that is gone."""
 
@@ -115,7 +118,7 @@ def keep_model(title: str, model: Model) -> None:
         try:
             KEPT_MODELS.value[title] = kept_files().put(title, MODEL, owner(), model_bytes(model))
         except (BadInput, OutputFailure) as error:
-            LINK_SENTENCES.set((*LINK_SENTENCES.value, f"The model will not survive a reload. {error}"))
+            session.leave_out(f"The model will not survive a reload. {error}")
 
 
 # Uploads
@@ -154,7 +157,7 @@ def _offer(place: str, found: Upload) -> None:
         try:
             KEPT.begin()[place] = kept_files().put(found.name, place, owner(), found.content)
         except (BadInput, OutputFailure) as error:
-            messages.error(error)
+            messages.refused(error)
 
     if key := KEPT.value.get(place):
         name = messages.plain(found.name)
@@ -182,10 +185,10 @@ def delete(place: str, key: str) -> None:
     try:
         kept_files().delete(key, owner())
     except BadInput as error:
-        messages.error(error)
+        messages.refused(error)
         return
     except OSError:
-        messages.error("The server cannot delete it: its disk refuses.")
+        messages.refused("The server cannot delete it: its disk refuses.")
         return
     KEPT.value.pop(place, None)
 
@@ -273,7 +276,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
             opened = bool(panels)
         except BadInput as error:
             opened = bool(comparison.panels)
-            messages.left_out(error)
+            session.leave_out(error, "train")
     begin_keeping(comparison, key if mine else new_id())
     return opened
 

@@ -75,7 +75,7 @@ def open_link(page: str) -> None:
         session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
     kept.open_link(page, values(kept.PART))
     if sentence:
-        session.LINK_SENTENCES.set((*session.LINK_SENTENCES.value, sentence))
+        session.leave_out(sentence)
 
 
 def drop_unreadable() -> None:
@@ -90,7 +90,7 @@ def drop_unreadable() -> None:
             del st.query_params[key]
         names = ", ".join(key[:MAX_SHOWN] for key in broken[:5])
         sentence = f"The link gives no value that can be read to: {names}."
-        session.LINK_SENTENCES.set((*session.LINK_SENTENCES.value, sentence))
+        session.leave_out(sentence)
         st.rerun()
 
 

@@ -4,6 +4,8 @@ import re
 
 import streamlit as st
 
+from rbmviz_app.session import LINK_SENTENCES, REFUSED, close_left_out
+
 MAX_MESSAGE = 400
 """Longest message, in characters; longer ones are cut."""
 
@@ -30,11 +32,45 @@ def error(sentence: object) -> None:
     st.error(plain(sentence), icon=":material/error:")
 
 
+def refused(sentence: object) -> None:
+    """Let ``show_refused`` show why a click or a drag is not carried out; for callbacks.
+
+    What a callback draws itself takes the place of the first elements of the app, its sheet of styles among
+    them, if only a fragment runs.
+    """
+    REFUSED.set((*REFUSED.value, str(sentence)))
+
+
+def show_refused() -> None:
+    """Show, for ten seconds and over the page, why clicks and drags were not carried out.
+
+    An error within the page would push the panels down, and the slider in hand with them.
+    """
+    for sentence in REFUSED.value:
+        st.toast(plain(sentence), icon=":material/error:", duration="long")
+    REFUSED.set(())
+
+
 def note(sentence: object) -> None:
     """Show a note: an explanation of the current state."""
     st.info(plain(sentence), icon=":material/info:")
 
 
-def left_out(sentence: object) -> None:
-    """Show which parts of a link are ignored."""
-    st.warning(plain(sentence), icon=":material/link_off:")
+def draw_left_out(page: str = "") -> None:
+    """Show which parts of a link are ignored, until that is closed: what goes by itself lets the page jump.
+
+    page : whose sentences; "" (the default): those of all pages
+    """
+    with st.container():  # always there: else the page below would be built again when it is closed
+        sentences = LINK_SENTENCES.value.get(page, ())
+        for sentence in sentences:
+            st.warning(plain(sentence), icon=":material/link_off:")
+        if sentences:
+            st.button(
+                "Close",
+                icon=":material/close:",
+                key=f"{page} close left out",
+                on_click=close_left_out,
+                args=(page,),
+                type="tertiary",
+            )

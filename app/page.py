@@ -181,6 +181,8 @@ class LivePage(Generic[S]):
             session.leave_empty(self.name)
             messages.note(error)
             st.stop()
+        messages.draw_left_out(self.name)
+        messages.show_refused()
         self._shown(comparison)
         session.SHOWN_SETTINGS.begin()[self.name] = session.settings_now(self.name)
         with self._left:
@@ -215,20 +217,21 @@ class LivePage(Generic[S]):
         if asked == [NO_PANEL]:
             return
         if len(asked) > room:
-            messages.left_out(
+            session.leave_out(
                 f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
-                "open."
+                "open.",
+                self.name,
             )
         read, refused = self.read(asked[:room], version)
         for sentence in refused:
-            messages.left_out(sentence)
+            session.leave_out(sentence, self.name)
         for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
                 if not comparison.panels:
                     raise
-                messages.left_out(f"Not all panels are open. {error}")
+                session.leave_out(f"Not all panels are open. {error}", self.name)
                 break
 
     # Presets
@@ -245,7 +248,7 @@ class LivePage(Generic[S]):
         try:
             comparison.replace(self.setup_of(values), self.read(preset.panels)[0])
         except BadInput as error:
-            messages.error(error)
+            messages.refused(error)
             return
         for name, value in values.items():
             self.settings[name].set(value)
@@ -265,8 +268,9 @@ class LivePage(Generic[S]):
         """Show that the preset that a link asks for is none of this page."""
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
-            messages.left_out(
-                f"The link's preset '{asked[0][:MAX_SHOWN]}' is none of this page: {', '.join(slugs)}."
+            session.leave_out(
+                f"The link's preset '{asked[0][:MAX_SHOWN]}' is none of this page: {', '.join(slugs)}.",
+                self.name,
             )
 
     def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
@@ -341,7 +345,7 @@ class LivePage(Generic[S]):
             try:
                 comparison.tune(edit["key"], **edit["knobs"])
             except BadInput as error:
-                messages.error(error)
+                messages.refused(error)
 
         def removed() -> None:
             comparison.remove(session.sent_by(grid, "remove")["key"])
@@ -375,6 +379,7 @@ def below_panels(
     if session.shown_undo(comparison) != comparison.undoable_commands:
         st.rerun()  # its button stands in the transport, which is drawn with the whole page
     wake(comparison)
+    messages.show_refused()
 
 
 def change(comparison: Comparison[S], setup: S) -> None:
@@ -487,10 +492,12 @@ def draw_chart(
     alt: str,
     nothing: str = "",
     width: Any = "stretch",
+    height: Any = "content",
 ) -> None:
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
-    chart : rows and Vega-Lite spec; key : of the widget; alt : description for screen readers
+    chart : rows and Vega-Lite spec; key : of the widget; alt : description for screen readers; height :
+    "stretch" for that of its place, which a sheet sets
     """
     rows, spec = chart
     if nothing and rows.empty:
@@ -498,4 +505,4 @@ def draw_chart(
     else:
         size = PRESENTED_WORDS if links.presenting() else 0
         spec = readable(spec, st.context.theme.type, size)
-        st.vega_lite_chart(rows, spec, key=key, width=width, alt=alt)
+        st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)

@@ -152,6 +152,9 @@ LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
 UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("uploads", dict)
 """The newest upload by uploader: the identity of the file, and the model or data read from it."""
 
+FILE_GONE: Entry[str] = Entry("file gone", str)
+"""The page whose link names a kept file that is gone, which its visitor may have; "": none."""
+
 LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 """Whether the address with which the session began has been read."""
 
@@ -176,8 +179,11 @@ STARTS_PAUSED: Entry[bool] = Entry("starts paused", lambda: st.query_params.get(
 STILL: Entry[bool] = Entry("still", bool)
 """Whether the browser has said that its user asks for less motion: then runs wait for Play, too."""
 
-LINK_SENTENCES: Entry[tuple[str, ...]] = Entry("link sentences", tuple)
-"""Sentences about ignored parts of the link, until they have been shown."""
+LINK_SENTENCES: Entry[dict[str, tuple[str, ...]]] = Entry("link sentences", dict)
+"""Sentences about ignored parts of the link by page, until they are closed; "": of all pages."""
+
+REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
+"""Why the newest clicks and drags were not carried out, until that has been shown."""
 
 SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
 """Name (in the address) of the preset whose caption each page has drawn; "": of none."""
@@ -226,6 +232,17 @@ LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lam
 
 LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
+
+
+def leave_out(sentence: object, page: str = "") -> None:
+    """Keep a sentence about an ignored part of the link, for ``messages.draw_left_out`` of this page."""
+    known = LINK_SENTENCES.begin()
+    known[page] = (*known.get(page, ()), str(sentence))
+
+
+def close_left_out(page: str) -> None:
+    """Forget the sentences about ignored parts of the link."""
+    LINK_SENTENCES.value.pop(page, None)
 
 
 def table_edits(turn: int) -> dict[int, dict[str, float | None]]:

@@ -7,7 +7,6 @@ import streamlit as st
 
 from rbmviz_app import keys, messages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
-from rbmviz_app.session import LINK_SENTENCES
 
 folder = Path(__file__).parent
 # A file of our own: the named icons of Streamlit would be fetched from the network.
@@ -37,9 +36,6 @@ drop_unreadable()
 open_link(page.url_path or names[0])
 presenting.draw_reader()
 presenting.draw_switch()
-with st.container():  # always there: else the page below would be built again when the sentence goes
-    for sentence in LINK_SENTENCES.value:
-        messages.left_out(sentence)
-    LINK_SENTENCES.set(())
+messages.draw_left_out()
 page.run()
 keys.draw_switch()

@@ -287,7 +287,9 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
         {"labelFontSize": size, "titleFontSize": size} if size else {}
     )
     note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": size} if size else {})
-    own = {"axis": words, "legend": words, "style": {"note": note}}
+    own = {"axis": words, "legend": words, "style": {"note": note}} | (
+        {"title": {"fontSize": size}} if size else {}
+    )
     height = {"height": max(spec["height"], TALL)} if size else {}
     changed = copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}
     return changed | {"params": [*spec.get("params", []), {"name": "ink", "value": ink or GREY}]}

@@ -218,12 +218,19 @@ _live_slider = _component("slider", PANEL_FOLDER, "slider.js")
 
 
 def live_slider(
-    knob: Knob, value: float, colour: str, *, on_value: OnTrigger, key: str, width: int = 320
+    knob: Knob,
+    value: float,
+    colour: str,
+    *,
+    on_value: OnTrigger,
+    key: str,
+    present: bool = False,
+    width: int = 320,
 ) -> None:
     """Draw a slider that sends its value while it is dragged: ``st.session_state[key].value``."""
     _live_slider(
         key=key,
-        data={"knob": knob_spec(knob), "value": value, "colour": colour},
+        data={"knob": knob_spec(knob), "value": value, "colour": colour, "present": present},
         on_value_change=on_value,
         width=width,
     )

@@ -8,16 +8,19 @@ export default ({ data, parentElement, setTriggerValue }) => {
   let slider = parentElement.rbmvizSlider;
   const spec = JSON.stringify([data.knob, data.colour]);
   if (!slider || slider.spec !== spec) {
-    slider?.control.node.remove();
+    slider?.host.remove();
     let timer = 0;
     /** @param {KnobValue} value */
     const send = value => { clearTimeout(timer); timer = setTimeout(() => slider.trigger('value', value), SEND_MS); };
     const control = knobControl(data.knob, data.value, 'live-slider', send);
     control.node.style.setProperty('--accent', data.colour);
     control.node.classList.add('alone');
-    slider = parentElement.rbmvizSlider = { spec, control };
-    parentElement.append(control.node);
+    const host = document.createElement('div');
+    host.append(control.node);
+    slider = parentElement.rbmvizSlider = { spec, control, host };
+    parentElement.append(host);
   } else slider.control.set(data.value);
+  slider.host.classList.toggle('present', data.present);
   slider.trigger = setTriggerValue;
-  return () => { slider.control.node.remove(); parentElement.rbmvizSlider = null; };
+  return () => { slider.host.remove(); parentElement.rbmvizSlider = null; };
 };

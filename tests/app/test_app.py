@@ -514,6 +514,8 @@ def test_training_curves_and_their_files(lesson):
     data, spec = training_chart(rows, algorithms, "update", "nats", best=-1.0)
     assert "data" not in spec["layer"][0]
     assert len(data) == len(rows)
+    _, in_seconds = training_chart(rows, algorithms, "seconds", "nats")
+    assert "' s'" in in_seconds["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
     inner = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in inner} == {"panel 1"}
     lines = training_csv(shown).decode().splitlines()

@@ -52,6 +52,7 @@ def test_trainings_and_branches_survive_a_reload(page, address_of):
     gone = page("train", shell=True, t=["cd:k=3"], kept=key)
     assert "gone, or was kept on another" in texts(gone, "warning")
     assert "give it again in Settings" in texts(gone, "warning")
+    assert gone.session_state["train settings"]  # which are open: the upload is in sight
     [panel] = gone.session_state["comparisons"]["train"][0].panels
     assert panel.worker.algorithm.k == 3
 
@@ -87,7 +88,7 @@ def test_a_kept_upload_takes_the_place_of_the_uploader(page, model, address_of):
     np.testing.assert_array_equal(comparison.setup.model.rbm.W, model.rbm.W)
     # Another browser has kept it: it can be left, and not be deleted.
     test.button(key="sample_own delete").click().run()
-    assert "only the browser that kept it" in texts(test, "error")
+    assert "only the browser that kept it" in texts(test, "toast")
     test.button(key="sample_own leave").click().run()
     assert comparison.setup.model.rbm.n_visible == 784
     assert "kept" not in address_of(test)
@@ -117,4 +118,5 @@ def test_ids_that_make_no_sense_are_gone(page):
         test = page("sample", shell=True, kept=key, p=["gibbs"])
         assert texts(test, "warning").strip()
         assert "passwd" not in texts(test, "warning")
+        assert not key or test.session_state["sample settings"]
     assert kept.ids("sample") == []

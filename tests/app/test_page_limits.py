@@ -31,7 +31,7 @@ def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypat
     wait(lambda: all(s.n > 3 for _, s in comparison.snapshots()), "samples")
     test.button(key="chain add rates_fpcd").click().run()
     assert not test.exception
-    assert [error.value[:30] for error in test.error] == ["A page has room for 3 panels: "]
+    assert [toast.value[:30] for toast in test.toast] == ["A page has room for 3 panels: "]
     assert [s.run for _, s in comparison.snapshots()] == [1, 1, 1]
     n = comparison.snapshots()[0][1].n
     wait(lambda: comparison.snapshots()[0][1].n > n, "more samples")
@@ -57,7 +57,7 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "15")
     next(button for button in test.button if button.label == "A hundred chains").click().run()
     assert not test.exception
-    assert any("a visitor has 15 MB" in error.value for error in test.error)
+    assert any("a visitor has 15 MB" in toast.value for toast in test.toast)
     assert comparison.panels == before
     assert test.session_state["model"] == "bas_pcd"
     assert comparison.snapshots()[0][1].run == 1

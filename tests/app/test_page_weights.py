@@ -13,6 +13,7 @@ from rbmviz import make_trainer
 from rbmviz.datasets import Dataset
 from rbmviz.gradient import GradientQuality
 from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
+from rbmviz_app.charts.style import colours
 from rbmviz_app.pages.weights.charts import (
     EQUAL,
     log_z_chart,
@@ -100,6 +101,11 @@ def test_charts_show_the_summaries(comparison):
     for name, snapshot in shown:
         mine = shares[shares["panel"] == name]
         np.testing.assert_array_equal(mine["held"], snapshot.summary.held)
+    # The colours of the curves are those of the panels: one each, along the knobs in which they differ.
+    tones = spec["layer"][0]["encoding"]["color"]["scale"]
+    algorithms = [snapshot.algorithm for _, snapshot in shown]
+    assert tones["range"][: len(shown)] == colours(algorithms)
+    assert len(set(tones["range"])) == len(shown) + 1
     equal = shares[shares["panel"] == EQUAL[0]]
     np.testing.assert_allclose(equal["held"], equal["samples"])
     sizes, _ = sizes_chart(shown)

@@ -138,7 +138,7 @@ def use_page(made: dict[str, Any]) -> Refusals:
 
 
 def _said(test: AppTest) -> Refusals:
-    return [element.value for element in (*test.error, *test.warning)]
+    return [element.value for element in (*test.error, *test.warning, *test.toast)]
 
 
 PAGE_FAMILIES = [Family("link", make_link, use_page, 2), Family("upload", make_upload, use_page, 2)]

@@ -320,6 +320,18 @@ def test_a_warning_moves_no_slider_and_the_transport_stays(live):
     assert 0 < page.page.get_by_role("button", name="Play").bounding_box()["y"] < 200
 
 
+def test_a_refused_click_is_said_over_the_page_and_moves_nothing(live):
+    page = live().open("chain?" + "&".join(["l=gibbs"] * 12))
+    styled = "getComputedStyle(document.querySelector('h1')).fontSize"  # the sheet is there still
+    top = f"[panels[0].getBoundingClientRect().top, {styled}]"
+    add = page.page.locator(".st-key-chain-add-gibbs button")
+    add.scroll_into_view_if_needed()
+    before = page.ask(top)
+    add.click()
+    page.page.get_by_text("A page has room for 12 panels").wait_for()
+    assert page.ask(top) == before
+
+
 def test_closing_the_tab_stops_the_threads(live, server):
     _, process = server
 

@@ -36,6 +36,21 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
     page.page.wait_for_function("!location.search.includes('present')")
 
 
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 720)])
+def test_the_matrices_fit_one_screen(live, size):
+    page = live(viewport=dict(zip(("width", "height"), size, strict=True)))
+    page.page.goto(f"{page.address}/chain?little=matrix&present=1")
+    page.page.wait_for_function(
+        "document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3"
+    )
+    page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight")
+    slider = page.page.get_by_label("λ, taken from the diagonal", exact=True)
+    assert slider.is_visible()
+    page.page.get_by_text("0.9333").wait_for()
+    box = page.page.locator("[data-testid=stVegaLiteChart]").last.bounding_box()
+    assert box["y"] + box["height"] <= size[1]
+
+
 def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
     page = live(viewport={"width": 1920, "height": 1080}).open("?p=rates_fpcd&p=gibbs&present=alpha,k")
     shown = """p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeight)

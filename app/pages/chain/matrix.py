@@ -29,7 +29,7 @@ from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz_app import controls, links, messages, session
 from rbmviz_app.controls import Download
-from rbmviz_app.page import draw_chart
+from rbmviz_app.page import PRESENTED_WORDS, draw_chart
 from rbmviz_app.pages.chain.exports import chain_csv
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS, distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.settings import Settings, landscape_model
@@ -89,7 +89,9 @@ MAX_MATRIX_VISIBLE = 8
 def draw_matrix(present: bool) -> None:
     """Draw a chain that can be edited, and the same chain with less staying."""
     begin_with_link()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    messages.draw_left_out("matrix")
+    row = st.container(horizontal=True, vertical_alignment="center" if present else "bottom")
+    with row:
         source = controls.select(
             Settings.chain_matrix,
             "Chain",
@@ -99,7 +101,7 @@ def draw_matrix(present: bool) -> None:
             on_change=reset_to_preset,
         )
         table = None if source == FROM_LANDSCAPE else table_of(source)
-        if table is not None:
+        if table is not None and not present:
             st.number_input(
                 "States",
                 min_value=MIN_STATES,
@@ -112,12 +114,19 @@ def draw_matrix(present: bool) -> None:
                 help="A new state is joined to the first; one that goes gives its share to the others.",
             )
     if table is not None:
-        st.caption(MATRICES[source].caption)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        found = chain_of_table(table) if table is not None else chain_of_landscape()
-    if found is not None:
-        compare(*found, right, present)
+        with st.container(key="caption"):
+            st.caption(MATRICES[source].caption)
+    if present:
+        found = chain_to_present(table)
+        if found is not None:
+            with st.container(key="matrices"):
+                present_chain(*found, row)
+    else:
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            found = chain_of_table(table) if table is not None else chain_of_landscape()
+        if found is not None:
+            compare(*found, right)
     write_address(source, table)
 
 
@@ -130,13 +139,13 @@ def begin_with_link() -> None:
         try:
             EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
-            messages.left_out(error)
+            session.leave_out(error, "matrix")
             EDITED_MATRIX.set(preset_table(next(iter(MATRICES))))
     for text in links.values(REMOVED)[:1]:
         try:
             LAMBDA.set(read_number(text, "lambda"))
         except BadInput as error:
-            messages.left_out(error)
+            session.leave_out(error, "matrix")
 
 
 def write_address(source: str, table: np.ndarray | None) -> None:
@@ -224,6 +233,42 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
     return LAST_CHAIN.value
 
 
+def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] | None:
+    """Return the chain of a table without drawing its editor, whose edits are kept; None: the landscape's."""
+    if table is None:
+        return chain_of_landscape()
+    if session.table_edits(TABLE_TURN.value):
+        table = edited(table)
+        keep_table(table)
+    try:
+        stationary_law(check_chain(table))
+    except BadInput as error:
+        messages.error(error)
+        return LAST_CHAIN.value
+    return table, [str(i + 1) for i in range(len(table))]
+
+
+def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
+    """Draw both matrices and their distances in one row, and in ``beside`` lambda and its numbers."""
+    law = stationary_law(A)
+    with beside:
+        less, lam = remove_chosen(A)
+        with st.container(key="numbers"):
+            draw_eigenvalues(eigenvalues(A), eigenvalues(less))
+    columns = st.columns(3)
+    start = 0 if len(A) <= MAX_STATES else likeliest(law, 1)[0]
+    distances = [distances_from(chain, start, law, Settings.chain_steps.value) for chain in (A, less)]
+    size = PRESENTED_WORDS
+    charts = (
+        (matrix_chart(A, names, "A: the chain as it is", size), "heat A", "Heat map of A"),
+        (matrix_chart(less, names, removed_title(lam), size), "heat less", "Heat map of Ã"),
+        (distance_chart(distances, Settings.chain_log.value), "distances", "Distance to the stationary law"),
+    )
+    for column, chart in zip(columns, charts, strict=True):
+        with column:
+            draw_chart(*chart, height="stretch")
+
+
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states in the order of the valleys."""
     st.caption(LANDSCAPE_LOOK)
@@ -240,40 +285,52 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
         return None
 
 
-def compare(
-    A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator, present: bool
-) -> None:
+def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices, distances, eigenvalues), and in ``beside`` lambda and its numbers."""
-    most = largest_removable(A)
     law = stationary_law(A)
     with beside:
-        lam = choose_lambda(most)
-        try:
-            less = remove_self_transitions(A, lam)
-        except BadInput as error:
-            messages.note(f"{error} The largest possible λ is shown.")
-            lam = most if most < 1 else 0.0
-            less = remove_self_transitions(A, lam)
+        less, lam = remove_chosen(A)
         spectra = eigenvalues(A), eigenvalues(less)
-        before, after = map(second_modulus, spectra)
-        st.markdown(
-            f"Second eigenvalue (its modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
-            + speed_up_text(speed_up(before, after))
-        )
+        draw_eigenvalues(*spectra)
     draw_matrices(A, less, lam, names, law)
     draw_convergence(A, less, spectra, names, law)
-    if not present:
-        controls.downloads(
-            "matrix",
-            [
-                Download(
-                    "Chain",
-                    lambda: chain_csv(A, less, law, names),
-                    "chain.csv",
-                    "Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
-                )
-            ],
-        )
+    controls.downloads(
+        "matrix",
+        [
+            Download(
+                "Chain",
+                lambda: chain_csv(A, less, law, names),
+                "chain.csv",
+                "Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
+            )
+        ],
+    )
+
+
+def remove_chosen(A: np.ndarray) -> tuple[np.ndarray, float]:
+    """Draw the slider of lambda; return the chain with so much less staying, and lambda."""
+    most = largest_removable(A)
+    lam = choose_lambda(most)
+    try:
+        return remove_self_transitions(A, lam), lam
+    except BadInput as error:
+        messages.note(f"{error} The largest possible λ is shown.")
+        lam = most if most < 1 else 0.0
+        return remove_self_transitions(A, lam), lam
+
+
+def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
+    """Draw the sentence on the second eigenvalue of both chains."""
+    before, after = second_modulus(of_A), second_modulus(of_less)
+    st.markdown(
+        f"Second eigenvalue (its modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
+        + speed_up_text(speed_up(before, after))
+    )
+
+
+def removed_title(lam: float) -> str:
+    """Return the title of the matrix of the chain with less staying."""
+    return f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
 
 
 def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str], law: np.ndarray) -> None:
@@ -282,8 +339,7 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
     with left:
         draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
     with middle:
-        title = f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
-        draw_chart(matrix_chart(less, names, title), "heat less", "Heat map of Ã")
+        draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
     with right:
         st.caption(
             "**What you see**: the diagonal pales, and what it loses goes to the other cells of its row in "
@@ -343,7 +399,14 @@ def choose_lambda(most: float) -> float:
     if most > 0:
         help = "Probability taken from staying, the same in every state, and shared out over the row."
         knob = Knob("lam", float, 0.0, "λ, taken from the diagonal", help, lo=0.0, hi=most)
-        live_slider(knob, min(max(lam, 0.0), most), CHAIN_COLOURS[1], on_value=moved, key="chain_dial")
+        live_slider(
+            knob,
+            min(max(lam, 0.0), most),
+            CHAIN_COLOURS[1],
+            on_value=moved,
+            key="chain_dial",
+            present=links.presenting(),
+        )
     else:
         st.info(
             "A state never stays: λ has no room, and Ã is A. Give every state some A_ii.",

@@ -20,8 +20,11 @@ NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""
 
 
-def matrix_chart(A: np.ndarray, names: Sequence[str], title: str) -> Chart:
-    """Return the data and the spec of the heat map of a transition matrix; shades go by the square root."""
+def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0) -> Chart:
+    """Return the data and the spec of the heat map of a transition matrix; shades go by the square root.
+
+    size : of the numbers in its cells, in pixels; 0 (the default): as small as they fit
+    """
     n = len(A)
     axes: dict[str, Any] = {"labelAngle": 0, "ticks": False, "domain": False}
     if n > NUMBERED:
@@ -52,7 +55,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str) -> Chart:
         color=alt.Color("p:Q", scale=scale, legend=None),
         tooltip=tooltips(("from", "From", ""), ("to", "To", ""), ("p", "Probability", ".4f")),
     )
-    numbers = base.mark_text(fontSize=12 if n <= 6 else 10).encode(
+    numbers = base.mark_text(fontSize=size or (12 if n <= 6 else 10)).encode(
         text=alt.Text("p:Q", format=".2f"),
         color=alt.condition("datum.p > 0.3", alt.value("white"), alt.value("#333")),
     )
@@ -73,7 +76,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
         .mark_line(strokeWidth=2.5, point=len(distances[0]) <= 100 and alt.OverlayMarkDef(size=18))
         .encode(
             x=alt.X("step:Q", title="Steps").axis(grid=False, tickMinStep=1),
-            y=alt.Y("distance:Q", title="Total variation to the stationary law", scale=scale),
+            y=alt.Y("distance:Q", title="Distance to the stationary law", scale=scale),
             color=_chain_colour(),
             strokeDash=alt.StrokeDash(
                 "chain:N", title=None, scale=alt.Scale(domain=list(CHAIN_NAMES), range=list(DASHES[:2]))

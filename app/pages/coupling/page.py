@@ -14,7 +14,7 @@ from rbmviz.links import VERSION, default_panels, knob_values, write_changed_kno
 from rbmviz.metadata import data_name
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
-from rbmviz_app import controls, links, messages
+from rbmviz_app import controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport
@@ -204,7 +204,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))
         except BadInput as error:
-            messages.left_out(f"The link's knobs are left out. {error}")
+            session.leave_out(f"The link's knobs are left out. {error}", PAGE.name)
     comparison.add(coupling)
     COUPLED_MODEL.set(name)
 
@@ -241,6 +241,7 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
     knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
     PAGE.write_address(comparison, [knobs] if knobs else [])
     wake(comparison)
+    messages.show_refused()
 
 
 def exports(

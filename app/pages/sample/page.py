@@ -207,7 +207,7 @@ def main() -> None:
             Settings.model,
             "The trained RBM that all panels sample: compare one trained by CD-1 with one by FPCD.",
         )
-        with st.popover("Settings", icon=":material/tune:"):
+        with controls.settings("sample"):
             name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setup(model)
         PAGE.menu()

@@ -11,6 +11,7 @@ from rbmviz_app.charts.style import (
     Chart,
     Rows,
     Spec,
+    count_axis,
     kept_spec,
     legend_columns,
     level,
@@ -95,10 +96,10 @@ def training_chart(
 def _training_spec(
     algorithms: tuple[tuple[str, str], ...], against: str, title: str, best: float | None, log: bool
 ) -> Spec:
-    count = alt.Axis(format="~s", tickCount=8, grid=False, labelExpr="datum.value ? datum.label : '0'")
-    x = alt.X(
-        f"{against}:Q", title="Updates" if against == "update" else "Seconds in the trainer", axis=count
-    )
+    if against == "update":
+        x = alt.X("update:Q", title="Updates", axis=count_axis(labelExpr="datum.value ? datum.label : '0'"))
+    else:
+        x = alt.X("seconds:Q", title="Seconds in the trainer", axis=count_axis(True))
     y = alt.Scale(type="log") if log else alt.Scale(zero=False)
     tone, dash = series(
         "trainer",

@@ -120,7 +120,7 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
             same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
             comparison.add(open_ended(name, **same), plan)
         except BadInput as error:
-            messages.error(error)
+            messages.refused(error)
         session.close_popover("branches")
 
     with st.popover("Branch", icon=":material/call_split:", key=session.popover_key("branches")):
@@ -136,7 +136,7 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     try:
         model = worker.read(TrainingRun.model)
     except BadInput as error:
-        st.toast(str(error))
+        messages.refused(error)
         return
     if model is None:
         st.toast("There is no model yet: let the trainer make its first update.")

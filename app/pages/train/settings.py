@@ -84,7 +84,7 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
         "Up to 16 the likelihood is exact; more units learn more, and their likelihood is an estimate.",
         width=130,
     )
-    with st.popover("Settings", icon=":material/tune:"):
+    with controls.settings("train"):
         given, rule, begin = uploads()
         own = kept.upload(OWN_DATA, given)
         seed = controls.seed(

@@ -15,6 +15,7 @@ from rbmviz_app.charts.style import (
     Rows,
     Spec,
     colour,
+    colours,
     dashes,
     kept_spec,
     legend_columns,
@@ -40,23 +41,24 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
     return named_apart(names)
 
 
-PINK = colour("pop_cd")
+Looks = tuple[tuple[str, str], ...]
+"""Name and colour of each panel."""
 
 
-def _names(named: Named) -> tuple[str, ...]:
-    return tuple(name for name, _ in named)
+def _looks(named: Named) -> Looks:
+    """Return name and colour of each panel, the colour that the panel itself has."""
+    tones = colours([snapshot.algorithm for _, snapshot in named])
+    return tuple((name, tone) for (name, _), tone in zip(named, tones, strict=True))
 
 
-def _scales(
-    names: Sequence[str], more: Sequence[tuple[str, str]] = (), columns: int = 1
-) -> tuple[alt.Color, alt.StrokeDash]:
+def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color, alt.StrokeDash]:
     """Return colour and dash of each panel; ``more`` are reference lines with their colours.
 
     columns : of the legend; one on a phone
     """
     strokes = alt.Scale(
-        domain=[*names, *(name for name, _ in more)],
-        range=[*dashes(["pop_cd"] * len(names)), *[[2, 3]] * len(more)],
+        domain=[name for name, _ in (*looks, *more)],
+        range=[*dashes(["pop_cd"] * len(looks)), *[[2, 3]] * len(more)],
     )
     # Below the chart: it is part of the picture that is saved.
     legend = alt.Legend(
@@ -67,9 +69,9 @@ def _scales(
         symbolSize=500,
         symbolOpacity=1,
     )
-    colours = alt.Scale(domain=strokes.domain, range=[PINK] * len(names) + [tone for _, tone in more])
+    tones = alt.Scale(domain=strokes.domain, range=[tone for _, tone in (*looks, *more)])
     return (
-        alt.Color("panel:N", title=None, sort=strokes.domain, scale=colours).legend(legend),
+        alt.Color("panel:N", title=None, sort=strokes.domain, scale=tones).legend(legend),
         alt.StrokeDash("panel:N", title=None, sort=strokes.domain, scale=strokes),
     )
 
@@ -97,12 +99,12 @@ def shares_chart(named: Named) -> Chart:
     rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL[0], "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
-    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), _shares_spec(_names(named))
+    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), _shares_spec(_looks(named))
 
 
 @kept_spec
-def _shares_spec(names: tuple[str, ...]) -> Spec:
-    tone, dash = _scales(names, [EQUAL], columns=3)
+def _shares_spec(looks: Looks) -> Spec:
+    tone, dash = _scales(looks, (EQUAL,), columns=3)
     curves = (
         alt.Chart(alt.NamedData("curves"))
         .mark_line(strokeWidth=2)
@@ -128,7 +130,7 @@ def _shares_spec(names: tuple[str, ...]) -> Spec:
             ],
         )
     )
-    return live_spec([curves], _tall(len(names) + 1), menu=True)
+    return live_spec([curves], _tall(len(looks) + 1), menu=True)
 
 
 def size_rows(named: Named) -> Rows:
@@ -157,12 +159,12 @@ def sizes_chart(named: Named) -> Chart:
     rows = size_rows(named)
     most = max((row["size"] for row in rows), default=128)
     rows += [{"panel": EQUAL[0], "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
-    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), _sizes_spec(_names(named))
+    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), _sizes_spec(_looks(named))
 
 
 @kept_spec
-def _sizes_spec(names: tuple[str, ...]) -> Spec:
-    tone, dash = _scales(names, [EQUAL])
+def _sizes_spec(looks: Looks) -> Spec:
+    tone, dash = _scales(looks, (EQUAL,))
     title, scale, axis = "Effective share of the batch", alt.Scale(domain=[0, 1]), alt.Axis(format="%")
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
@@ -187,7 +189,7 @@ def _sizes_spec(names: tuple[str, ...]) -> Spec:
             alt.Tooltip("batches:Q", title="Batches", format=","),
         ],
     )
-    return live_spec([band, line], _tall(len(names) + 1), menu=True)
+    return live_spec([band, line], _tall(len(looks) + 1), menu=True)
 
 
 def estimate_rows(named: Named) -> Rows:
@@ -215,14 +217,14 @@ def log_z_chart(named: Named) -> Chart:
     """Return data and spec: log of the mean weight against the number of weights, beside the truth."""
     rows = estimate_rows(named)
     truth = next((snapshot.truth for _, snapshot in named if snapshot.truth is not None), None)
-    spec = _log_z_spec(_names(named), truth and (truth.method, truth.log_z, truth.std_error))
+    spec = _log_z_spec(_looks(named), truth and (truth.method, truth.log_z, truth.std_error))
     return pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]), spec
 
 
 @kept_spec
-def _log_z_spec(names: tuple[str, ...], truth: tuple[str, float, float] | None) -> Spec:
+def _log_z_spec(looks: Looks, truth: tuple[str, float, float] | None) -> Spec:
     """Return the spec of estimates beside the truth, if it is known: method, log Z, standard error."""
-    tone, dash = _scales(names)
+    tone, dash = _scales(looks)
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
             "n:Q",
@@ -252,4 +254,4 @@ def _log_z_spec(names: tuple[str, ...], truth: tuple[str, float, float] | None) 
         line = level("value", log_z, label, low=log_z - 2 * error, high=log_z + 2 * error)
         layers += [alt.Chart(line[0].data).mark_rect(opacity=0.15, color=GREY).encode(y="low:Q", y2="high:Q")]
         layers += line
-    return live_spec(layers, _tall(len(names)), menu=True)
+    return live_spec(layers, _tall(len(looks)), menu=True)

@@ -152,7 +152,7 @@ def main() -> None:
             Settings.weights_model,
             "The RBM that weighs the samples: a small one has an exact log Z, a large one shows the limits.",
         )
-        with st.popover("Settings", icon=":material/tune:"):
+        with controls.settings("weights"):
             name, model = controls.own_model(chosen, "weights_own", "Weigh with a model file of your own")
             setup, reason = choose_setup(model)
         PAGE.menu()
