@@ -291,7 +291,7 @@ class Scores:
 
     @property
     def occupancy(self) -> np.ndarray:
-        """Samples per class in each bin of ``bin_width``, without blank ones, int64 (bins so far, classes)."""
+        """Samples per class in each bin, without blank ones, int64 (bins so far, classes)."""
         return self._bins[: -(-self._n_covered // self.bin_width), :-1].copy()
 
     @property

@@ -190,8 +190,8 @@ def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
 
 def test_blank_samples_are_in_no_class_of_a_bin(toy):
     scores = Scores(toy, "binary")
-    on = np.ones((1, 5), np.uint8)
-    v = np.concatenate([np.tile([0, 0, 0, 0, 1], (30, 1)), np.zeros((140, 5)), np.tile(on, (30, 1))]).astype(np.uint8)
+    v = np.zeros((200, 5), np.uint8)
+    v[:30, 4] = v[-30:] = 1
     scores.update(Samples(v, v.astype(np.float32), {}))
     assert (scores.bin_width, scores.covered.blank) == (2, 0.7)
     np.testing.assert_array_equal(scores.occupancy.sum(axis=0), [30, 30])
