@@ -157,10 +157,15 @@ def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iter
         yield bool(fold.open)
 
 
-def code(page: str, text: str) -> None:
-    """Offer Python code that repeats what is on the page."""
-    with st.popover("Code", icon=":material/code:", key=f"{page} code"):
-        st.code(text)
+@st.fragment
+def code(page: str, make: Callable[[], str]) -> None:
+    """Offer Python code that repeats what is on the page.
+
+    make : is called when somebody opens it: panels and knobs change without a new run of the whole page
+    """
+    popover = st.popover("Code", icon=":material/code:", key=f"{page} code", on_change="rerun")
+    if popover.open:
+        popover.code(make())
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:

@@ -385,6 +385,18 @@ def test_the_mean_kernel_scores_live(page):
     assert not test.exception
 
 
+def test_code_is_that_of_the_panels_when_it_is_opened(page):
+    test = page("sample", p=["gibbs"])
+    comparison = test.session_state["comparisons"]["sample"][0]
+    assert not test.get("code")
+    comparison.add(make_sampler("rates_fpcd"))  # as a fragment does: the page is not drawn again
+    comparison.tune(comparison.panels[0].key, temperature=3.5)
+    test.session_state["sample code"] = True
+    [opened] = test.run().get("code")
+    assert "temperature=3.5" in opened.value
+    assert 'make_sampler("rates_fpcd"' in opened.value
+
+
 def test_transport_and_presets(page):
     test = page("sample")
     comparison = test.session_state["comparisons"]["sample"][0]

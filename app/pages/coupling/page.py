@@ -283,7 +283,9 @@ def exports(
                 ),
             ],
         )
-        controls.code("coupling", snippet(name, comparison.setup, comparison.panels[0].worker.algorithm))
+        controls.code(
+            "coupling", lambda: snippet(name, comparison.setup, comparison.panels[0].worker.algorithm)
+        )
 
 
 if __name__ == "__main__":

@@ -440,7 +440,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
         )
         from_data = dataset is not None and setup.first_state() is not None
         starts_at = dataset.name if dataset is not None and from_data else None
-        controls.code("sample", snippet(model_name, algorithms_of(comparison), setup.seed, starts_at))
+        controls.code("sample", lambda: snippet(model_name, algorithms_of(comparison), setup.seed, starts_at))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def keep(comparison: Comparison[TrainingSetup], key: int) -> None:
     """Offer the files of one panel and those of all, code, and what the server keeps."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         files(comparison, comparison[key])
-        controls.code("train", snippet(comparison.setup, fresh_starts(comparison)))
+        controls.code("train", lambda: snippet(comparison.setup, fresh_starts(comparison)))
     kept.draw_trainings(comparison)
 
 

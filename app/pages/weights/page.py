@@ -243,7 +243,9 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
             ],
         )
         starts_at = dataset.name if dataset is not None and setup.start == "data" else None
-        controls.code("weights", snippet(model_name, starts_at, algorithms_of(comparison), setup.seed))
+        controls.code(
+            "weights", lambda: snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
+        )
 
 
 if __name__ == "__main__":
