@@ -40,8 +40,8 @@ KNOBS = "c"
 PRESETS = (
     Preset(
         "Small enough to know",
-        "Every curve can be checked here: the bound stays above the exact distance, UCD finds the exact "
-        "value, and CD-1 finds another one.",
+        "So small that everything can be computed exactly. The curves under More evidence show it: the bound "
+        "stays above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
         ("coupling:scale=1.5",),
         claims=(
             Claim(0, "rbm_ucd_errors", "<", 3, n=1000),
