@@ -41,6 +41,7 @@ const RETRY_MS = 500;
 const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (HIDDEN_SECONDS in app/timer.py)
 const WORDS_MS = 1000; // words change this often: more could not be read
 const SAY_MS = 2000; // and what is read aloud this often at most
+const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
 const FIT_MS = 500; // while presenting, panels are fitted to the window this often
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
@@ -361,7 +362,8 @@ class Grid {
       if (size > best[0]) best = [size, columns];
     }
     host.style.gridTemplateColumns = `repeat(${best[1]}, minmax(0, 1fr))`;
-    if (best[0] > 0) host.style.setProperty('--stage', `${Math.floor(best[0])}px`);
+    const column = (wide - gap * (best[1] - 1)) / best[1];
+    host.style.setProperty('--stage', `${Math.floor(Math.max(best[0], Math.min(column, LEAST_STAGE)))}px`);
   }
 
   /** @param {string} name @returns {number[]} red, green and blue */

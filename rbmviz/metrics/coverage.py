@@ -158,6 +158,10 @@ class Coverage:
             raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
         return _nearest(self._packed, v)
 
+    def is_blank(self, v: np.ndarray) -> np.ndarray:
+        """Return which samples are blank, bool (n,), of ``v``: uint8 (n, n_visible) of 0 and 1."""
+        return np.asarray(v.sum(axis=1, dtype=np.int64) < self.blank_below)
+
     def update(self, v: np.ndarray) -> np.ndarray:
         """Add consecutive samples and return their classes.
 
@@ -178,7 +182,7 @@ class Coverage:
         """
         index, distance = self.nearest(v)
         self.n += len(v)
-        blank = v.sum(axis=1, dtype=np.int64) < self.blank_below
+        blank = self.is_blank(v)
         spurious = blank | (distance > self.threshold)
         self._blank += int(blank.sum())
         self._spurious += int(spurious.sum())

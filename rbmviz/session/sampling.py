@@ -59,7 +59,10 @@ class SamplingSnapshot(Snapshot):
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     occupancy : int64 (bins, classes)
-        Samples per class of the nearest training example, in consecutive bins of the run.
+        Samples per class of the nearest training example, in consecutive bins of the run; blank samples are
+        of no class.
+    blanks : int64 (bins,)
+        Blank samples in each bin.
     bin_width : int
         Samples in one bin; the last bin may have fewer.
     switches : int or None
@@ -92,6 +95,7 @@ class SamplingSnapshot(Snapshot):
     since_change: SinceChange | None = None
     fast_norm: float | None = None
     occupancy: np.ndarray | None = None
+    blanks: np.ndarray | None = None
     bin_width: int = 1
     switches: int | None = None
     visited: tuple[int, int] | None = None
@@ -262,6 +266,7 @@ class SamplingRun(Run):
             since_change=scores.since_change if scores else None,
             fast_norm=self.fast_norm,
             occupancy=scores.occupancy if scores else None,
+            blanks=scores.blanks if scores else None,
             bin_width=scores.bin_width if scores else 1,
             switches=covered.switches if covered else None,
             visited=covered.visited if covered else None,

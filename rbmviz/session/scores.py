@@ -152,7 +152,8 @@ class Scores:
         )
         self._not_covered: list[np.ndarray] = []  # samples that coverage has yet to take
         self._n_covered, self._covered_at = 0, 0.0
-        self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy)), np.int64)
+        # The last column counts the blank samples, which visit no class.
+        self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy) + 1), np.int64)
         self.bin_width = 1
         self.curve: tuple[Point, ...] = ()
         self.counts: tuple[Counts, ...] = ()
@@ -254,7 +255,7 @@ class Scores:
         for part in np.split(v, [point.n - self._n_covered for point in self.curve[len(self.counts) :]]):
             if len(part):  # the last one may be empty
                 self._n_covered += len(part)
-                self._add_to_bins(self._coverage.update(part))
+                self._add_to_bins(self._coverage.update(part), self._coverage.is_blank(part))
                 self._note_counts()
         self._covered_at = time.monotonic()
 
@@ -276,20 +277,27 @@ class Scores:
             coverage.spurious,
         )
 
-    def _add_to_bins(self, classes: np.ndarray) -> None:
-        if not self._bins.shape[1]:
+    def _add_to_bins(self, classes: np.ndarray, blank: np.ndarray) -> None:
+        n_classes = self._bins.shape[1] - 1
+        if not n_classes:
             return
         n = self._n_covered
         while n > OCCUPANCY_BINS * self.bin_width:
             pairs = self._bins[0::2] + self._bins[1::2]
             self._bins = np.concatenate([pairs, np.zeros_like(pairs)])
             self.bin_width *= 2
-        np.add.at(self._bins, (np.arange(n - len(classes), n) // self.bin_width, classes), 1)
+        columns = np.where(blank, n_classes, classes)
+        np.add.at(self._bins, (np.arange(n - len(classes), n) // self.bin_width, columns), 1)
 
     @property
     def occupancy(self) -> np.ndarray:
-        """Samples per class in each bin of ``bin_width`` samples, int64 (bins so far, classes)."""
-        return self._bins[: -(-self._n_covered // self.bin_width)].copy()
+        """Samples per class in each bin, without blank ones, int64 (bins so far, classes)."""
+        return self._bins[: -(-self._n_covered // self.bin_width), :-1].copy()
+
+    @property
+    def blanks(self) -> np.ndarray:
+        """Blank samples in each bin, int64 (bins so far,); zero where there are no classes."""
+        return self._bins[: -(-self._n_covered // self.bin_width), -1].copy()
 
     @property
     def since_change(self) -> SinceChange | None:

@@ -4,6 +4,7 @@ import io
 import json
 import threading
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,10 +25,11 @@ from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
 from rbmviz_app.pages.sample.charts import amount_text, curves_of, isl_chart, spread
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
+from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
 from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
 from rbmviz_app.pages.train.exports import training_csv
-from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -299,6 +301,14 @@ def test_frames_carry_the_readouts_that_are_declared(comparison):
         assert head["readouts"]["rate"] == shown.n
     several = [readout.name for readout in sample_readouts(make_sampler("gibbs", n_chains=2), plan)]
     assert several == [*declared, "rhat", "ess"]
+
+
+def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(comparison):
+    [(key, shown), _] = comparison.snapshots()
+    mostly = replace(shown, occupancy=np.array([[1, 0], [0, 2]]), blanks=np.array([3, 0]))
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [key])
+    shares = encode(mostly, request, ClientState(mostly.run)).blocks["class_shares"]
+    np.testing.assert_array_equal(shares, [[64, 0], [0, 255]])
 
 
 def test_a_chain_that_stays_empty_is_named(comparison):

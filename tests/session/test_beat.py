@@ -8,7 +8,7 @@ import pytest
 from waiting import PATIENCE, wait
 
 from rbmviz.metrics import ISL
-from rbmviz.samplers import make_sampler, sample
+from rbmviz.samplers import Samples, make_sampler, sample
 from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup
 from rbmviz.session import worker as worker_module
 from rbmviz.session.scores import Scores
@@ -164,7 +164,7 @@ def test_scores_that_wait_are_complete_in_a_pause(open_worker, model, toy, monke
     worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
     worker.step(37)
     wait(lambda: worker.snapshot.n == 37 and worker.snapshot.status == "paused", "a pause")
-    assert worker.snapshot.occupancy.sum() == 37
+    assert worker.snapshot.occupancy.sum() + worker.snapshot.blanks.sum() == 37
 
 
 def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
@@ -182,10 +182,21 @@ def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
     v = sample(model, make_sampler("gibbs"), 60, seed=5).v
     shown = run.view("paused")
     assert (shown.newest.n, shown.newest.isl) == (60, ISL(toy.test, toy.validation).update(v).value().isl)
-    assert shown.occupancy.sum() == 60
+    assert shown.occupancy.sum() + shown.blanks.sum() == 60
     run.watched = True
     run.record_steps(run.advance(1))
     assert run.view("running").newest.n == 61
+
+
+def test_blank_samples_are_in_no_class_of_a_bin(toy):
+    scores = Scores(toy, "binary")
+    v = np.zeros((200, 5), np.uint8)
+    v[:30, 4] = v[-30:] = 1
+    scores.update(Samples(v, v.astype(np.float32), {}))
+    assert (scores.bin_width, scores.covered.blank) == (2, 0.7)
+    np.testing.assert_array_equal(scores.occupancy.sum(axis=0), [30, 30])
+    np.testing.assert_array_equal(scores.occupancy.sum(axis=1) + scores.blanks, np.full(100, 2))
+    assert scores.blanks.sum() == 140
 
 
 def test_what_waits_to_be_scored_is_bounded(model, toy):

@@ -61,7 +61,9 @@ class SamplePanel extends Panel {
     const known = this.classShares, { classes } = this.page;
     if (!known || !known.n_bins || known.n_classes !== classes.length) return '';
     const newest = Array.from(known.shares.subarray((known.n_bins - 1) * known.n_classes));
-    return `The newest samples are mostly of class ${classes[newest.indexOf(Math.max(...newest))]}.`;
+    const most = Math.max(...newest), blank = 255 - newest.reduce((sum, share) => sum + share, 0); // blank images are of no class
+    if (blank > most) return 'The newest samples are mostly blank.';
+    return `The newest samples are mostly of class ${classes[newest.indexOf(most)]}.`;
   }
 
   drawPictures() {

@@ -268,9 +268,9 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) ->
         blocks["v"] = Bits(frames.v[-n_new:], frames.n_visible)
     if n_new and (request.pixels == "mean" or request.view == "single"):
         blocks["mean"] = frames.p[-n_new:]
-    occupancy, slow = shown.occupancy, False
-    if occupancy is not None and occupancy.size and sent.slow_due:
-        totals = occupancy.sum(axis=1, keepdims=True)
+    occupancy, blanks, slow = shown.occupancy, shown.blanks, False
+    if occupancy is not None and blanks is not None and occupancy.size and sent.slow_due:
+        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
     if shown.start is not None and request.view == "sequence":
