@@ -93,17 +93,17 @@ def megabytes(path: Path) -> float:
 
 def build(folder: Path) -> Path:
     """Build the sdist, and the wheel from it; return the wheel, with every file that travels."""
-    run("uv", "build", "--quiet", "--out-dir", folder, ROOT)
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
     [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
     run("twine", "check", "--strict", wheel, sdist)
     # W005: the models and the app are packages of one distribution; W009: two top-level packages, both ours.
     run("check-wheel-contents", "--toplevel", "rbmviz,rbmviz_app", wheel)
-    tracked = run("git", "ls-files", *FOLDERS.values(), cwd=ROOT).stdout.split()
+    ours = [path for name in FOLDERS.values() for path in (ROOT / name).rglob("*") if path.is_file()]
     names = {folder: package.replace(".", "/") for package, folder in FOLDERS.items()}
     expected = set()
-    for name in tracked:
-        top, _, rest = name.partition("/")
-        if Path(name).name not in OF_THE_CHECKOUT:
+    for path in ours:
+        top, _, rest = path.relative_to(ROOT).as_posix().partition("/")
+        if path.name not in OF_THE_CHECKOUT and "__pycache__" not in path.parts:
             expected.add(f"{names[top]}/{rest}")
     found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert found == expected, f"left out: {expected - found}; too much: {found - expected}"
@@ -133,11 +133,17 @@ class Room:
         for path in (self.work, self.home):
             path.mkdir(parents=True)
         (self.work / "table.csv").write_text("0,1,1\n1,0,1\n" * 20)
-        run("uv", "venv", "--quiet", "--python", python, self.venv)
+        # As a user does; for another interpreter or the lowest versions uv, which finds and resolves them.
+        plain = python == sys.executable and constraints is None
+        run(
+            *(sys.executable, "-m", "venv") if plain else ("uv", "venv", "--quiet", "--python", python),
+            self.venv,
+        )
         begin = time.perf_counter()
         chosen = f"{wheel}[{extra}]" if extra else str(wheel)
         lowest = ["--constraint", str(constraints)] if constraints else []
-        run("uv", "pip", "install", "--quiet", "--python", self.venv, *lowest, chosen)
+        pip = (self.venv / "bin/pip", "install") if plain else ("uv", "pip", "install", "--python", self.venv)
+        run(*pip, "--quiet", *lowest, chosen)
         seconds = time.perf_counter() - begin
         say(f"{self.name}: installed in {seconds:.1f} s, {megabytes(self.venv):.0f} MB")
         self.before: list[str] = []

@@ -51,7 +51,7 @@ class Recording:
     fast_norm : float32 (n,) or (0,)
         Norm of theta_F after each sample; empty for a sampler without fast parameters.
     classes : uint8 (n,)
-        Class of the nearest training example of each sample.
+        Class of the nearest training example of each sample; the number of classes if the sample is blank.
     points : int64 (points,)
         Numbers of samples at which the run was scored.
     scores : float64 (points, 3)
@@ -100,6 +100,7 @@ class Recording:
         first, v = run.kept()
         shown = _view(run)
         points, counts = shown.curve, shown.counts
+        coverage = Coverage(dataset, COMPARED_EXAMPLES)
         return cls(
             run.algorithm.name,
             np.array([plan.seed], np.uint64),
@@ -108,7 +109,7 @@ class Recording:
             np.array([v.shape[1]]),
             np.concatenate(sweeps).astype(np.int64),
             np.concatenate(norms).astype(np.float32),
-            Coverage(dataset, COMPARED_EXAMPLES).update(v).astype(np.uint8),
+            np.where(coverage.is_blank(v), len(coverage.occupancy), coverage.update(v)).astype(np.uint8),
             np.array([point.n for point in points[: len(counts)]], np.int64),
             np.array([(point.isl, point.std_error, point.beta) for point in points[: len(counts)]]),
             np.array([point.groups for point in points[: len(counts)]], np.float32),
@@ -160,6 +161,7 @@ class Recording:
         counts = tuple(self._counts(i) for i in range(known))
         newest = counts[-1] if counts else None
         bins, width = self._bins(n)
+        occupancy, blanks = bins[:, :-1], bins[:, -1]
         n_visible = int(self.n_visible[0])
         v = self.v[max(n - FRAMES, 0) : n]
         return SamplingSnapshot(
@@ -174,7 +176,8 @@ class Recording:
             counts=counts,
             newest=curve[-1] if curve else None,
             fast_norm=float(self.fast_norm[n - 1]) if n and len(self.fast_norm) else None,
-            occupancy=bins,
+            occupancy=occupancy,
+            blanks=blanks,
             bin_width=width,
             switches=newest.switches if newest else 0,
             visited=newest.visited if newest else None,
@@ -195,12 +198,12 @@ class Recording:
         )
 
     def _bins(self, n: int) -> tuple[np.ndarray, int]:
-        """Return the samples per class in consecutive bins, as ``Scores`` does, and the width of a bin."""
+        """Return the samples per class, and the blank ones, in consecutive bins, and the width of a bin."""
         width = 1
         while n > OCCUPANCY_BINS * width:
             width *= 2
         n_classes = int(self.counts[0, 2]) if len(self.counts) else 0
-        bins = np.zeros((-(-n // width), n_classes), np.int64)
+        bins = np.zeros((-(-n // width), n_classes + 1), np.int64)
         np.add.at(bins, (np.arange(n) // width, self.classes[:n]), 1)
         return bins, width
 
