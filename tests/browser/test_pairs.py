@@ -70,7 +70,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
     charts.first.wait_for()
     assert charts.count() == 1
-    page.page.get_by_text("More evidence").click()
+    page.page.get_by_text("More evidence", exact=True).click()
     page.page.wait_for_url("**coupling_more=true**")
     page.page.get_by_text("pairs of lag 10").wait_for()
     slider = page.page.get_by_role("slider", name="Lag L")
@@ -78,7 +78,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     slider.press("ArrowRight")
     page.page.get_by_text("pairs of lag 20").wait_for()
     page.page.wait_for_url("**lag=20**")
-    fold = page.page.get_by_text("More evidence")
+    fold = page.page.get_by_text("More evidence", exact=True)
     fold.click()
     page.page.get_by_text("pairs of lag 20").wait_for(state="detached")
     fold.click()
