@@ -175,7 +175,7 @@ class SamplingRun(Run):
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of its sampler, and of its scores."""
-        return jobs_of(self.algorithm, scored=self.plan.dataset is not None)
+        return jobs_of(self.algorithm, scored=self._sampling.dataset is not None)
 
     def prepare(self) -> None:
         """Make the chains and their scores; compile the kernels outside the run's own clock."""
