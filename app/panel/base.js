@@ -59,6 +59,8 @@ function dashed(dash) {
 class Panel {
   /** What the steps of a run are called. @type {string} */
   unit = '';
+  /** Whether its pictures show what the run begins with. */
+  showsStart = false;
   /** Whether its runs may warn: then a place is kept, so that no knob moves under the hand that turns it. */
   warns = false;
 
@@ -75,6 +77,8 @@ class Panel {
     this.controls = {};
     /** @type {number | null} */
     this.startingSince = null;
+    /** When the run can begin, by performance.now(); 0: not known. */
+    this.readyAt = 0;
     this.redrawTimer = 0;
     this.wordsShownAt = 0;
     this.saidAt = -SAY_MS;
@@ -89,6 +93,7 @@ class Panel {
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
     this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
+    this.mark = element('p', { class: 'mark', hidden: true });
     this.stage = element('div', { class: 'stage' });
     this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
       text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
@@ -99,7 +104,7 @@ class Panel {
 
   /** Make the pictures and the knobs. */
   build() {
-    this.stage.append(...this.makePictures(), this.note);
+    this.stage.append(...this.makePictures(), this.note, this.mark);
     for (const canvas of this.node.querySelectorAll('canvas')) canvas.setAttribute('aria-describedby', this.spoken.id);
     this.node.classList.toggle('warns', this.warns);
     /** @type {HTMLElement[]} */
@@ -184,7 +189,7 @@ class Panel {
     if (text === this.spoken.textContent) return;
     this.saidAt = performance.now();
     const focused = /** @type {Document | ShadowRoot} */ (this.node.getRootNode()).activeElement;
-    this.spoken.setAttribute('aria-live', head.status !== 'running' || this.node.contains(focused) ? 'polite' : 'off');
+    this.spoken.setAttribute('aria-live', !['running', 'recorded'].includes(head.status) || this.node.contains(focused) ? 'polite' : 'off');
     this.spoken.textContent = text;
   }
 
@@ -194,6 +199,7 @@ class Panel {
     if (isNewRun) this.readoutValues = {};
     Object.assign(this.readoutValues, head.readouts);
     this.receive(head, blocks, isNewRun);
+    this.readyAt = head.ready_in ? performance.now() + 1000 * head.ready_in : 0;
     this.head = head;
   }
 
@@ -218,7 +224,21 @@ class Panel {
     const seconds = Math.floor((performance.now() - this.startingSince) / 1000);
     clearTimeout(this.redrawTimer);
     this.redrawTimer = setTimeout(() => this.grid.draw(), 1000);
-    return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once, in 20 seconds, or in a minute where it is busy. ${seconds} s so far.`;
+    if (this.readyAt) return this.showsStart ? '' : `Starting: ${this.compiling()}. A new machine compiles the kernels once.`;
+    return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once. ${seconds} s so far.`;
+  }
+
+  /** @returns {string} how long the run is still compiled */
+  compiling() {
+    const left = Math.ceil((this.readyAt - performance.now()) / 1000);
+    return left > 0 ? `compiling, about ${left} s` : 'compiling, a moment longer';
+  }
+
+  /** @param {PanelHead} head @returns {string} what stands on the pictures: that they are recorded, or the starts of the chains */
+  markOf({ status }) {
+    const left = Math.ceil((this.readyAt - performance.now()) / 1000);
+    if (status === 'recorded') return left > 0 ? `recorded, live in ~${left} s` : 'recorded, live in a moment';
+    return status === 'starting' && this.readyAt && this.showsStart ? `starting: ${this.compiling()}` : '';
   }
 
   draw() {
@@ -229,8 +249,11 @@ class Panel {
     this.node.dataset.status = head.status;
     this.count.textContent = whole.format(head.n);
     this.count.title = `${whole.format(head.n)} ${this.unit}`;
-    this.readouts.draw(this.readoutValues, head.status === 'running');
+    this.readouts.draw(this.readoutValues, head.status === 'running' || head.status === 'recorded');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
+    const mark = this.markOf(head);
+    this.mark.hidden = !mark;
+    if (this.mark.textContent !== mark) this.mark.textContent = mark;
     this.note.hidden = !note;
     if (this.note.textContent !== note) this.note.textContent = note;
     this.warnOf(head.warning ?? '');

@@ -23,6 +23,7 @@
  * @property {string} status
  * @property {number} n steps so far
  * @property {string | null} [error] why the status is "failed"
+ * @property {number} [ready_in] where the status is "starting" or "recorded": in about how many seconds the run can begin; 0: not known
  * @property {number} [rebuilt] where the status is "rebuilding": share of the run that is there again, from 0 to 1
  * @property {string} [warning]
  * @property {Record<string, ReadoutValue>} readouts

@@ -146,6 +146,11 @@ class FrameEncoder:
             self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
         return bool(plans)
 
+    def _seconds_to_start(self, key: int) -> float:
+        """Return in about how many seconds a panel's run can begin; 0: unknown."""
+        workers = [panel.worker for panel in self._comparison.panels if panel.key == key]
+        return round(max((worker.seconds_to_start for worker in workers), default=0.0), 1)
+
     def _head(
         self, key: int, shown: Snapshot, content: PanelContent, slow: bool, waiting: bool
     ) -> dict[str, Any]:
@@ -161,6 +166,8 @@ class FrameEncoder:
                 if slow or not is_slow
             },
         }
+        if shown.status in ("starting", "recorded"):
+            head["ready_in"] = self._seconds_to_start(key)
         if shown.status in ("failed", "rebuilding"):
             head |= {"error": shown.error, "rebuilt": shown.rebuilt}
         if content.warning:

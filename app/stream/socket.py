@@ -26,6 +26,7 @@ from streamlit import config
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
+from rbmviz.session.compiling import COMPILING
 from rbmviz_app.kept import write_all
 from rbmviz_app.process import collect_garbage
 from rbmviz_app.session import comparisons_by_token
@@ -185,9 +186,14 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
 
 @contextlib.asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Warm up in the background: the server answers at once, and the first page finds most of it loaded."""
+    """Warm up in the background: the server answers at once, and the first page finds most of it loaded.
+
+    On a new machine other processes compile meanwhile what the first page needs, and then the rest.
+    """
+    COMPILING.start()
     tasks = [asyncio.create_task(anyio.to_thread.run_sync(_warm_up)), asyncio.create_task(collect_garbage())]
     yield
+    COMPILING.stop()
     await anyio.to_thread.run_sync(write_all)
     for task in tasks:
         task.cancel()
@@ -199,7 +205,8 @@ def _warm_up() -> None:
 
     from rbmviz.session import warm_up
 
-    warm_up()
+    if COMPILING.finish():
+        warm_up()
     # What is loaded by now stays: later collections need not look through it.
     gc.collect()
     gc.freeze()

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
+import numpy as np
 from numba import njit
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
@@ -38,27 +40,35 @@ WITHIN_KERNELS: dict[str, Any] = {**FLAGS, "no_cpython_wrapper": True, "_nrt": F
 """Flags of kernels that only kernels call."""
 
 
-def _cache_folder() -> str | None:
-    """Name the cache by what numba cannot see: edits in a *neighbouring* file, and numba's own version.
+NOTE = ".compiled"
+"""Suffix of the files that say which kernels are in a cache, see ``compiled``."""
 
-    If the cache folder cannot be written, a temporary folder of this process is used; None if there is none.
+
+def _cache_folder() -> str | None:
+    """Name the cache by what numba cannot see: edits in a *neighbouring* file, and versions.
+
+    If the cache folder cannot be written and nothing is in it, a temporary folder of this process is used;
+    None if there is none.
     """
-    digest = hashlib.sha256(numba.__version__.encode())
+    versions = numba.__version__, llvmlite.__version__, np.__version__
+    digest = hashlib.sha256(" ".join(versions).encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     folder = cache_dir() / "kernels" / digest.hexdigest()[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
+        if os.access(folder, os.W_OK) or any(folder.glob(f"*{NOTE}")):
             return str(folder)
     except OSError:
         pass
     try:
-        passing = tempfile.mkdtemp(prefix="rbmviz-kernels-")
+        passing = Path(tempfile.mkdtemp(prefix="rbmviz-kernels-"))
+        atexit.register(shutil.rmtree, passing, ignore_errors=True)
+        folder = passing / folder.relative_to(cache_dir())
+        folder.mkdir(parents=True)
     except OSError:
         return None
-    atexit.register(shutil.rmtree, passing, ignore_errors=True)
-    return passing
+    return str(folder)
 
 
 CACHE_FOLDER = _cache_folder()

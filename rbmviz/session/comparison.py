@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
@@ -13,7 +13,7 @@ from rbmviz.session.limits import Session, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.worker import PastRun, Worker
+from rbmviz.session.worker import PastRun, Recorded, Worker
 
 
 class Setup(Protocol):
@@ -151,6 +151,20 @@ class Comparison(Generic[S]):
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
                 panel.worker.set_knobs(**knobs)
+
+    def show_recordings(self, recordings: Mapping[str, Recorded]) -> None:
+        """Show the recorded beginning of each run, by the name of its algorithm, until the run has made it.
+
+        See ``Worker.show_recording``; to be called before ``resume``.
+        """
+        for panel in self.panels:
+            if (recording := recordings.get(panel.worker.algorithm.name)) is not None:
+                panel.worker.show_recording(recording)
+
+    def end_recordings(self) -> None:
+        """End all recordings: what is asked for is not recorded."""
+        for panel in self.panels:
+            panel.worker.end_recording()
 
     def resume(self) -> None:
         """Start all panels in step, as soon as none of them is still starting."""

@@ -66,6 +66,10 @@ class Run(abc.ABC):
     def prepare(self) -> None:
         """Make the state and what scores it; compile the kernels outside the run's own clock."""
 
+    def jobs(self) -> list[str]:
+        """Return the names of ``warm.JOBS`` that compile the kernels of the run, as far as there are any."""
+        return []
+
     def max_steps(self) -> int:
         """Return the most steps that the next chunk may have."""
         return self.chunk

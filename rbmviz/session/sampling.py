@@ -19,6 +19,7 @@ from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import ChangedKnobs, Clock, Counts, Frames, Point, SinceChange, Snapshot, Status
+from rbmviz.session.warm import jobs_of
 
 if TYPE_CHECKING:
     from rbmviz.session.equal_points import Compared
@@ -80,6 +81,8 @@ class SamplingSnapshot(Snapshot):
     compared : Compared or None
         The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
         newest ones. See ``equal_points.at_common_point``.
+    start : uint8 (chains, ceil(n_visible / 8)) or None
+        Before the first sample the starts of the chains, bits packed along the rows; None: not given.
     """
 
     algorithm: Sampler
@@ -101,6 +104,7 @@ class SamplingSnapshot(Snapshot):
     spurious: float | None = None
     agreement: Diagnostics | None = None
     compared: "Compared | None" = None
+    start: np.ndarray | None = None
 
     def at_rest(self) -> Self:
         """Return the numbers and curves without the pictures."""
@@ -168,6 +172,10 @@ class SamplingRun(Run):
         self.sweeps = 0
         self._means = np.zeros((0, n_visible), np.uint8)
         self.fast_norm: float | None = None
+
+    def jobs(self) -> list[str]:
+        """Return the names of the jobs that compile the kernels of its sampler, and of its scores."""
+        return jobs_of(self.algorithm, scored=self._sampling.dataset is not None)
 
     def prepare(self) -> None:
         """Make the chains and their scores; compile the kernels outside the run's own clock."""
@@ -266,7 +274,13 @@ class SamplingRun(Run):
             blank=covered.blank if covered and self.n else None,
             spurious=covered.spurious if covered and self.n else None,
             agreement=scores.agreement if scores else None,
+            start=self._packed_start(),
         )
+
+    def _packed_start(self) -> np.ndarray | None:
+        if self.n or self._start is None:
+            return None
+        return np.packbits(np.atleast_2d(self._start)[:FRAMES], axis=1)
 
 
 class SamplingSetup(NamedTuple):

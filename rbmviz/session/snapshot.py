@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmviz.knobs import Value
 
-Status = Literal["starting", "rebuilding", "paused", "running", "finished", "failed"]
+Status = Literal["starting", "recorded", "rebuilding", "paused", "running", "finished", "failed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +115,9 @@ class Snapshot:
     Parameters
     ----------
     status : str
-        "starting" (compiling, loading), "rebuilding" (computing again the steps that a rest has freed),
-        "paused", "running", "finished" (n_max reached) or "failed".
+        "starting" (compiling, loading), "recorded" (the same, but a recording of the run is shown meanwhile),
+        "rebuilding" (computing again the steps that a rest has freed), "paused", "running", "finished"
+        (n_max reached) or "failed".
     run : int
         Number of the run: every reset, new plan or new start begins the next one.
     n : int

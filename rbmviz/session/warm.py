@@ -1,16 +1,82 @@
-"""Compiling every kernel of a run before somebody waits for it."""
+"""Compiling kernels before somebody waits for them: what is compiled together, and what a panel needs."""
 
 import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz.coupling import PairStream
 from rbmviz.datasets import Dataset
 from rbmviz.kernels.batch import correlate
+from rbmviz.kernels.compiled import note
+from rbmviz.kernels.fast_weights.history import history_length_of
 from rbmviz.metrics import ISL, Coverage, ais_log_z
 from rbmviz.rbm import RBM, Model
-from rbmviz.samplers import list_samplers, make_sampler, sample
+from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
+
+
+def _rows() -> np.ndarray:
+    return np.eye(4, dtype=np.uint8)
+
+
+def _model() -> Model:
+    rbm = RBM(np.zeros((4, 3)), np.zeros(4), np.zeros(3))
+    return Model(rbm, rbm.rates(_rows()))
+
+
+def _sample(name: str, **knobs: Any) -> Callable[[], object]:
+    return lambda: sample(_model(), make_sampler(name, **knobs), 2)
+
+
+def _train(name: str) -> Callable[[], object]:
+    def train() -> None:
+        trainer = make_trainer(name, batch_size=2)
+        trainer.step(trainer.init(_model().rbm, _rows(), 0), 1)
+
+    return train
+
+
+def _score() -> None:
+    rows = _rows()
+    ISL(rows, rows).update(rows).value()
+    Coverage(
+        Dataset("toy", rows, rows, rows, "", "", train_labels=np.arange(4), classes=tuple("abcd"))
+    ).update(rows)
+
+
+def _estimate() -> None:
+    ais_log_z(_model().rbm, n_chains=2, betas=3)
+    correlate(np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32))  # toys are too small for it
+    PairStream(_model().rbm, lambda block: _rows(), "rbm", 3).advance(1)
+
+
+class Job(NamedTuple):
+    """Kernels that are compiled together: something that runs them, and the seconds that compiling takes."""
+
+    run: Callable[[], object]
+    seconds: float
+
+
+FIRST_JOBS = {
+    "rates in rows": Job(_sample("rates_fpcd"), 6.0),
+    "gibbs": Job(_sample("gibbs"), 2.0),
+    "scores": Job(_score, 1.0),
+    "herding in rows": Job(_sample("rates_herding"), 5.0),
+    "rates in a history": Job(_sample("sample_penalization"), 5.0),
+}
+"""What the panels of the first page need, in the order in which it is compiled."""
+
+JOBS = {
+    **FIRST_JOBS,
+    "herding in a history": Job(_sample("rates_herding", alpha=0.9), 5.0),
+    **{f"sampler {name}": Job(_sample(name), 1.0) for name in list_samplers()},
+    "shared": Job(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 2.0),
+    **{f"trainer {name}": Job(_train(name), 2.0) for name in list_trainers()},
+    "estimates": Job(_estimate, 5.0),
+}
+"""Everything that is compiled ahead: every sampler, trainer, coupling and live metric, on toys."""
 
 
 def warm_up() -> float:
@@ -19,20 +85,32 @@ def warm_up() -> float:
     Compiled kernels go into the cache folder, so only the first call on a machine takes long.
     """
     begin = time.perf_counter()
-    rbm = RBM(np.zeros((4, 3)), np.zeros(4), np.zeros(3))
-    rows = np.eye(4, dtype=np.uint8)
-    model = Model(rbm, rbm.rates(rows))
-    for name in list_samplers():
-        v = sample(model, make_sampler(name), 2).v
-    sample(model, make_sampler("rates_fpcd", statistics="mean", n_chains=2, share=True), 2)
-    ISL(rows, rows).update(v).value()
-    Coverage(
-        Dataset("toy", rows, rows, rows, "", "", train_labels=np.arange(4), classes=tuple("abcd"))
-    ).update(v)
-    ais_log_z(rbm, n_chains=2, betas=3)
-    correlate(np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32))  # toys are too small for it
-    for name in list_trainers():
-        trainer = make_trainer(name, batch_size=2)
-        trainer.step(trainer.init(rbm, rows, 0), 1)
-    PairStream(rbm, lambda block: rows, "rbm", 3).advance(1)
+    for _ in compile_jobs(JOBS):
+        pass
     return time.perf_counter() - begin
+
+
+def compile_jobs(names: Iterable[str]) -> Iterator[str]:
+    """Compile these jobs one after another; note and yield the name of each that is done."""
+    for name in names:
+        JOBS[name].run()
+        note(name)
+        yield name
+
+
+def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
+    """Return the jobs whose kernels a panel of this sampler needs, as far as they are in one.
+
+    scored : whether its samples are compared with data
+    """
+    names = ["scores"] if scored else []
+    in_rows = getattr(sampler, "statistics", "sampled") == "mean" or not history_length_of(
+        getattr(sampler, "alpha", 1.0)
+    )
+    regime = "in rows" if in_rows else "in a history"
+    kind = {"rates_fpcd": "rates", "sample_penalization": "rates", "rates_herding": "herding"}
+    if getattr(sampler, "share", False) and sampler.n_chains > 1:
+        names.append("shared")
+    else:
+        names.append(f"{kind[sampler.name]} {regime}" if sampler.name in kind else sampler.name)
+    return [name for name in names if name in JOBS]

@@ -10,13 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.beat import Beat
+from rbmviz.session.compiling import COMPILING
 from rbmviz.session.rebuild import Change, Log, Rebuild
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.slots import SLOTS, Group, Kind
@@ -99,6 +100,23 @@ class PastRun:
         return 0 if isinstance(self.run, Rebuild) else self.plan.bytes(self.algorithm)
 
 
+class Recorded(Protocol):
+    """The first steps of a run, recorded on another machine; see ``recording.Recording``."""
+
+    @property
+    def n(self) -> int:
+        """Number of steps."""
+
+    def is_of(self, plan: Any, algorithm: Any) -> bool:
+        """Return whether a run of the plan seems to begin so."""
+
+    def is_repeated_by(self, run: Any) -> bool:
+        """Return whether the steps of a run so far are these."""
+
+    def view(self, n: int, run: int, algorithm: Any) -> Snapshot:
+        """Return the snapshot after n steps, of the run with this number."""
+
+
 R = TypeVar("R", bound=Run)
 T = TypeVar("T")
 
@@ -154,6 +172,8 @@ class Worker(Generic[R]):
         self._log: Log
         self._snapshot: Snapshot
         self._stale = False  # steps have been made since the snapshot
+        self._recording: Recorded | None = None  # shown until the run has made the steps itself
+        self._recorded_snapshot: Snapshot | None = None
         self._opened = False  # may have a thread, and has one while there is something to do
         self._busy_at = time.monotonic()
         self._algorithm, self._rate = algorithm, rate
@@ -220,16 +240,20 @@ class Worker(Generic[R]):
     def set_rate(self, rate: float, at: float | None = None) -> None:
         """Set the steps per second; infinity is full speed."""
         with self._wake:
+            if math.isinf(rate):
+                self._end_recording()  # it would be over at once
             self._rate = rate
             self._set_pace(at)
 
     def tune(self, **knobs: Value) -> None:
         """Change knobs; a new run begins if one of them is not live, or if the run has failed."""
         with self._wake:
-            self._algorithm = self.with_knobs(**knobs)
+            before, self._algorithm = self._algorithm, self.with_knobs(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
             if self._snapshot.status == "failed" or not live:
                 self._begin()
+            elif self._algorithm != before:
+                self._end_recording()
             self._wake_thread()
 
     def with_knobs(self, **knobs: Value) -> Any:
@@ -250,8 +274,26 @@ class Worker(Generic[R]):
         if fixed := [name for name in knobs if not known[name].live]:
             raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: let it go to begin anew.")
         with self._wake:
-            self._algorithm = dataclasses.replace(self._algorithm, **knobs)
+            before, self._algorithm = self._algorithm, dataclasses.replace(self._algorithm, **knobs)
+            if self._algorithm != before:
+                self._end_recording()
             self._wake_thread()
+
+    def show_recording(self, recording: Recorded) -> None:
+        """Show the recorded beginning of this run until the run, which is not prepared yet, has made it.
+
+        The recording is played at the pace of the run. Once prepared, the run makes the same steps at full
+        speed, and is compared with the recording: if it has caught up, it takes over at the same step, and
+        if it differs, it is seen to begin anew. The recording also ends when a knob is turned.
+        """
+        with self._wake:
+            if not self._run.prepared and recording.is_of(self.plan, self._algorithm):
+                self._recording, self._recorded_snapshot = recording, None
+
+    def end_recording(self) -> None:
+        """End the recording, if one is shown: the run is seen to begin anew."""
+        with self._wake:
+            self._end_recording()
 
     def begin(self, plan: Plan[R]) -> None:
         """Begin a new run by this plan."""
@@ -273,6 +315,7 @@ class Worker(Generic[R]):
     def put_back(self, past: PastRun) -> None:
         """Go on with a run that was set aside, paused, instead of the one that has replaced it."""
         with self._chunk, self._wake:
+            self._recording = None
             self.plan, self._algorithm, self._run, self._log = past.plan, past.algorithm, past.run, past.log
             self._running, self._stop_at = False, self._run.n
             self._store_snapshot(self._run, None if self._run.prepared else "starting")
@@ -307,6 +350,7 @@ class Worker(Generic[R]):
         """
         self.close()
         with self._chunk, self._wake:
+            self._recording = None
             if isinstance(self._run, Rebuild):
                 self._run.forget()
             elif self._log.complete:
@@ -338,6 +382,10 @@ class Worker(Generic[R]):
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
+        if self._recording is not None:
+            with self._wake:
+                if self._recording is not None:
+                    return self._view_recording(self._recording)
         # An unwatched run publishes no snapshots: make one now, and wait for the end of a chunk if need be.
         # A watched run publishes one after the chunk in any case.
         patience = 0 if self.watched else 2 * CHUNK_SECONDS
@@ -354,6 +402,12 @@ class Worker(Generic[R]):
     def watched(self) -> bool:
         """Whether a snapshot was requested within WATCHED_SECONDS."""
         return time.monotonic() - self._asked <= WATCHED_SECONDS
+
+    @property
+    def seconds_to_start(self) -> float:
+        """In about how many seconds the run can begin, if its kernels are being compiled; 0: unknown."""
+        run = self._run
+        return 0.0 if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
 
     @property
     def algorithm(self) -> Any:
@@ -409,6 +463,7 @@ class Worker(Generic[R]):
     def go_on(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
         """Go on at step n with a run that another worker has recorded; ``kept``: see ``KeepsState``."""
         with self._wake:
+            self._recording = None
             self._algorithm = changes[-1].algorithm
             self._log = Log(changes[0].n, changes[0].algorithm)
             for change in changes[1:]:
@@ -420,11 +475,12 @@ class Worker(Generic[R]):
     @property
     def catching_up(self) -> bool:
         """Whether the run is making steps that it has missed."""
-        return self._catch_up_seconds > 0 and self._run.n < self._catch_up_to
+        return self._recording is None and self._catch_up_seconds > 0 and self._run.n < self._catch_up_to
 
     # Internal; commands hold _wake when they call these.
 
     def _begin(self) -> None:
+        self._recording = None
         self._runs += 1
         self._run = self.plan.run(self._runs, self._algorithm)
         self._log = Log(self._run.n, self._algorithm)
@@ -435,6 +491,8 @@ class Worker(Generic[R]):
 
     def _set_pace(self, at: float | None, n: float | None = None) -> None:
         begin: float = self._run.n if n is None else n
+        if self._recording is not None:
+            begin = max(begin, self._recorded_n(self._recording))
         if self.catching_up:
             begin = max(begin, self._catch_up_to)
         self._pace = Pace(begin, time.monotonic() if at is None else at, self._rate)
@@ -453,7 +511,7 @@ class Worker(Generic[R]):
         self._wake.notify()
 
     def _drop_backlog(self) -> None:
-        if self.catching_up:
+        if self.catching_up or self._recording is not None:
             return
         now = time.monotonic()
         limit = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
@@ -495,6 +553,8 @@ class Worker(Generic[R]):
             if not isinstance(error, BadInput):
                 log.exception("a run failed")
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
+            if run is self._run:
+                self._recording = None
             self._publish(run, "failed", text)
 
     def _once(self, run: Run | Rebuild) -> None:
@@ -503,8 +563,10 @@ class Worker(Generic[R]):
             self._rebuild(run)
             return
         if not run.prepared and self._snapshot.status != "failed":
+            COMPILING.wait(run.jobs())
             with SLOTS.turn(self._group, Kind.START):
                 run.prepare()
+            self._prepared(run)
             self._publish(run)
         n = self._take_commands(run)
         if n is None:
@@ -513,7 +575,8 @@ class Worker(Generic[R]):
             self._idle(run)
             return
         # Single steps are a person's click: they must not wait behind runs at full speed either.
-        at_full_speed = self.catching_up or (self._running and math.isinf(self._rate))
+        late = self.catching_up or self._recording is not None
+        at_full_speed = late or (self._running and math.isinf(self._rate))
         kind = Kind.FULL if at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind):
             self._make(run, n)
@@ -549,6 +612,7 @@ class Worker(Generic[R]):
                 run.record_steps(made)
                 self._stale = run is self._run
                 self._use_catch_up(time.perf_counter() - begin)
+                self._compare_recording(run)
             self._complete(run)
         self._busy_at = time.monotonic()
 
@@ -556,6 +620,13 @@ class Worker(Generic[R]):
         """Publish the steps just made, if somebody looks or the run has come to a stop."""
         if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
+
+    def _prepared(self, run: Run) -> None:
+        """Take into account what has happened while the run was prepared, which may have taken long."""
+        with self._chunk, self._wake:
+            self._compare_recording(run)
+            if run is self._run and self._running and self.catching_up and not math.isinf(self._rate):
+                self._catch_up_to = max(self._catch_up_to, self._pace.allowed(time.monotonic()))
 
     def _use_catch_up(self, seconds: float) -> None:
         """Take what a chunk has taken from the seconds in which the run may catch up; _wake is held."""
@@ -641,6 +712,7 @@ class Worker(Generic[R]):
             and run.prepared
             and not run.has_background_work
             and not self.catching_up
+            and self._recording is None
             and run.n < self._end
             and self._rate * LIGHT_RUN_PARTS * run.step_seconds < 1
         )
@@ -678,6 +750,47 @@ class Worker(Generic[R]):
                     self._wake_thread()
         finally:
             self._owner.release()
+
+    # While a recording is shown; _wake is held, to compare also _chunk.
+
+    def _recorded_n(self, recording: Recorded) -> int:
+        """Return up to which step the recording has been played."""
+        planned = self._pace.allowed(time.monotonic()) if self._running else self._stop_at
+        return int(min(max(planned, 0), recording.n))
+
+    def _view_recording(self, recording: Recorded) -> Snapshot:
+        n, shown = self._recorded_n(recording), self._recorded_snapshot
+        if shown is None or shown.n != n:
+            self._recorded_snapshot = shown = recording.view(n, self._run.number, self._algorithm)
+        return shown
+
+    def _compare_recording(self, run: Run) -> None:
+        """Let the run take over from its recording if it has caught up; begin anew if it differs."""
+        recording = self._recording
+        if recording is None or run is not self._run:
+            return
+        if not recording.is_repeated_by(run):
+            log.warning("A recording was shown of a run that is another one here.")
+            self._end_recording()
+        elif run.n >= self._recorded_n(recording):
+            run.complete()  # so that no score is older than the recorded one
+            self._recording = None
+            if self._running:  # after the end of the recording the others have gone on
+                self._catch_up_to = self._pace.allowed(time.monotonic())
+                self._catch_up_seconds = CATCH_UP_SECONDS
+            self._store_snapshot(run)
+
+    def _end_recording(self) -> None:
+        """Begin anew, visibly, and catch up with what was shown; without a recording nothing happens."""
+        if self._recording is None:
+            return
+        pace, n = self._pace, self._recorded_n(self._recording)
+        self._begin()
+        self._catch_up_to, self._catch_up_seconds = n, CATCH_UP_SECONDS
+        if self._running:
+            self._pace = pace
+        else:
+            self._stop_at = n
 
     # Snapshots.
 

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import random
-import resource
 import signal
 import stat
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from file_limits import largest_file
 from numba.core.compiler_lock import global_compiler_lock
 from waiting import wait
 
@@ -28,7 +28,6 @@ from rbmviz import BadInput, registry, save_model
 from rbmviz.cli import WholeNumber, knob_flags, main, parser, to_json
 from rbmviz.cli.streams import _NeverFailing
 from rbmviz.errors import OutputFailure
-from rbmviz.kernels import _jit
 from rbmviz.knobs import knobs_of
 from rbmviz.models import load_model
 from rbmviz.output import write_or_rescue, write_whole
@@ -339,17 +338,6 @@ def spare(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     return folder
-
-
-@contextlib.contextmanager
-def largest_file(size):
-    """Limit the size of the files of this process, so that the system itself refuses larger ones."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, full, spare):
@@ -832,41 +820,3 @@ def test_a_cache_folder_that_cannot_be_written_fails_a_download(capsys, tmp_path
     assert main(["data", "get", "usps"]) == 1
     err = capsys.readouterr().err
     assert "cannot be written (its folder is a file): make room, or set RBMVIZ_CACHE_DIR to another" in err
-
-
-# The kernels' cache
-
-
-def twice(x):
-    return 2 * x
-
-
-def cached() -> tuple[float, int]:
-    """Call a new dispatcher of the function; return its result and the number of cache hits."""
-    compiled = _jit.kernel(twice)
-    return compiled(2.0), sum(compiled.stats.cache_hits.values())
-
-
-@pytest.mark.parametrize("damage", ["half", "empty", "zeros", "bytes", "gone", "full"])
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_a_damaged_kernel_cache_is_repaired(damage, suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
-    assert [cached(), cached()] == [(4.0, 0), (4.0, 1)]
-    (victim,) = tmp_path.glob(f"*/*twice*{suffix}")
-    content = victim.read_bytes()
-    if damage in ("gone", "full"):
-        victim.unlink()
-    else:
-        torn = {"half": content[: len(content) // 2], "empty": b"", "zeros": content[:-99] + bytes(99)}
-        victim.write_bytes(torn.get(damage, random.Random(4).randbytes(len(content))))
-    if damage == "full":
-        with largest_file(0):
-            assert cached() == (4.0, 0)
-    assert [cached(), cached()] == [(4.0, 0), (4.0, 1)]
-
-
-def test_kernels_need_no_cache(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    for folder in (None, str(tmp_path / "file" / "folder")):
-        monkeypatch.setattr(_jit, "CACHE_FOLDER", folder)
-        assert [cached(), cached()] == [(4.0, 0), (4.0, 0)]

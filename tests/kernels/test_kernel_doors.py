@@ -83,9 +83,12 @@ def test_fast_weights(rates_model):
     chain = sampler.init(rates_model, 0)
     sampler.step(chain, 300)
     v, p, fast_norm = np.zeros((4, M), np.uint8), np.zeros((4, M), f32), np.zeros(4)
-    check(driven.driven_gibbs, (chain, 0.03, 0.9, False, 1, v, p, fast_norm))
-    of_no_use = ((0, 6), 0), ((0, 6), 1)  # the random stream: herding draws nothing
-    check(driven.herding, (chain, 0.03, 0.9, 50, v, np.zeros(4, np.int64), fast_norm), of_no_use)
+    of_no_use = ((7,), 0), ((7,), 1)  # the random stream: herding draws nothing
+    in_rows = make_sampler("rates_fpcd").init(rates_model, 0)
+    regime.prepare(in_rows, 0.03, 1.0, False)
+    for state, alpha in ((regime.in_regime(chain), 0.9), (regime.in_regime(in_rows), 1.0)):
+        check(driven.driven_gibbs, (*state, 0.03, alpha, False, 1, v, p, fast_norm))
+        check(driven.herding, (*state, 0.03, alpha, 50, v, np.zeros(4, np.int64), fast_norm), of_no_use)
     check(norm.recompute_norm, (chain.up, chain.down, chain.scalars))
     # Without a second half-step to compare with, lists of units may be longer than there are units.
     previous, units = ((0, 7, 4), 0), ((0, 6), 0)
@@ -98,7 +101,10 @@ def test_fast_weights(rates_model):
     )
     chain.scalars[0].history_length = 2000  # longer than a history can be
     with pytest.raises(ValueError, match="do not fit"):
-        driven.driven_gibbs(chain, 0.03, 0.9, False, 1, v, p, fast_norm)
+        driven.driven_gibbs(*regime.in_regime(chain), 0.03, 0.9, False, 1, v, p, fast_norm)
+    in_rows.scalars[0].history_length = 8  # not the regime that the kernel is compiled for
+    with pytest.raises(ValueError, match="do not fit"):
+        driven.driven_gibbs(*state, 0.03, 1.0, False, 1, v, p, fast_norm)
 
 
 def within(place):

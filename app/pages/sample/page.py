@@ -14,6 +14,7 @@ from rbmviz.models import data_of, training_set_score
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
+from rbmviz.session.compiling import seconds_to_compile
 from rbmviz.session.equal_points import EFFORTS, Effort
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
@@ -23,6 +24,7 @@ from rbmviz_app.page import LivePage, Transport, algorithms_of, below_panels, dr
 from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.pages.sample.recorded import recordings
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import ALLOWANCE, Setting, settings_of
@@ -218,8 +220,10 @@ def main() -> None:
             "All numbers of all panels are those at the last number of samples, of sweeps, or of seconds of "
             "computing that every panel has passed. It changes what is compared, not the pace.",
         )
-    comparison = PAGE.open(setup)
+    comparison = PAGE.open(setup, fill)
     comparison.effort = effort
+    if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
+        comparison.end_recordings()
     with PAGE.notes():
         if not present:
             controls.model_line(name, model)
@@ -236,6 +240,19 @@ def main() -> None:
     charts(comparison, comparison.setup.dataset)
     if not present:
         exports(comparison, name)
+
+
+def fill(comparison: Comparison[SamplingSetup], wanted: list[Any]) -> None:
+    """Add the panels of a link; on a new machine show how they begin while kernels are compiled.
+
+    A recording is there for the default address only; elsewhere the panels show the starts of the chains.
+    """
+    PAGE.fill(comparison, wanted)
+    algorithms = algorithms_of(comparison)
+    as_recorded = [make_sampler(name) for name in DEFAULT_PANELS] == algorithms
+    settings = PAGE.settings.values()
+    if as_recorded and all(one.value == one.default for one in settings) and seconds_to_compile(algorithms):
+        comparison.show_recordings(recordings())
 
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:

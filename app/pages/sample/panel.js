@@ -41,6 +41,9 @@ class SamplePanel extends Panel {
       picture.clear();
       this.classShares = null;
     }
+    if (blocks.start) for (let i = 0; i < rowCount(blocks.start); i++) picture.put(i, blocks.start, i);
+    else if (this.showsStart) picture.clear();
+    this.showsStart = Boolean(blocks.start);
     if (this.page.view === 'single') {
       if (blocks.v) picture.put(0, blocks.v, rowCount(blocks.v) - 1);
       if (blocks.mean) picture.put(1, blocks.mean, rowCount(blocks.mean) - 1);

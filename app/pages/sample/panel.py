@@ -253,6 +253,8 @@ def since_text(since: SinceChange | None) -> str:
 def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
     """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
 
+    Before the first sample the starts of the chains are shown (``start``).
+
     The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
     gives those since the last change of a knob.
     """
@@ -271,6 +273,8 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) ->
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
+    if shown.start is not None and request.view == "sequence":
+        blocks["start"] = Bits(shown.start[:fitting], frames.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
     seen = {"samples": shown.n} if len(frames.v) else {}
     warning = ALL_EMPTY.format(len(frames.v)) if all_empty(shown) else ""

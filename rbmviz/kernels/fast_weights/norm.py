@@ -34,20 +34,22 @@ def dot(x, y):
 
 @private
 def advance_norm(up, down, history, h_h, scalars, eps):
-    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics."""
-    history_length, M_coef, theta_part = (
-        scalars.history_length,
-        f32(scalars.M_coef),
-        f32(scalars.theta_coef - 1.0),
-    )
+    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics.
+
+    history: None in the regime of rows
+    """
+    M_coef, theta_part = f32(scalars.M_coef), f32(scalars.theta_coef - 1.0)
     rates_coef = f32(scalars.rates_coef_limit + scalars.rates_coef)
-    if history_length > 0 and scalars.theta_coef == 0.0:  # M = theta + limit R, so theta_F = rates_coef R - P
-        M_coef, theta_part = f32(0.0), f32(0.0)
+    if history is not None:
+        if scalars.theta_coef == 0.0:  # M = theta + limit R, so theta_F = rates_coef R - P
+            M_coef, theta_part = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
     combine(M_coef, up.M.value, rates_coef, up.rates.value, theta_part, up.theta.value, up_F)
     combine(M_coef, down.M.bias, rates_coef, down.rates.bias, theta_part, down.theta.bias, down_F)
     add_scaled(down_F, M_coef, down.pending)
-    F_s = dot(up_F, up.units) + dot(down_F, down.units) - product_with_state(history, history_length)
+    F_s = dot(up_F, up.units) + dot(down_F, down.units)
+    if history is not None:
+        F_s -= product_with_state(history, scalars.history_length)
     R_s = dot(up.rates.value, up.units) + dot(down.rates.bias, down.units)
     n_active = up.flips.counts[0].active
     s_s = n_active * h_h + n_active + h_h

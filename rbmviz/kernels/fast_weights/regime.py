@@ -6,6 +6,7 @@ to it. Nothing here changes theta_F, except by rounding.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,21 @@ def samples_allowed(scalars, eps, alpha, mean_statistics, n):
     """Return how many of the next n samples may be made with these knobs until the next ``prepare``."""
     as_prepared = scalars.eps == eps and scalars.alpha == alpha and scalars.mean_statistics == mean_statistics
     return min(n, scalars.prepared_until - scalars.samples) if as_prepared else 0
+
+
+def is_prepared(chain: DrivenChain) -> bool:
+    """Return whether a regime has been chosen for the chain, perhaps for other knobs."""
+    return chain.scalars["prepared_until"][0] > 0
+
+
+def in_regime(chain: DrivenChain) -> tuple[Any, ...]:
+    """Return v, h, up, down, rows, history, scalars, stream of a chain, as the kernels take them.
+
+    In the regime of rows, rows is True and history None; in the other, rows is None.
+    """
+    v, h, up, down, history, scalars, stream = chain
+    rows, history_used = (None, history) if scalars["history_length"][0] else (True, None)
+    return v, h, up, down, rows, history_used, scalars, stream
 
 
 def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool) -> None:

@@ -2,6 +2,10 @@
 
 The kernels run within one regime, and return when the chain has to be prepared again (see ``regime``);
 ``sample_chain`` and ``climb_chain`` prepare it and call them until all samples are made.
+
+Each kernel is compiled once for each regime, when the regime is first needed. One of the arguments ``rows``
+and ``history`` is None, and the compiler leaves out what is done only if it is not None. (It decides by types
+that are None; the test for the other value stays, so that there is no ``else``.)
 """
 
 import numpy as np
@@ -9,7 +13,13 @@ import numpy as np
 from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels.fast_weights.history import append, decay_weights, subtract_product, update_overlaps
 from rbmviz.kernels.fast_weights.norm import advance_norm, dot
-from rbmviz.kernels.fast_weights.regime import SMALLEST_M_COEF, prepare, samples_allowed
+from rbmviz.kernels.fast_weights.regime import (
+    SMALLEST_M_COEF,
+    in_regime,
+    is_prepared,
+    prepare,
+    samples_allowed,
+)
 from rbmviz.kernels.fast_weights.rows import update_rows, update_with_pending
 from rbmviz.kernels.fast_weights.state import DrivenChain, chain_fits, combine
 from rbmviz.kernels.layers import REBUILD_SWEEPS, copy_bits, find_flips, update_preactivations
@@ -31,7 +41,9 @@ def sample_chain(
     fast_norm = np.empty(n)
     made = 0
     while made < n:
-        made += driven_gibbs(chain, eps, alpha, mean_statistics, k, v[made:], p[made:], fast_norm[made:])
+        if is_prepared(chain):
+            state, out = in_regime(chain), (v[made:], p[made:], fast_norm[made:])
+            made += driven_gibbs(*state, eps, alpha, mean_statistics, k, *out)
         if made < n:
             prepare(chain, eps, alpha, mean_statistics)
     return v, p, fast_norm
@@ -48,80 +60,119 @@ def climb_chain(
     sweeps, fast_norm = np.empty(n, np.int64), np.empty(n)
     made = 0
     while made < n:
-        made += herding(chain, eps, alpha, max_sweeps, v[made:], sweeps[made:], fast_norm[made:])
+        if is_prepared(chain):
+            state, out = in_regime(chain), (v[made:], sweeps[made:], fast_norm[made:])
+            made += herding(*state, eps, alpha, max_sweeps, *out)
         if made < n:
             prepare(chain, eps, alpha, False)
     return v, sweeps, fast_norm
 
 
 @inner
-def driven_gibbs(chain, eps, alpha, mean_statistics, k, out_v, out_p, out_fast_norm):
+def driven_gibbs(
+    v,
+    h,
+    up,
+    down,
+    rows,
+    history,
+    chain_scalars,
+    stream,
+    eps,
+    alpha,
+    mean_statistics,
+    k,
+    out_v,
+    out_p,
+    out_fast_norm,
+):
     """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
-    The number is that of the rows of out_v, or fewer if the regime allows only those. Per sample: k Gibbs
-    sweeps under theta + theta_F, then the update of theta_F with the last (v, h), or with (v, E[h|v]) if
-    ``mean_statistics``.
+    The first arguments are what ``in_regime`` returns. The number is that of the rows of out_v, or fewer if
+    the regime allows only those. Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F
+    with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
     """
-    v, h, up, down, history, _, stream = chain
-    fit = chain_fits(chain, out_v, out_fast_norm)
+    fit = chain_fits(v, h, up, down, rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and stream.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
-    scalars = chain.scalars[0]
+    scalars = chain_scalars[0]
     hidden, visible = up.units, down.units
+    v_history = h_history = None
+    if history is not None:
+        v_history, h_history = history.visible, history.hidden
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
         mean_v = out_p[t]
         for _ in range(k):
             # (1) sample h ~ p(h | v; theta + theta_F)
-            preactivate(up, history, history.visible, history.hidden, scalars)
+            preactivate(up, history, v_history, h_history, scalars)
             sigmoids(up.total, hidden)
             bernoulli(stream, hidden, h)
-            update_half_step(down, history.hidden, h, scalars)
+            update_half_step(down, rows, h_history, h, scalars)
             # (2) sample v ~ p(v | h; theta + theta_F)
-            preactivate(down, history, history.hidden, history.visible, scalars)
+            preactivate(down, history, h_history, v_history, scalars)
             sigmoids(down.total, mean_v)
             bernoulli(stream, mean_v, v)
-            update_half_step(up, history.visible, v, scalars)
+            update_half_step(up, rows, v_history, v, scalars)
             scalars.sweeps += 1
         # (3) emit v
         copy_bits(v, out_v[t])
         as_float(v, visible)
-        if mean_statistics:
-            preactivate(up, history, history.visible, history.hidden, scalars)
-            sigmoids(up.total, hidden)
-        else:
-            as_float(h, hidden)
+        as_float(h, hidden)
+        if rows is not None:
+            if mean_statistics:
+                preactivate(up, history, v_history, h_history, scalars)
+                sigmoids(up.total, hidden)
         # (4) theta_F <- alpha theta_F + eps (R - s)
-        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics)
+        out_fast_norm[t] = update_fast_weights(
+            up, down, rows, history, v, h, scalars, eps, alpha, mean_statistics
+        )
     return n
 
 
 @inner
-def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
+def herding(
+    v,
+    h,
+    up,
+    down,
+    rows,
+    history,
+    chain_scalars,
+    stream,
+    eps,
+    alpha,
+    max_sweeps,
+    out_v,
+    out_sweeps,
+    out_fast_norm,
+):
     """Emit samples of rates-herding, without random numbers; return how many.
 
-    The number is that of the rows of out_v, or fewer if the regime allows only those. Per sample: h and v are
-    maximised in turn under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v,
-    h).
+    The first arguments are what ``in_regime`` returns; the random stream is not used. The number is that of
+    the rows of out_v, or fewer if the regime allows only those. Per sample: h and v are maximised in turn
+    under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h).
     """
-    v, h, up, down, history, _, _ = chain
-    fit = chain_fits(chain, out_v, out_fast_norm)
+    fit = chain_fits(v, h, up, down, rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
-    scalars = chain.scalars[0]
+    scalars = chain_scalars[0]
+    v_history = h_history = None
+    if history is not None:
+        v_history, h_history = history.visible, history.hidden
     mean_statistics = eps < 0.0  # False, but no literal, for which numba would compile every callee again
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
         sweeps, changed = 0, True
         while changed and sweeps < max_sweeps:
             # (1) h <- argmax p(h | v; theta + theta_F)
-            preactivate(up, history, history.visible, history.hidden, scalars)
+            preactivate(up, history, v_history, h_history, scalars)
             maximise(up.total, h)
-            update_half_step(down, history.hidden, h, scalars)
+            update_half_step(down, rows, h_history, h, scalars)
             # (2) v <- argmax p(v | h; theta + theta_F)
-            preactivate(down, history, history.hidden, history.visible, scalars)
+            preactivate(down, history, h_history, v_history, scalars)
             changed = maximise(down.total, v)
-            update_half_step(up, history.visible, v, scalars)
+            update_half_step(up, rows, v_history, v, scalars)
             scalars.sweeps += 1
             sweeps += 1
         # (3) emit v
@@ -130,7 +181,9 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
         as_float(v, down.units)
         as_float(h, up.units)
         # (4) theta_F <- alpha theta_F + eps (R - s)
-        out_fast_norm[t] = update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics)
+        out_fast_norm[t] = update_fast_weights(
+            up, down, rows, history, v, h, scalars, eps, alpha, mean_statistics
+        )
     return n
 
 
@@ -138,19 +191,20 @@ def herding(chain, eps, alpha, max_sweeps, out_v, out_sweeps, out_fast_norm):
 
 
 @private
-def update_half_step(half_step, input_history, x, scalars):
+def update_half_step(half_step, rows, input_history, x, scalars):
     """Update the tracked pre-activations of a half-step, and the overlaps of the history, for the input x."""
     force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked[0]
     find_flips(half_step.flips, x)
-    if scalars.history_length == 0:
+    if rows is not None:
         update_with_pending(half_step, force_rebuild)
-    elif tracked.M:
-        update_preactivations(half_step.M, half_step.flips, force_rebuild)
+    if input_history is not None:
+        if tracked.M:
+            update_preactivations(half_step.M, half_step.flips, force_rebuild)
     if tracked.rates:
         update_preactivations(half_step.rates, half_step.flips, force_rebuild)
     if tracked.theta:
         update_preactivations(half_step.theta, half_step.flips, force_rebuild)
-    if scalars.history_length > 0:
+    if input_history is not None:
         update_overlaps(input_history, x, scalars.history_length)
 
 
@@ -167,7 +221,8 @@ def preactivate(half_step, history, input_history, output_history, scalars):
     )
     theta, rates, M = half_step.theta.value, half_step.rates.value, half_step.M.value
     combine(M_coef, M, rates_coef, rates, theta_coef, theta, half_step.total)
-    subtract_product(history, input_history, output_history, scalars.history_length, half_step.total)
+    if history is not None:
+        subtract_product(history, input_history, output_history, scalars.history_length, half_step.total)
 
 
 @private
@@ -192,23 +247,24 @@ def maximise(total, out):
 
 
 @private
-def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_statistics):
+def update_fast_weights(up, down, rows, history, v, h, scalars, eps, alpha, mean_statistics):
     """Advance theta_F by one emitted sample, and return its norm.
 
     The statistics are those of ``down.units`` (v) and ``up.units`` (h, or its means if ``mean_statistics``).
     The values of ``up`` belong to v, and those of ``down`` to the sampled h, before and after the update.
     """
-    decay(history, scalars, alpha)
+    decay(rows, history, scalars, alpha)
     overlap = h_h = np.float64(down.flips.counts[0].active)
-    if mean_statistics:
-        as_float(h, up.total)  # which is free until the next sweep, and holds the sampled h here
-        overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
+    if rows is not None:
+        if mean_statistics:
+            as_float(h, up.total)  # which is free until the next sweep, and holds the sampled h here
+            overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
         advance_norm(up, down, history, h_h, scalars, eps)
         scalars.rates_coef += eps
-        if scalars.history_length == 0:
+        if rows is not None:
             update_rows(up, down, overlap, f32(-eps / scalars.M_coef), mean_statistics)
-    if scalars.history_length > 0:
+    if history is not None:
         append(history, v, h, eps, scalars.samples, scalars.history_length)
         scalars.samples_since_change += 1
         if scalars.samples_since_change > scalars.history_length:
@@ -218,15 +274,16 @@ def update_fast_weights(up, down, history, v, h, scalars, eps, alpha, mean_stati
 
 
 @private
-def decay(history, scalars, alpha):
+def decay(rows, history, scalars, alpha):
     """theta_F <- alpha theta_F; in the regime of rows M_coef stays positive: updates divide by it."""
     limit = scalars.rates_coef_limit
     scalars.rates_coef = alpha * (limit + scalars.rates_coef) - limit
-    if scalars.history_length == 0:
+    if rows is not None:
         scalars.M_coef *= max(alpha, SMALLEST_M_COEF)
-    elif scalars.theta_coef > 0.0:
-        scalars.M_coef *= alpha
-    decay_weights(history, alpha, scalars.history_length)
+    if history is not None:
+        if scalars.theta_coef > 0.0:
+            scalars.M_coef *= alpha
+        decay_weights(history, alpha, scalars.history_length)
     scalars.F_F *= alpha * alpha
     scalars.F_R *= alpha
 

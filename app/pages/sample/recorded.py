@@ -1,0 +1,39 @@
+"""The first seconds of the race that the page opens with, recorded: a new machine shows them at once.
+
+``python -m rbmviz_app.pages.sample.recorded`` records them again. That is needed if a default of the page,
+its model, or the samples of a sampler change; a test says so.
+"""
+
+import functools
+from pathlib import Path
+
+from rbmviz.links import DEFAULTS, VERSION
+from rbmviz.models import data_of, load_pretrained
+from rbmviz.samplers import make_sampler
+from rbmviz.session import SamplingRun, SamplingSetup
+from rbmviz.session.recording import Recording, read_recordings, write_recordings
+
+FILE = Path(__file__).with_name("recorded.npz")
+
+SECONDS = 20
+"""Seconds that are recorded, at the default speed of the page: longer than most machines compile."""
+
+
+@functools.cache
+def recordings() -> dict[str, Recording]:
+    """Return the shipped recordings by the names of their samplers."""
+    return read_recordings(FILE)
+
+
+def record(sampler: str, seconds: float = SECONDS) -> Recording:
+    """Record how a panel begins where the address says nothing."""
+    defaults = DEFAULTS[VERSION].settings["sample"]
+    model = load_pretrained(str(defaults["model"]))
+    setup = SamplingSetup(model, data_of(model), int(defaults["seed"]))
+    return Recording.of(
+        SamplingRun(1, setup.plan(), make_sampler(sampler)), round(seconds * int(defaults["speed"]))
+    )
+
+
+if __name__ == "__main__":
+    write_recordings(FILE, [record(name) for name in DEFAULTS[VERSION].panels["sample"]])

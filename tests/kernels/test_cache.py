@@ -1,0 +1,96 @@
+"""The cache of compiled kernels, damaged, shared, read-only or filled by others: never wrong, never fatal."""
+
+import random
+
+import pytest
+from file_limits import largest_file
+from numba.core.caching import IndexDataCacheFile
+from numba.core.codegen import JITCPUCodegen
+
+from rbmviz.kernels import _jit, compiled
+
+pytestmark = pytest.mark.compiled
+
+
+def twice(x):
+    return 2 * x
+
+
+def cached() -> tuple[float, int]:
+    """Call a new dispatcher of the function; return its result and the number of cache hits."""
+    kernel = _jit.kernel(twice)
+    return kernel(2.0), sum(kernel.stats.cache_hits.values())
+
+
+@pytest.mark.parametrize("damage", ["half", "empty", "zeros", "bytes", "gone", "full"])
+def test_a_damaged_kernel_cache_is_repaired(damage, tmp_path, monkeypatch):
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    assert [cached(), cached()] == [(4.0, 0), (4.0, 1)]
+    (victim,) = tmp_path.glob("*/*twice*.nbc")
+    content = victim.read_bytes()
+    if damage in ("gone", "full"):
+        victim.unlink()
+    else:
+        torn = {"half": content[: len(content) // 2], "empty": b"", "zeros": content[:-99] + bytes(99)}
+        victim.write_bytes(torn.get(damage, random.Random(4).randbytes(len(content))))
+    if damage == "full":
+        with largest_file(0):
+            assert cached() == (4.0, 0)
+    assert [cached(), cached()] == [(4.0, 0), (4.0, 1)]
+
+
+@pytest.mark.parametrize("other", ["argument", "processor", "version"])
+def test_code_that_was_compiled_for_something_else_is_not_run(other, tmp_path, monkeypatch):
+    """Whatever its name says: a shared folder is filled by other machines, and by other versions."""
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    assert cached() == (4.0, 0)
+    (right,) = tmp_path.glob("*/*twice*.nbc")
+    with monkeypatch.context() as elsewhere:
+        if other == "version":
+            elsewhere.setattr("numba.__version__", "0.1")
+        elif other == "processor":
+            elsewhere.setattr(JITCPUCodegen, "magic_tuple", lambda self: ("another", "one", ""))
+        kernel = _jit.kernel(twice)
+        kernel(2 if other == "argument" else 2.0)
+        assert not kernel.stats.cache_hits
+    wrong = [path for path in tmp_path.glob("*/*twice*.nbc") if path != right] or [right]
+    right.write_bytes(wrong[0].read_bytes())
+    assert [cached(), cached()] == [(4.0, 0), (4.0, 1)]
+
+
+def test_processes_that_compile_different_things_at_once_share_a_folder(tmp_path, monkeypatch):
+    """Each sees what was there before the other has saved its code."""
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    kernels = [_jit.kernel(twice) for _ in range(2)]
+    with monkeypatch.context() as before:
+        before.setattr(IndexDataCacheFile, "_load_index", lambda self: {})
+        assert [kernel(x) for kernel, x in zip(kernels, (2, 2.0), strict=True)] == [4, 4.0]
+    again = _jit.kernel(twice)
+    assert [again(2.0), again(2)] == [4.0, 4]
+    assert sum(again.stats.cache_hits.values()) == 2
+
+
+def test_a_full_cache_can_be_read_only(tmp_path, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
+    folder = _jit._cache_folder()
+    assert folder.startswith(str(tmp_path))
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", folder)
+    monkeypatch.setattr(compiled, "_noted", set())
+    assert cached() == (4.0, 0)
+    assert not compiled.is_noted("twice")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    passing = _jit._cache_folder()  # nobody has filled it
+    assert not passing.startswith(str(tmp_path))
+    compiled.note("twice")
+    monkeypatch.setattr(compiled, "_noted", set())
+    assert compiled.is_noted("twice")
+    assert _jit._cache_folder() == folder
+    assert compiled.cache_base() is None
+    assert cached() == (4.0, 1)
+
+
+def test_kernels_need_no_cache(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for folder in (None, str(tmp_path / "file" / "folder")):
+        monkeypatch.setattr(_jit, "CACHE_FOLDER", folder)
+        assert [cached(), cached()] == [(4.0, 0), (4.0, 0)]
