@@ -6,7 +6,7 @@ long form: a row for each point of each cell's curve.
 """
 
 from rbmviz.sweep.cell import Cell, CellRun, cells
-from rbmviz.sweep.choose import Choice, Comparison, compare, telling_point
+from rbmviz.sweep.choose import Choice, ScoredSetting, compare, telling_point
 from rbmviz.sweep.measures import list_measures, measures
 from rbmviz.sweep.plan import Axis, Budget, SweepPlan
 
@@ -16,7 +16,7 @@ __all__ = [
     "Cell",
     "CellRun",
     "Choice",
-    "Comparison",
+    "ScoredSetting",
     "SweepPlan",
     "cells",
     "compare",

@@ -55,7 +55,7 @@ class Cell:
     version : str
         ``version_of`` the algorithm: what computes it.
     at : tuple of int
-        Place in the grid of the plan, see ``Setting``; no part of the identity.
+        Place in the grid of the plan, see ``GridSetting``; no part of the identity.
     """
 
     kind: Kind

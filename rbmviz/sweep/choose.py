@@ -14,21 +14,19 @@ seeds that are; the number stands in ``Choice.seeds``.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from rbmviz.sweep.plan import Unit
+
 Columns = Mapping[str, np.ndarray]
 """A table in long form: one-dimensional arrays of one length, see ``cell.columns_of``."""
-
-Effort = Literal["n", "sweeps", "seconds"]
-"""The column along which points are equal."""
 
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ScoredSetting:
     """One setting compared with the best one, at one point.
 
     Parameters
@@ -92,7 +90,7 @@ class Choice:
         The measure that was compared.
     seeds : tuple of int
         Seeds that all settings have.
-    settings : tuple of Comparison
+    settings : tuple of ScoredSetting
         All settings that have reached the point, the best first, then by their means.
     not_reached : int
         Number of settings of the table that have not reached the point with any seed.
@@ -100,21 +98,21 @@ class Choice:
         A sentence for each axis on whose border the best setting lies, though its knob goes further.
     """
 
-    effort: Effort
+    effort: Unit
     point: float
     by: str
     seeds: tuple[int, ...]
-    settings: tuple[Comparison, ...]
+    settings: tuple[ScoredSetting, ...]
     not_reached: int
     border: tuple[str, ...]
 
     @property
-    def best(self) -> Comparison:
+    def best(self) -> ScoredSetting:
         """The setting with the best mean; ``region`` says which others are as good for all one knows."""
         return self.settings[0]
 
     @property
-    def region(self) -> tuple[Comparison, ...]:
+    def region(self) -> tuple[ScoredSetting, ...]:
         """The settings that cannot be told from the best, the best included."""
         return tuple(one for one in self.settings if one.in_region)
 
@@ -130,7 +128,7 @@ def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
 def compare(
     columns: Columns,
     point: float | None = None,
-    effort: Effort = "n",
+    effort: Unit = "samples",
     by: str = "isl_validation",
     test: str = "isl_test",
 ) -> Choice:
@@ -144,7 +142,8 @@ def compare(
     point : float, optional
         After so many samples, sweeps or seconds (default: the last point that all settings have reached).
         Between two points of a curve, scores are read off linearly in the logarithm of the effort.
-    effort : "n", "sweeps" or "seconds"
+    effort : "samples", "updates", "sweeps" or "seconds"
+        What is equal at the point; samples of a sampler and updates of a trainer are the column ``n``.
     by : str
         Measure that chooses (default the ISL of the validation part).
     test : str
@@ -158,7 +157,7 @@ def compare(
     raise NotImplementedError
 
 
-def points(columns: Columns, effort: Effort = "n") -> np.ndarray:
+def points(columns: Columns, effort: Unit = "samples") -> np.ndarray:
     """Return the points at which all settings of a table can be compared, float64, rising.
 
     For samples these are the points of the curves, for sweeps and seconds about as many, log-spaced.
@@ -166,7 +165,7 @@ def points(columns: Columns, effort: Effort = "n") -> np.ndarray:
     raise NotImplementedError
 
 
-def telling_point(columns: Columns, effort: Effort = "n", by: str = "isl_validation") -> float | None:
+def telling_point(columns: Columns, effort: Unit = "samples", by: str = "isl_validation") -> float | None:
     """Return the point, from 10 samples on, at which the settings differ most; None before it is known.
 
     That is where the standard deviation of the settings' means, minus what chance over the seeds adds to it,
@@ -209,7 +208,7 @@ class Robustness:
 
 
 def robustness(
-    columns: Columns, point: float | None = None, effort: Effort = "n", by: str = "isl_test"
+    columns: Columns, point: float | None = None, effort: Unit = "samples", by: str = "isl_test"
 ) -> list[Robustness]:
     """Return each setting's mean and spread over trained models, the best mean first.
 

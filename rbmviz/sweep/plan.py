@@ -27,7 +27,7 @@ Kind = Literal["sampler", "trainer"]
 Unit = Literal["samples", "updates", "sweeps", "seconds"]
 """What a budget is counted in: samples of samplers, updates of trainers; sweeps of samplers; seconds."""
 
-MAX_CELLS = 100_000
+MAX_SWEEP_CELLS = 100_000
 """Most cells of a plan."""
 
 MAX_VALUES_OF_AXIS = 10_000
@@ -36,7 +36,7 @@ MAX_VALUES_OF_AXIS = 10_000
 MAX_NAME = 4096
 """Most characters of a name of a model or of data, as of a path."""
 
-MAX_SEED = 2**53
+_MAX_SEED = 2**53
 
 TABLES: dict[str, Table] = {"sampler": samplers, "trainer": trainers}
 
@@ -206,7 +206,7 @@ class Budget:
             object.__setattr__(self, "amount", whole(f"The budget in {self.unit}", self.amount, 1, 10**12))
 
 
-class Setting(NamedTuple):
+class GridSetting(NamedTuple):
     """One place of the grid: an algorithm with all its knobs, on one model.
 
     algorithm : text with every knob, ``rates_fpcd:eps=0.03,alpha=1.0,...``
@@ -257,7 +257,7 @@ class SweepPlan:
     ------
     BadInput
         If a name is unknown, a value out of its range, something stands there twice, or there are more than
-        ``MAX_CELLS`` cells.
+        ``MAX_SWEEP_CELLS`` cells.
 
     Examples
     --------
@@ -333,7 +333,7 @@ class SweepPlan:
         if not self.seeds:
             raise BadInput("The sweep has no seed: give at least one.")
         object.__setattr__(
-            self, "seeds", tuple(whole("A seed of the sweep", seed, 0, MAX_SEED) for seed in self.seeds)
+            self, "seeds", tuple(whole("A seed of the sweep", seed, 0, _MAX_SEED) for seed in self.seeds)
         )
         known = [name for name, one in measures.items() if one.kind == self.kind]
         for name in self.metrics:
@@ -376,9 +376,9 @@ class SweepPlan:
                 raise BadInput(f"The {what} {shown(twice[0])} stands in the sweep twice: give it once.")
 
     def _check_size(self, algorithms: Sequence[Any]) -> None:
-        if self.size > MAX_CELLS:
+        if self.size > MAX_SWEEP_CELLS:
             raise BadInput(
-                f"The sweep has {self.size:,} cells, of which {MAX_CELLS:,} are allowed: give fewer values "
+                f"The sweep has {self.size:,} cells, of which {MAX_SWEEP_CELLS:,} are allowed: give fewer values "
                 "or seeds, or divide it."
             )
 
@@ -392,7 +392,7 @@ class SweepPlan:
         places = sum(math.prod(self._lengths(self._algorithm(text))) for text in self.algorithms)
         return places * max(len(self.models), 1) * len(self.seeds)
 
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list[GridSetting]:
         """Return the places of the grid in the order in which they are run, coarse to fine.
 
         A level of the grid is done before the next finer one begins: the places 0, 8, 4, 12, ... of an axis
@@ -413,12 +413,12 @@ class SweepPlan:
                 here = tuple(i if axis.knob in known else -1 for axis, i in zip(self.axes, at, strict=True))
                 one = text_of(dataclasses.replace(algorithm, **given))
                 found += [
-                    (_fineness(at, lengths), number, m, Setting(one, model, number, here))
+                    (_fineness(at, lengths), number, m, GridSetting(one, model, number, here))
                     for m, model in enumerate(self.models or ("",))
                 ]
         return [setting for *_, setting in sorted(found, key=lambda one: one[:3])]
 
-    def order(self) -> Iterator[tuple[int, Setting]]:
+    def order(self) -> Iterator[tuple[int, GridSetting]]:
         """Yield seed and setting of each cell in the order in which they are run: seeds outermost."""
         settings = self.settings()
         for seed in self.seeds:
