@@ -10,21 +10,27 @@ import json
 import math
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from rbmviz.checks import MAX_EXACT_INTEGER
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Kernel
+from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
-from rbmviz.sweep.measures import measures
+from rbmviz.samplers import Sampler, Samples
+from rbmviz.samplers.interleave import on_one_thread, starts_at_data
+from rbmviz.sweep.measures import SamplerEvidence, TrainerEvidence, measures
 from rbmviz.sweep.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
+from rbmviz.trainers import Trainer, Training, train
 
 SLICE_SECONDS = 0.03
 """Target duration of a slice, as that of a live run's chunk."""
@@ -280,11 +286,78 @@ def columns_of(kind: Kind) -> dict[str, type]:
     return found
 
 
+class _SamplingWork:
+    """The chains of a cell, and what their samples show."""
+
+    def __init__(self, cell: Cell) -> None:
+        model, dataset = model_of(cell), data_of_cell(cell)
+        self.sampler: Sampler = read_algorithm("sampler", cell.algorithm)
+        n_chains, v0 = self.sampler.n_chains, None
+        if cell.start == "data" and len(dataset.validation):
+            v0 = starts_at_data(dataset.validation, cell.seed, n_chains)
+        needs = {measures[name].needs for name in cell.metrics}
+        self.evidence = SamplerEvidence(dataset, cell.kernel, n_chains, needs)
+        self._made: Samples = self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)  # compiles
+        self._state = self.sampler.init(model, cell.seed, v0)
+
+    def make(self, n: int) -> np.ndarray:
+        """Make n samples; return the sweeps of each."""
+        self._made = self.sampler.step(self._state, n)
+        return self._made.info["sweeps"]
+
+    def take(self, n: int) -> None:
+        """Measure the first n of the samples that were made last."""
+        made = self._made
+        kept = made if n == len(made.v) else Samples(made.v[:n], made.p[:n], {})
+        self.evidence.update(kept)
+
+
+class _TrainingWork:
+    """The training of a cell, and what its models show."""
+
+    def __init__(self, cell: Cell) -> None:
+        dataset = data_of_cell(cell)
+        trainer: Trainer = read_algorithm("trainer", cell.algorithm)
+
+        def begin() -> Training:
+            return train(dataset, trainer, cell.n_hidden, trainer.iterations, cell.seed)
+
+        if trainer.name not in _COMPILED:
+            warming = begin()
+            warming.trainer.step(warming.state, 1)
+            _COMPILED.add(trainer.name)
+        self._training = begin()
+        self.evidence = TrainerEvidence(dataset, trainer.inner)
+
+    def make(self, n: int) -> np.ndarray:
+        """Make n updates; their sweeps are not counted."""
+        self._progress = self._training.trainer.step(self._training.state, n)
+        return np.zeros(n, np.int64)
+
+    def take(self, n: int) -> None:
+        """Measure the model after the updates that were made last."""
+        self.evidence.update(self._progress)
+
+
+_COMPILED: set[str] = set()
+"""Names of trainers whose kernels this process has compiled, outside the clock of any cell."""
+
+
+class _Row(NamedTuple):
+    """A point of a cell's curve; ``values``: of its measures and their errors, by column."""
+
+    n: int
+    sweeps: int
+    seconds: float
+    values: dict[str, float]
+
+
 class CellRun:
     """One cell as it runs, slice by slice.
 
     Bits do not depend on the slices, on the thread that makes each, or on how many cells run side by side,
-    except in the column ``seconds``, and in ``n`` where the budget is in seconds.
+    except in the column ``seconds``, and in ``n`` where the budget is in seconds. A training that diverges
+    has rows up to its end, with NaN in the measures and the reason in ``note``.
 
     Parameters
     ----------
@@ -299,25 +372,102 @@ class CellRun:
     Raises
     ------
     BadInput
-        If the model or data cannot be loaded, or are others than those that the cell was made for; from
-        ``step``, if a training diverges.
+        If the model or data cannot be loaded, or are others than those that the cell was made for.
+
+    Examples
+    --------
+    >>> plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 1000))
+    >>> table = CellRun(cells(plan)[0]).finish()
+    >>> table["n"][-1], len(table["n"]) == len(table["isl_test"])
+    (np.int64(1000), True)
     """
 
     def __init__(self, cell: Cell) -> None:
         self.cell, self.n = cell, 0
+        self._work = _SamplingWork(cell) if cell.kind == "sampler" else _TrainingWork(cell)
+        self._rows: tuple[_Row, ...] = ()
+        self._sweeps, self._seconds = 0, 0.0
+        self._chunk, self._each = 1, math.inf  # samples of the next chunk, seconds of one
+        self._over, self._failure = False, ""
 
     @property
     def done(self) -> float:
         """Share of the budget that is used, 0 to 1."""
-        raise NotImplementedError
+        budget = self.cell.budget
+        used = {"sweeps": self._sweeps, "seconds": self._seconds}.get(budget.unit, self.n)
+        return 1.0 if self._over else min(used / budget.amount, 1.0)
 
     def step(self, seconds: float = SLICE_SECONDS) -> bool:
         """Run for about so many seconds; return whether there is more to do.
 
-        Chains of a cell are advanced on the calling thread alone, so that as many cells as there are cores
-        fill them.
+        Chains are advanced on the calling thread alone, so that as many cells as there are cores fill them.
         """
-        raise NotImplementedError
+        end = time.perf_counter() + seconds
+        with on_one_thread():
+            while not self._over:
+                self._advance()
+                if time.perf_counter() >= end:
+                    break
+        return not self._over
+
+    def _next_point(self) -> int:
+        """Return the next number of samples or updates at which there is a row."""
+        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self.n, side="right") :]
+        point = int(later[0]) if len(later) else MAX_EXACT_INTEGER
+        if self.cell.budget.unit in ("samples", "updates"):
+            point = min(point, int(self.cell.budget.amount))
+        return point
+
+    def _advance(self) -> None:
+        """Make and measure one chunk, at most up to the next point of the curve."""
+        unit, amount = self.cell.budget.unit, self.cell.budget.amount
+        point = self._next_point()
+        n = min(self._chunk, point - self.n)
+        if unit == "seconds":
+            n = min(n, int((amount - self._seconds) / self._each) + 1)
+        begin, clock = time.perf_counter(), time.thread_time()
+        try:
+            sweeps = self._work.make(n)
+        except BadInput as error:
+            self._fail(str(error))
+            return
+        spent = time.thread_time() - clock
+        if unit == "sweeps":
+            within = int(np.searchsorted(self._sweeps + np.cumsum(sweeps), amount, side="right"))
+            kept = max(within, 1 - self.n)  # at least one sample in all
+            self._over = kept < n
+            spent, sweeps, n = spent * min(kept / n, 1.0), sweeps[:kept], min(kept, n)
+        if n:
+            self._work.take(n)
+        self._n_more(n, int(sweeps.sum()), spent)
+        if self.n == point or (self._over and self.n > (self._rows[-1].n if self._rows else 0)):
+            self._add_row()
+        took = max(time.perf_counter() - begin, 1e-7)
+        self._chunk = min(max(int(n * SLICE_SECONDS / took), 1), 2 * self._chunk)
+
+    def _n_more(self, n: int, sweeps: int, seconds: float) -> None:
+        self.n, self._sweeps, self._seconds = self.n + n, self._sweeps + sweeps, self._seconds + seconds
+        self._each = seconds / n if n and seconds else self._each
+        self._over |= self.done >= 1
+
+    def _add_row(self) -> None:
+        evidence, values = self._work.evidence, {}
+        for name in self.cell.metrics:
+            measure = measures[name]
+            values[name] = float(measure.take(evidence))
+            if measure.error is not None:
+                values[f"{name}_error"] = float(measure.error(evidence))
+        sweeps = self._sweeps if self.cell.kind == "sampler" else -1
+        self._rows += (_Row(self.n, sweeps, self._seconds, values),)
+
+    def _fail(self, reason: str) -> None:
+        """End the cell: its remaining points are NaN."""
+        self._failure = reason
+        amount = self.cell.budget.amount if self.cell.budget.unit == "updates" else self.n + 1
+        while self.n < amount:
+            self.n = self._next_point()
+            self._rows += (_Row(self.n, -1, self._seconds, {}),)
+        self._over = True
 
     def finish(self) -> dict[str, np.ndarray]:
         """Run to the end and return ``columns()``."""
@@ -331,4 +481,31 @@ class CellRun:
         Points are those of ``CURVE_COUNTS`` that have been reached, and the last sample. dtypes: str, int64
         and float64. May be called from another thread while the cell runs.
         """
-        raise NotImplementedError
+        rows, cell = self._rows, self.cell
+        notes = [self._failure, *self._work.evidence.notes.values()]
+        given: dict[str, Any] = {
+            "identity": cell.identity,
+            "version": cell.version,
+            "setting": cell.algorithm,
+            "algorithm": cell.algorithm.partition(":")[0],
+            **{name: getattr(cell, name) for name in ("model", "model_digest", "data", "data_digest")},
+            **{name: getattr(cell, name) for name in ("start", "kernel", "seed", "n_hidden")},
+            "budget_unit": cell.budget.unit,
+            "budget_amount": cell.budget.amount,
+            "note": " ".join(note if note.endswith(".") else f"{note}." for note in notes if note),
+        }
+        algorithm = read_algorithm(cell.kind, cell.algorithm)
+        for name, knob in knobs_of(algorithm).items():
+            value = getattr(algorithm, name)
+            given[f"knob_{name}"] = float(value) if knob.kind in (int, float) else knob.text(value)
+        measured: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _Row._fields[:3]}
+        for name in {name for row in rows for name in row.values}:
+            measured[name] = [row.values.get(name, math.nan) for row in rows]
+        empty = {str: "", int: -1, float: math.nan}
+        dtypes = {str: None, int: np.int64, float: np.float64}
+        return {
+            name: np.array(measured[name], dtype=dtypes[kind])
+            if name in measured
+            else np.full(len(rows), given.get(name, empty[kind]), dtype=dtypes[kind])
+            for name, kind in columns_of(cell.kind).items()
+        }

@@ -158,7 +158,6 @@ class TrainerEvidence:
 
     dataset: Dataset
     inner: Mapping[str, str]
-    needs: Collection[str]
     notes: dict[str, str] = field(default_factory=dict)
     progress: Progress | None = None
 

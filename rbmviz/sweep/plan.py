@@ -378,8 +378,8 @@ class SweepPlan:
     def _check_size(self, algorithms: Sequence[Any]) -> None:
         if self.size > MAX_SWEEP_CELLS:
             raise BadInput(
-                f"The sweep has {self.size:,} cells, of which {MAX_SWEEP_CELLS:,} are allowed: give fewer values "
-                "or seeds, or divide it."
+                f"The sweep has {self.size:,} cells, of which {MAX_SWEEP_CELLS:,} are allowed: give fewer "
+                "values or seeds, or divide it."
             )
 
     def _lengths(self, algorithm: Any) -> tuple[int, ...]:
