@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 import weakref
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +23,8 @@ from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, Session, janitor, limits
 from rbmviz.session.comparison import Setup
+from rbmviz.session.sweep_view import SweepView
+from rbmviz.session.sweeps import Sweep
 
 S = TypeVar("S", bound=Setup)
 T = TypeVar("T")
@@ -97,12 +99,12 @@ def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
             setting.set(setting.value)
 
 
-def start_with(key: str, value: Value) -> None:
+def start_with(key: str, value: Value | Sequence[str]) -> None:
     """Give the widget of a setting its first value, unless it has one; call before it is drawn."""
     st.session_state.setdefault(key, value)
 
 
-def set_on_other_page(key: str, value: Value) -> None:
+def set_on_other_page(key: str, value: Value | Sequence[str]) -> None:
     """Set a setting of another page, before that page is opened."""
     st.session_state[key] = value
 
@@ -234,6 +236,22 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
+SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
+"""Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""
+
+SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
+"""Tune: the newest views of sweeps, by name, and their tokens."""
+
+POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
+"""Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
+
+SHOWN_VERSION: Entry[dict[str, int]] = Entry("shown version", dict)
+"""Tune: the version of each sweep when the page was drawn after it had come to rest."""
+
+CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
+"""Tune: the model of the cell that was clicked last; "": none."""
+
+
 def leave_out(sentence: object, page: str = "") -> None:
     """Keep a sentence about an ignored part of the link, for ``messages.draw_left_out`` of this page."""
     known = LINK_SENTENCES.begin()
@@ -292,8 +310,11 @@ def popover_key(name: str) -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def comparisons_by_token() -> MutableMapping[str, Comparison]:
-    """Return the comparisons of this process by their unguessable token (the live path finds them here)."""
+def comparisons_by_token() -> MutableMapping[str, Any]:
+    """Return the comparisons of this process, and its views of sweeps, by their unguessable token.
+
+    The live path finds them here.
+    """
     return weakref.WeakValueDictionary()
 
 
@@ -329,6 +350,39 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
     if comparison.closed_at is not None:
         comparison.open()
     return comparison, token, fresh
+
+
+MAX_VIEWS = 4
+"""Views of sweeps that a session keeps."""
+
+
+def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
+    """Return this session's view of a sweep, and its token; the newest ones are kept.
+
+    name : of the sweep; "": the planned one, of which there is a view for each plan
+    """
+    views = SWEEP_VIEWS.begin()
+    known = views.get(name)
+    same = known is not None and (known[0].sweep is sweep or (not name and known[0].sweep.plan == sweep.plan))
+    if known is None or not same:
+        before = known[0] if known is not None else None
+        views.pop(name, None)
+        view = SweepView(sweep, before.by if before else "", before.effort if before else "samples")
+        views[name] = view, secrets.token_urlsafe(24)
+        while len(views) > MAX_VIEWS:
+            views.pop(next(iter(views)))
+    view, token = views[name]
+    comparisons_by_token()[token] = view
+    return view, token
+
+
+def begin_anew(page: str) -> None:
+    """Forget this session's comparison of a page: the next visit makes another one, from its address."""
+    found = COMPARISONS.value.pop(page, None)
+    if found is not None:
+        found[0].close()
+        found[0].rest()
+        VISITOR.value.leave(page)
 
 
 def leave_empty(page: str) -> None:

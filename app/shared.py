@@ -14,6 +14,7 @@ from rbmviz.datasets import Dataset, load_registered
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import describe_model, load_pretrained, pattern_model, random_model
 from rbmviz.session import random_rbm
+from rbmviz.session.sweeps import SweepQueue, sweeps_folder
 
 T = TypeVar("T")
 
@@ -48,6 +49,12 @@ class SharedObjects(Generic[T]):
 @st.cache_resource(show_spinner=False)
 def _shared(kind: str, most: int) -> SharedObjects[Any]:
     return SharedObjects(most)
+
+
+@st.cache_resource(show_spinner=False)
+def sweep_queue() -> SweepQueue:
+    """Return the sweeps of this server."""
+    return SweepQueue(sweeps_folder())
 
 
 GIVEN: dict[str, Model] = {}

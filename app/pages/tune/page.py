@@ -1,0 +1,511 @@
+"""Tune: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
+
+import math
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.errors import OutputFailure
+from rbmviz.models import data_of
+from rbmviz.registry import samplers
+from rbmviz.samplers import Sampler
+from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session.sweep_scores import place_of
+from rbmviz.session.sweep_view import SweepView, follow
+from rbmviz.session.sweeps import Sweep, SweepEstimate
+from rbmviz.sweep import SweepPlan, measures
+from rbmviz.sweep.plan import read_algorithm
+from rbmviz_app import controls, kept, links, messages, session
+from rbmviz_app.controls import Download
+from rbmviz_app.page import LivePage, Transport, draw_chart
+from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.pages.tune.charts import (
+    TABLE_COLUMNS,
+    chosen_names,
+    curves_chart,
+    slice_chart,
+    table_rows,
+)
+from rbmviz_app.pages.tune.exports import curves_parquet, map_file, table_csv
+from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
+from rbmviz_app.pages.tune.settings import (
+    AUTOMATIC_DATA,
+    Settings,
+    choose_axes,
+    choose_rest,
+    choose_what,
+    plan_of,
+)
+from rbmviz_app.session import ALLOWANCE, CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP, settings_of
+from rbmviz_app.shared import data, sweep_queue
+from rbmviz_app.stream.socket import live_path
+from rbmviz_app.timer import wake, while_running
+
+TITLE, ICON, PLACE = "Tune", "tune", 6
+DEFAULT_PANELS = ["rates_fpcd"]
+MAX_PINNED = 4
+"""Settings beside the one under the pointer."""
+CHAIN_CELLS = 8
+"""Rows and columns of pictures of a chain."""
+NEW_SWEEP = ""
+
+
+def setup_of(values: Mapping[str, Any]) -> SamplingSetup:
+    """Return what the chains share, for values of the settings by name."""
+    models = values["tune_models"] or Settings.tune_models.default
+    return chains_setup(models[0], values["tune_data"], values["tune_start"], values["tune_kernel"], 0)
+
+
+def chains_setup(model_name: str, data_choice: str, start: Any, kernel: Any, seed: int) -> SamplingSetup:
+    """Return the setup of the chains: those of the page are runs of the cells, from the same starts."""
+    model = controls.model_called(model_name)
+    chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
+    dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.begin())
+
+
+PAGE: LivePage[SamplingSetup] = LivePage(
+    name="tune",
+    question="Which step size, and which decay: where is the best setting, and what can be told from it?",
+    about="The map shows how well each setting of a sampler does: a cell is a setting, its colour a score, "
+    "the mean of several runs with different **seeds**. *Start* computes it, coarse to fine; it belongs to the server and goes on "
+    "when this page is closed. Move the slider to see the scores after fewer **samples**: large steps win "
+    "early, small ones late. Hatched cells cannot be told from the best. Point at a cell: the chain beside the "
+    "map takes its knobs while it runs; click to keep a setting open, up to four. First press *Start*, or "
+    "drag over the empty map to feel what the knobs do.",
+    link="m",
+    table=samplers,
+    settings=settings_of(Settings),
+    setup_of=setup_of,
+    presets=(),
+    speed=Settings.tune_speed,
+    transport=Transport(
+        "Samples per second",
+        (5, 20, 60, 200, 1000, 5000, math.inf),
+        speed_help="Of the chains beside the map. The sweep takes what the chains leave of the cores.",
+        play_help="Stop the chains beside the map, or let them go on. The sweep has buttons of its own.",
+        step_help="One more sample in every chain, then pause.",
+        reset_help="All chains back to their first state with the same seed.",
+        width=180,
+    ),
+)
+
+
+def main() -> None:
+    """Draw the page."""
+    present = PAGE.heading()
+    with PAGE.toolbar():
+        names = choose_what()
+        with st.popover("Axes and length", icon=":material/straighten:"):
+            choose_axes([name for name in names if name in samplers] or ["rates_fpcd"])
+        with controls.settings("tune"):
+            choose_rest()
+    plan, reason = planned()
+    sweep = shown_sweep(plan)
+    if sweep is None:
+        if reason:
+            messages.note(reason)
+        PAGE.open(setup_of({name: one.value for name, one in PAGE.settings.items()}), fill)
+        PAGE.write_address(PAGE.comparison())
+        return
+    view, token = session.open_view(sweep.name, sweep)
+    begin_row(plan, reason, sweep)
+    comparison = PAGE.open(setup_of_sweep(sweep.plan), lambda *given: fill(*given, plan=sweep.plan))
+    bring_pointer(comparison, sweep.plan)
+    weak = weakref.ref(comparison)
+    key = POINTER_PANEL.value
+
+    def point_at(setting: int) -> None:
+        chains = weak()
+        if chains is not None and key is not None:
+            follow(chains, key, sweep, setting)
+
+    view.on_setting = point_at
+    left, right = st.columns([7, 6], gap="medium")
+    with left:
+        show_map(view, token, comparison, present)
+    with right:
+        chains(comparison, present)
+    if not present:
+        while_running(lambda: evidence(view, comparison), sweep.status == "running")
+        exports(view)
+
+
+def planned() -> tuple[SweepPlan | None, str]:
+    """Return the plan that the controls say, or None and the reason why there is none."""
+    try:
+        return plan_of(), ""
+    except BadInput as error:
+        return None, str(error)
+
+
+def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
+    """Return the sweep on the screen: the chosen one, that of the link, or the one that is planned."""
+    if SHOWN_SWEEP.value is None:
+        asked = links.values("sweep")[:1]
+        SHOWN_SWEEP.set(asked[0] if asked else NEW_SWEEP)
+    if SHOWN_SWEEP.value != NEW_SWEEP:
+        try:
+            return sweep_queue().get(SHOWN_SWEEP.value or "")
+        except BadInput as error:
+            session.leave_out(error, "tune")
+            SHOWN_SWEEP.set(NEW_SWEEP)
+    return None if plan is None else Sweep.planned(plan)
+
+
+def setup_of_sweep(plan: SweepPlan) -> SamplingSetup:
+    """Return the setup of the chains beside the map of a plan."""
+    clicked = CLICKED_MODEL.value
+    model = clicked if clicked in plan.models else plan.models[0] if plan.models else "mnist_fpcd"
+    return chains_setup(model, plan.data if plan.models else "", plan.start, plan.kernel, plan.seeds[0])
+
+
+# The sweep
+
+
+def title_of(plan: SweepPlan) -> str:
+    """Return what a plan is about: samplers, models, and the knobs of its axes."""
+    names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
+    on = " and ".join(plan.models) or plan.data
+    axes = " × ".join(f"{knob_of_plan(plan, axis.knob).label} ({len(axis.values)})" for axis in plan.axes)
+    return f"{names} on {on}: {axes}" if axes else f"{names} on {on}"
+
+
+def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
+    """Draw the row of the sweep: which one, what it will take, and its commands."""
+    queue = sweep_queue()
+    owner = kept.owner()
+
+    def start() -> None:
+        if plan is None:
+            messages.refused(reason)
+            return
+        try:
+            SHOWN_SWEEP.set(queue.add(plan, title_of(plan), owner).name)
+        except (BadInput, OutputFailure) as error:
+            messages.refused(error)
+
+    def command(name: str) -> None:
+        try:
+            getattr(queue, name)(sweep.name, owner)
+            if name == "delete":
+                SHOWN_SWEEP.set(NEW_SWEEP)
+        except (BadInput, OutputFailure) as error:
+            messages.refused(error)
+
+    known = {one.name: one for one in queue.list()}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
+        key = f"sweep on screen {sweep.name} {len(known)}"
+        options = [NEW_SWEEP, *known]
+        chosen = st.selectbox(
+            "Sweep",
+            options,
+            index=options.index(sweep.name) if sweep.name in options else 0,
+            format_func=lambda name: describe(known[name]) if name else "New: as set above",
+            key=key,
+            help="All sweeps of this server, the newest first. They belong to the server: each is found here "
+            "again.",
+            width=430,
+        )
+        if chosen != sweep.name:
+            SHOWN_SWEEP.set(chosen)
+            st.rerun()
+        if sweep.status == "planned":
+            st.button(
+                "Start",
+                icon=":material/play_circle:",
+                type="primary",
+                on_click=start,
+                key="tune start",
+                help="Put it into the queue of this server; one sweep runs at a time, on what the chains of all "
+                "pages leave of the cores.",
+            )
+            estimate(plan)
+        elif sweep.belongs_to(owner):
+            draw_commands(sweep, command)
+        else:
+            st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
+    messages.show_refused()
+
+
+def draw_commands(sweep: Sweep, command: Any) -> None:
+    """Draw what can be done with a sweep that has begun."""
+    offered = []
+    if sweep.status in ("queued", "running"):
+        offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
+    elif sweep.status in ("paused", "stopped", "failed"):
+        offered = [("Go on", "resume", "play_circle"), ("Delete", "delete", "delete")]
+    elif sweep.status == "finished":
+        offered = [("Delete", "delete", "delete")]
+    for label, name, icon in offered:
+        st.button(label, icon=f":material/{icon}:", on_click=command, args=(name,), key=f"tune {name}")
+
+
+def describe(sweep: Sweep) -> str:
+    """Return a sweep in a line of the list."""
+    percent = f", {100 * sweep.progress:.0f} %" if sweep.status in ("running", "paused", "stopped") else ""
+    return f"{sweep.title} ({sweep.status}{percent})"
+
+
+def estimate(plan: SweepPlan | None) -> None:
+    """Draw what the planned sweep would take, measured by a short probe."""
+    if plan is None:
+        return
+    queue = sweep_queue()
+    measured = queue.estimate(plan).seconds is not None
+
+    def draw() -> None:
+        found = queue.estimate(plan)
+        st.caption(estimate_text(plan, found), width="content")
+        if not measured and found.seconds is not None:
+            st.rerun()
+
+    while_running(draw, not measured)
+
+
+def estimate_text(plan: SweepPlan, found: SweepEstimate) -> str:
+    """Say how many cells a plan has, and how long they take."""
+    amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
+    what = f"{found.cells:,} runs of {amount}"
+    if found.seconds is None:
+        return f"{what}: measuring how long they take…"
+    return f"{what}: about {duration_text(found.seconds)} on this server." if found.seconds else f"{what}."
+
+
+def duration_text(seconds: float) -> str:
+    """Write a duration with two digits at most."""
+    if seconds < 99.5:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
+
+
+# The map, and the chains beside it
+
+
+@st.fragment
+def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup], present: bool) -> None:
+    """Draw the map; a click on a cell opens its setting at the right, or closes it again."""
+    sweep = view.sweep
+
+    def clicked() -> None:
+        setting = session.sent_by("tune map", "edit")["setting"]
+        if sweep.plan.kind == "sampler":
+            toggle(comparison, sweep, setting)
+
+    sweep_map(
+        view,
+        live_path() + token,
+        title=sweep.title or title_of(sweep.plan),
+        pinned=pinned_settings(comparison, sweep),
+        present=present,
+        key="tune map",
+        on_edit=clicked,
+    )
+    messages.show_refused()
+
+
+def pinned_panels(comparison: Comparison[SamplingSetup]) -> list[Any]:
+    """Return the panels of settings that are open, without the one that follows the pointer."""
+    return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
+
+
+def pinned_settings(comparison: Comparison[SamplingSetup], sweep: Sweep) -> list[int]:
+    """Return the places of the settings that are open."""
+    places = {
+        read_algorithm(sweep.plan.kind, place.algorithm): i
+        for i, place in list(enumerate(sweep.scores.settings))[::-1]
+    }
+    found = [places.get(panel.worker.algorithm) for panel in pinned_panels(comparison)]
+    return [place for place in found if place is not None]
+
+
+def toggle(comparison: Comparison[SamplingSetup], sweep: Sweep, setting: int) -> None:
+    """Open a setting beside the map, or close it."""
+    place = sweep.scores.settings[setting]
+    algorithm = read_algorithm(sweep.plan.kind, place.algorithm)
+    open_ones = pinned_panels(comparison)
+    try:
+        if place.model and place.model in sweep.plan.models and CLICKED_MODEL.value != place.model:
+            CLICKED_MODEL.set(place.model)
+            comparison.change(setup_of_sweep(sweep.plan))
+        same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
+        if same:
+            comparison.remove(same[0])
+        elif len(open_ones) >= MAX_PINNED:
+            messages.refused(f"{MAX_PINNED} settings are open beside the map: close one of them first.")
+        else:
+            comparison.add(algorithm)
+    except BadInput as error:
+        messages.refused(error)
+
+
+def fill(comparison: Comparison[SamplingSetup], wanted: list[Any], plan: SweepPlan | None = None) -> None:
+    """Add the chains of a link, or else one with the middle setting of the plan."""
+    comparison.effort = "sweeps"
+    if links.values(PAGE.link) or plan is None or plan.kind != "sampler":
+        PAGE.fill(comparison, wanted)
+    else:
+        comparison.add(middle_of(plan))
+
+
+def middle_of(plan: SweepPlan) -> Sampler:
+    """Return the setting in the middle of the grid of the first sampler."""
+    own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
+    return read_algorithm(plan.kind, own[len(own) // 2].algorithm)
+
+
+def bring_pointer(comparison: Comparison[SamplingSetup], plan: SweepPlan) -> None:
+    """See to it that one chain follows the pointer: it is of a sampler of the plan."""
+    keys = [panel.key for panel in comparison.panels]
+    if POINTER_PANEL.value not in keys:
+        POINTER_PANEL.set(keys[0] if keys else None)
+    names = [text.partition(":")[0] for text in plan.algorithms]
+    if plan.kind != "sampler":
+        return
+    try:
+        if not keys or comparison[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
+            comparison.replace(comparison.setup, [middle_of(plan)])
+            POINTER_PANEL.set(comparison.panels[0].key)
+            comparison.forget_undo()
+    except BadInput as error:
+        messages.note(error)
+
+
+@st.fragment
+def chains(comparison: Comparison[SamplingSetup], present: bool) -> None:
+    """Draw the chain under the pointer, and the settings that are open."""
+    sample_grid(
+        comparison,
+        PAGE.socket(),
+        view="sequence",
+        pixels="binary",
+        cells=CHAIN_CELLS,
+        present=present,
+        key="tune chains",
+        **PAGE.callbacks(comparison, "tune chains"),
+    )
+    if not present:
+        st.caption(
+            "The first panel is the setting under the pointer: its chain goes on while the knobs change. The "
+            "others are runs of their own from the first sample, compared at equal sweeps."
+        )
+        with st.container(horizontal=True):
+            opened = pinned_panels(comparison) or list(comparison.panels[:1])
+            st.button(
+                "Open in Sample",
+                icon=":material/grid_view:",
+                key="tune to sample",
+                on_click=send_to_sample,
+                args=(comparison, [panel.worker.algorithm for panel in opened]),
+                help="The settings that are open here, or else the one under the pointer, as panels of the Sample page "
+                "with this model, these data and this seed.",
+            )
+    wake(comparison)
+    PAGE.write_address(comparison)
+    messages.show_refused()
+
+
+# Evidence
+
+
+def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
+    """Draw curves, slices and the table at the point of the map."""
+    sweep, scores = view.sweep, view.sweep.scores
+    choice = view.choice()
+    if sweep.status != "running" and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
+        session.SHOWN_VERSION.begin()[sweep.name] = sweep.version
+        st.rerun()
+    if choice is None:
+        if sweep.status == "planned":
+            st.caption(
+                "Curves, slices through the best cell and the table of all settings come with the scores."
+            )
+        return
+    best = place_of(choice.best)
+    shown = view.now()
+    named = chosen_names(
+        scores,
+        [
+            ("best", best),
+            ("pointer", view.setting),
+            *((f"open {i}", one) for i, one in enumerate(pinned_settings(comparison, sweep), start=1)),
+        ],
+    )
+    charts = st.columns(3)
+    with charts[0]:
+        st.markdown("**How the settings get there**")
+        draw_chart(
+            curves_chart(scores, named, view.effort, view.by, shown.point),
+            "tune curves",
+            f"{measures[view.by].label} against {view.effort} of the best setting and those that are chosen",
+        )
+    for axis in (0, 1):
+        found = slice_chart(scores, choice, axis)
+        if found is not None:
+            with charts[axis + 1]:
+                knob = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob)
+                st.markdown(f"**Through the best cell, along {knob.label.lower()}**")
+                draw_chart(
+                    found,
+                    f"tune slice {axis}",
+                    f"Difference to the best against {knob.label}, with 95 % intervals over seeds",
+                )
+    with st.expander(f"All {len(choice.settings)} settings at this point", icon=":material/table_rows:"):
+        st.dataframe(
+            table_rows(scores, choice),
+            hide_index=True,
+            column_config={
+                **{name: st.column_config.Column(title) for name, title in TABLE_COLUMNS.items()},
+                **{
+                    axis.knob: st.column_config.Column(knob_of_plan(sweep.plan, axis.knob).label)
+                    for axis in sweep.plan.axes
+                },
+            },
+            key="tune table",
+        )
+        st.caption(
+            "Differences are paired over the seeds, with Student's t; *Error over test points* says what other "
+            "test images could change, and compares nothing. A column's title sorts."
+        )
+
+
+def exports(view: SweepView) -> None:
+    """Offer downloads, built when they are clicked."""
+    if view.sweep.status == "planned":
+        return
+    title = view.sweep.title
+    with st.container(horizontal=True):
+        controls.downloads(
+            "tune",
+            [
+                Download(
+                    "Table",
+                    lambda: table_csv(view),
+                    "sweep.csv",
+                    "All settings at the point of the map, with their comparison to the best (.csv).",
+                ),
+                Download(
+                    "Curves",
+                    lambda: curves_parquet(view.sweep),
+                    "sweep.parquet",
+                    "All points of the curves of all cells (.parquet).",
+                ),
+                Download(
+                    "Map (PNG)", lambda: map_file(view, title, "png"), "map.png", "The map as a picture."
+                ),
+                Download(
+                    "Map (SVG)", lambda: map_file(view, title, "svg"), "map.svg", "The map as a drawing."
+                ),
+            ],
+        )
+
+
+def send_to_sample(comparison: Comparison[SamplingSetup], algorithms: list[Sampler]) -> None:
+    """Open some settings as panels of the Sample page."""
+
+
+if __name__ == "__main__":
+    main()
