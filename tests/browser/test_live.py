@@ -358,7 +358,7 @@ def test_a_lost_connection_comes_back_with_the_same_chain(live):
 
 def test_a_message_that_makes_no_sense_closes_the_connection(live):
     page = live().open("?p=gibbs")
-    for message in ("nonsense", '{"tune": 0, "knobs": {"hot": 1}}', '{"fps": 1}'):
+    for message in ("nonsense", '{"panel": 0, "knobs": {"hot": 1}}', '{"fps": 1}'):
         page.ask(
             f"""(() => {{
                 const grid = panels[0].getRootNode().rbmviz;
