@@ -142,7 +142,7 @@ def downloads(page: str, offered: Sequence[Download]) -> None:
 
 
 @contextmanager
-def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
+def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
     """Draw the fold of the charts that a page does not open with; give whether it is open.
 
     What it holds is to be computed only while it is open. A link that names a setting ``within`` opens it;
@@ -150,7 +150,7 @@ def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iter
     """
     if links.names(setting.key for setting in within):
         start_with(opened.key, True)
-    fold = st.expander("More evidence", on_change="rerun", **opened.bound)
+    fold = st.expander("More charts", on_change="rerun", **opened.bound)
     if not fold.open:
         keep_hidden(within)
     with fold:

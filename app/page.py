@@ -16,7 +16,6 @@ from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
-from rbmviz.registry import samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz_app import controls, links, messages, presenting, presets, session
@@ -24,7 +23,7 @@ from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
 from rbmviz_app.stream.socket import live_path
-from rbmviz_app.timer import wake
+from rbmviz_app.timer import restart_timers
 
 PRESENTED_WORDS = 20
 """Size of the words in charts while presenting, in pixels."""
@@ -58,6 +57,30 @@ def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     return [panel.worker.algorithm for panel in comparison.panels]
 
 
+class PanelsInAddress(NamedTuple):
+    """How the address of a page describes its panels.
+
+    Parameters
+    ----------
+    key : str
+        Their name in the address.
+    table : Algorithms
+        The algorithms that they can have, by name.
+    only_name : str
+        The one algorithm of the table that they can have; "" (the default): any.
+    only_knobs : sequence of str, optional
+        Names of the knobs that the address holds; None (the default): all.
+    linkable : callable
+        Returns the algorithms of the panels that a link can describe (default: of all panels).
+    """
+
+    key: str
+    table: Algorithms
+    only_name: str = ""
+    only_knobs: Sequence[str] | None = None
+    linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
+
+
 @dataclass
 class LivePage(Generic[S]):
     """A page with live panels.
@@ -80,18 +103,10 @@ class LivePage(Generic[S]):
         Steps per second.
     transport : Transport
         Texts and speeds of the row of play, step, reset and speed.
-    link : str
-        Name of its panels in the address. "" (the default): the page adds and writes its only panel itself.
-    table : Algorithms
-        The algorithms of its panels by name (default: the samplers).
-    only_name : str
-        The one algorithm that its panels can have; "" (the default): any of the table.
-    only_knobs : sequence of str, optional
-        Names of the knobs that its link holds; None (the default): all.
+    in_address : PanelsInAddress
+        How the address describes its panels.
     title : callable
         Returns a different title for each of a list of algorithms.
-    linked : callable
-        Returns the algorithms of the panels that a link can describe (default: of all panels).
     on_preset : callable
         Called with a preset when the page is brought to it.
     """
@@ -104,12 +119,8 @@ class LivePage(Generic[S]):
     presets: Sequence[Preset]
     speed: Setting[float]
     transport: Transport
-    link: str = ""
-    table: Algorithms = samplers
-    only_name: str = ""
-    only_knobs: Sequence[str] | None = None
+    in_address: PanelsInAddress
     title: Callable[[Sequence[Any]], list[str]] = titles
-    linked: Callable[[Comparison[S]], list[Any]] = algorithms_of
     on_preset: Callable[[Preset], None] = lambda preset: None
 
     def heading(self) -> bool:
@@ -183,8 +194,8 @@ class LivePage(Generic[S]):
             st.stop()
         messages.draw_left_out(self.name)
         messages.show_refused()
-        self._shown(comparison)
-        session.SHOWN_SETTINGS.begin()[self.name] = session.settings_now(self.name)
+        self._note_shown_preset(comparison)
+        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name)
         with self._left:
             draw_transport(self, comparison)
             if links.presenting():
@@ -202,8 +213,9 @@ class LivePage(Generic[S]):
 
         version : of the link, for its defaults; None: the newest
         """
-        read, refused = read_panels(self.table, texts, *([] if version is None else [version]))
-        return [one for one in read if not self.only_name or one.name == self.only_name], refused
+        read, refused = read_panels(self.in_address.table, texts, *([] if version is None else [version]))
+        only = self.in_address.only_name
+        return [one for one in read if not only or one.name == only], refused
 
     def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
         """Add the panels of the link, else these, else the default ones of its version, as the limits allow.
@@ -213,7 +225,7 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        room, version, asked = limits().panels, links.version(), links.values(self.link)
+        room, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > room:
@@ -274,7 +286,7 @@ class LivePage(Generic[S]):
             )
 
     def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
-        panels = self.linked(comparison)
+        panels = self.in_address.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
         # Names first: this is asked every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
@@ -293,7 +305,7 @@ class LivePage(Generic[S]):
         except BadInput:
             return False
 
-    def _shown(self, comparison: Comparison[S]) -> Preset | None:
+    def _note_shown_preset(self, comparison: Comparison[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
         shown = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
         SHOWN_PRESET.set(SHOWN_PRESET.value | {self.name: shown.slug if shown else ""})
@@ -303,7 +315,7 @@ class LivePage(Generic[S]):
         """Draw the caption of the preset that the screen shows, if it shows one."""
         # Always there, and a line high: otherwise the elements below would be rebuilt, and jump.
         with st.container(key="caption"):
-            shown = self._shown(comparison)
+            shown = self._note_shown_preset(comparison)
             if shown:
                 st.caption(shown.caption)
 
@@ -312,7 +324,7 @@ class LivePage(Generic[S]):
 
         To be called at the end of a fragment with settings, because its run leaves the caption as it is.
         """
-        before, now = SHOWN_PRESET.value.get(self.name), self._shown(comparison)
+        before, now = SHOWN_PRESET.value.get(self.name), self._note_shown_preset(comparison)
         if before != (now.slug if now else ""):
             st.rerun()
 
@@ -322,9 +334,10 @@ class LivePage(Generic[S]):
         panels : their texts, if they are not written like those of other pages
         """
         if panels is None:
-            panels = write_panels(self.table, self.name, self.linked(comparison), self.only_knobs)
+            address = self.in_address
+            panels = write_panels(address.table, self.name, address.linkable(comparison), address.only_knobs)
         shown = next((one for one in self.presets if one.slug == SHOWN_PRESET.value.get(self.name)), None)
-        parts = {self.link: panels, presets.KEY: [shown.slug] if shown else []}
+        parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
         if shown is not None:  # Streamlit writes a value that a widget begins with only later
             values = self.values_of(shown)
             parts |= {
@@ -363,7 +376,7 @@ class LivePage(Generic[S]):
         return list(zip(self.title([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
-def below_panels(
+def offer_panels(
     comparison: Comparison[Any], what: str, icon: str, add: str, draw_adders: Callable[[], None]
 ) -> None:
     """Draw a note if there is no panel, and the row of buttons that add one.
@@ -376,9 +389,17 @@ def below_panels(
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(add, width="content")
             draw_adders()
+
+
+def catch_up_page(comparison: Comparison[Any]) -> None:
+    """Bring the rest of the page up to what was done in the panels; call it at the end of their fragment.
+
+    Draws the page again if there is another command to undo, or if its timers have to start again, and shows
+    why clicks and drags were refused.
+    """
     if session.shown_undo(comparison) != comparison.undoable_commands:
         st.rerun()  # its button stands in the transport, which is drawn with the whole page
-    wake(comparison)
+    restart_timers(comparison)
     messages.show_refused()
 
 
@@ -440,7 +461,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
         if rate != comparison.rate:
             comparison.set_rate(rate)
         if clicked:
-            wake(comparison, commanded=True)
+            restart_timers(comparison, commanded=True)
     live.withdraw_preset(comparison)
 
 
@@ -457,7 +478,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     would not answer the click that has used it up.
     """
     number = comparison.undoable_commands
-    session.SHOWN_UNDO.begin()[page] = number
+    session.SHOWN_UNDO.ensure()[page] = number
     # Every other offer has another animation: the same one would not begin anew.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):

@@ -52,7 +52,7 @@ class Entry(Generic[T]):
         """Store a value."""
         st.session_state[self.key] = value
 
-    def begin(self) -> T:
+    def ensure(self) -> T:
         """Store the first value unless there is a stored one; return the stored value."""
         self.set(self.value)
         return self.value
@@ -209,13 +209,13 @@ class StoppedTimer(NamedTuple):
     hidden: bool
 
 
-STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("settled", dict)
+STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
 """Timed parts whose timer has stopped, by name."""
 
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""
 
-CHECKPOINT_TAKEN: Entry[str] = Entry("checkpoint taken", str)
+OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
 COUPLED_MODEL: Entry[str] = Entry("coupled model", str)
@@ -236,7 +236,7 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 
 def leave_out(sentence: object, page: str = "") -> None:
     """Keep a sentence about an ignored part of the link, for ``messages.draw_left_out`` of this page."""
-    known = LINK_SENTENCES.begin()
+    known = LINK_SENTENCES.ensure()
     known[page] = (*known.get(page, ()), str(sentence))
 
 
@@ -264,7 +264,7 @@ def settings_now(page: str) -> dict[str, Any]:
 def note_changes(page: str, before: dict[str, Any]) -> None:
     """Let Undo set the settings that have changed since ``before``."""
     now = settings_now(page)
-    UNDO_SETTINGS.begin()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
+    UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
 
 
 def shown_undo(comparison: Comparison[Any]) -> int:
@@ -317,7 +317,7 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
     BadInput
         If the comparison has been put to rest and there is no room for it now.
     """
-    comparisons, visitor = COMPARISONS.begin(), VISITOR.begin()
+    comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
     fresh = page not in comparisons
     if fresh:
         comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
@@ -344,8 +344,8 @@ def leave_empty(page: str) -> None:
 
 def send_model(title: str, model: Model) -> None:
     """Keep a model that this session has trained for the other pages; BadInput if there is no room."""
-    VISITOR.begin().keep(f"model {title}", _size(model))
-    TRAINED.begin()[title] = model
+    VISITOR.ensure().keep(f"model {title}", _size(model))
+    TRAINED.ensure()[title] = model
 
 
 def uploaded(name: str, content: bytes, place: str) -> Model:
@@ -363,8 +363,8 @@ def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
 
 def open_upload(place: str, name: str, content: bytes) -> None:
     """Let a kept file take the place of an uploader's; BadInput if there is no room for it."""
-    VISITOR.begin().keep(f"kept {place}", len(content))
-    KEPT_UPLOADS.begin()[place] = name, content
+    VISITOR.ensure().keep(f"kept {place}", len(content))
+    KEPT_UPLOADS.ensure()[place] = name, content
 
 
 def close_upload(place: str) -> None:
@@ -381,10 +381,10 @@ def drop_upload(place: str) -> None:
 
 def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
     """Return the content of an uploader, read once per file; only the newest upload is kept."""
-    kept = UPLOADS.begin()
+    kept = UPLOADS.ensure()
     if place not in kept or kept[place][0] != key:
         found = read()
-        VISITOR.begin().keep(place, _size(found))
+        VISITOR.ensure().keep(place, _size(found))
         kept[place] = key, found
     return kept[place][1]
 

@@ -1,7 +1,7 @@
 """The WebSocket route of the live path: the browser asks for each frame, and sends values of dragged knobs.
 
 Because the browser asks, a slow one gets fewer frames and a hidden one gets none. A message from it is JSON:
-a ``FrameRequest`` asks for the next frame, and ``{"tune": key, "knobs": {...}}`` sets live knobs of a panel
+a ``FrameRequest`` asks for the next frame, and ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel
 (see ``requests``). A frame is one binary message that describes itself (see ``frames``).
 
 No browser can take more than its share. Of several messages the newest counts: at most one request waits for

@@ -311,7 +311,7 @@ def test_a_warning_moves_no_slider_and_the_transport_stays(live):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     before = page.ask(knob)
-    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).warnOf('All of it is empty. '.repeat(12))")
+    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).setWarning('All of it is empty. '.repeat(12))")
     assert page.ask("panels[0].querySelector('.warning').textContent.length") > 200
     assert page.ask(knob) == before
     page.page.mouse.move(600, 600)
@@ -358,7 +358,7 @@ def test_a_lost_connection_comes_back_with_the_same_chain(live):
 
 def test_a_message_that_makes_no_sense_closes_the_connection(live):
     page = live().open("?p=gibbs")
-    for message in ("nonsense", '{"tune": 0, "knobs": {"hot": 1}}', '{"fps": 1}'):
+    for message in ("nonsense", '{"panel": 0, "knobs": {"hot": 1}}', '{"fps": 1}'):
         page.ask(
             f"""(() => {{
                 const grid = panels[0].getRootNode().rbmviz;
