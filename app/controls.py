@@ -11,7 +11,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
 from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
-from rbmviz_app.shared import GIVEN, pretrained, pretrained_line
+from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
 
 T = TypeVar("T")
 
@@ -59,7 +59,9 @@ def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), wid
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     help = "\n".join([help, "", *lines])
-    return select(setting, "Model", [*before, *shipped, *GIVEN, *TRAINED.value], help, width=width)
+    return select(
+        setting, "Model", [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value], help, width=width
+    )
 
 
 def model_line(name: str, model: Model) -> None:
@@ -69,7 +71,7 @@ def model_line(name: str, model: Model) -> None:
 
 def model_called(name: str) -> Model:
     """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
-    return TRAINED.value.get(name) or GIVEN.get(name) or pretrained(name)
+    return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
 def settings(page: str) -> AbstractContextManager[object]:

@@ -1,7 +1,20 @@
 """What all pages with live panels have in common: the comparison, its transport, presets, link and charts.
 
-A page creates one ``LivePage`` with its name, link, speed and presets. It then calls, in this order,
-``heading``, ``toolbar`` around its own settings, and ``open``, and draws its panels and its charts.
+A page creates one ``LivePage``, which is called ``PAGE`` here. The page to copy is ``pages/weights/page.py``.
+Its ``main`` draws, in this order:
+
+1. ``PAGE.heading()``: the question, and "About this page";
+2. ``with PAGE.toolbar():`` the page's own settings, of which it makes its setup, and ``PAGE.menu()``, the
+   presets;
+3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
+4. ``with PAGE.notes():`` sentences above the panels, where there are any;
+5. the panels, in a function with ``@st.fragment``, so that a click there draws nothing else again. It calls
+   ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
+   ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
+   ``PAGE.write_address``;
+6. charts, in functions with ``@every_second`` (see ``timer``), which read ``PAGE.named(comparison)`` and call
+   ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
+7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
 import math
@@ -25,7 +38,7 @@ from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
 
-PRESENTED_WORDS = 20
+PRESENTED_FONT_PIXELS = 20
 """Size of the words in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
@@ -147,7 +160,9 @@ class LivePage(Generic[S]):
                 if not links.values(name):
                     self.settings[name].set(value)  # over the defaults of the link's version
         with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
-            self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+            self._transport_place = st.container(
+                horizontal=True, vertical_alignment="bottom", width="content"
+            )
             yield
 
     def notes(self) -> AbstractContextManager[object]:
@@ -179,24 +194,24 @@ class LivePage(Generic[S]):
             preset = self._preset_of_link()
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
-                self._name_unknown(links.values(presets.KEY))
+                self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 if not links.starts_paused():
                     comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
-                session.note_changes(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
+                session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
                     comparison.forget_undo()  # a file was uploaded or removed: no setting brings it back
         except BadInput as error:
-            session.leave_empty(self.name)
+            session.drop_empty_comparison(self.name)
             messages.note(error)
             st.stop()
-        messages.draw_left_out(self.name)
+        messages.draw_link_warnings(self.name)
         messages.show_refused()
         self._note_shown_preset(comparison)
         session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name)
-        with self._left:
+        with self._transport_place:
             draw_transport(self, comparison)
             if links.presenting():
                 knobs = [knobs_of(algorithm) for algorithm in algorithms_of(comparison)]
@@ -229,21 +244,21 @@ class LivePage(Generic[S]):
         if asked == [NO_PANEL]:
             return
         if len(asked) > room:
-            session.leave_out(
+            session.add_link_warning(
                 f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
                 "open.",
                 self.name,
             )
         read, refused = self.read(asked[:room], version)
         for sentence in refused:
-            session.leave_out(sentence, self.name)
+            session.add_link_warning(sentence, self.name)
         for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
                 if not comparison.panels:
                     raise
-                session.leave_out(f"Not all panels are open. {error}", self.name)
+                session.add_link_warning(f"Not all panels are open. {error}", self.name)
                 break
 
     # Presets
@@ -266,7 +281,7 @@ class LivePage(Generic[S]):
             self.settings[name].set(value)
         comparison.set_rate(self.speed.value)
         self.on_preset(preset)
-        session.note_changes(self.name, before)
+        session.set_undo_settings(self.name, before)
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
@@ -276,11 +291,11 @@ class LivePage(Generic[S]):
         asked = links.values(presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
-    def _name_unknown(self, asked: Sequence[str]) -> None:
+    def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
         """Show that the preset that a link asks for is none of this page."""
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
-            session.leave_out(
+            session.add_link_warning(
                 f"The link's preset '{asked[0][:MAX_SHOWN]}' is none of this page: {', '.join(slugs)}.",
                 self.name,
             )
@@ -362,7 +377,7 @@ class LivePage(Generic[S]):
 
         def removed() -> None:
             comparison.remove(session.sent_by(grid, "remove")["key"])
-            session.note_changes(self.name, {})
+            session.set_undo_settings(self.name, {})
 
         return {"on_edit": edited, "on_remove": removed}
 
@@ -468,7 +483,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
 def reset(page: str, comparison: Comparison[Any]) -> None:
     """Begin anew; Undo has no setting to change."""
     comparison.reset()
-    session.note_changes(page, {})
+    session.set_undo_settings(page, {})
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:
@@ -524,6 +539,6 @@ def draw_chart(
     if nothing and rows.empty:
         st.caption(nothing)
     else:
-        size = PRESENTED_WORDS if links.presenting() else 0
+        size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         spec = readable(spec, st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)

@@ -11,10 +11,10 @@ from rbmviz_app.session import STOPPED_TIMERS, StoppedTimer
 
 Args = ParamSpec("Args")
 
-STILL_SECONDS = 3
+UNCHANGED_DRAWS = 3
 """The timer of a paused page stops when so many draws, a second apart, have shown the same."""
 
-HIDDEN_SECONDS = 5
+UNWATCHED_DRAWS = 5
 """The timer of a page stops after so many draws, a second apart, while its browser asked for no frames."""
 
 WAITING_STATUSES = ("paused", "finished", "failed")
@@ -36,14 +36,14 @@ def waits_for_command(comparison: Comparison[Any]) -> bool:
     return not comparison.waiting_for_all and all(status in WAITING_STATUSES for status in statuses)
 
 
-def looked_at(comparison: Comparison[Any]) -> bool:
+def is_watched(comparison: Comparison[Any]) -> bool:
     """Return whether anything asks for pictures; a page that is hidden in its browser does not."""
     return any(panel.worker.watched for panel in comparison.panels)
 
 
 def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
     """Return whether somebody may see more now than when a timer of this comparison stopped."""
-    return looked_at(comparison) if stopped.hidden else stopped.seen != shown_state(comparison)
+    return is_watched(comparison) if stopped.hidden else stopped.shown != shown_state(comparison)
 
 
 def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None:
@@ -84,25 +84,24 @@ def every_second(
         stopped = STOPPED_TIMERS.value.get(name)
         timed = stopped is None or stopped.owner != id(comparison) or is_needed(comparison, stopped)
         before: list[tuple[Any, ...]] = []
-        unseen: list[tuple[Any, ...]] = []  # what was drawn since somebody looked
+        unwatched = 0  # draws since the browser asked for a frame
 
         @functools.wraps(draw)
         def draw_again() -> None:
+            nonlocal unwatched
             draw(comparison, *args, **kwargs)
-            seen = shown_state(comparison)
-            before.append(seen)
+            shown = shown_state(comparison)
+            before.append(shown)
             # Without a timer, only a widget of this part has it drawn a second time. What the widget asks for
             # may take a while: start the timer again.
             if not timed and len(before) > 1:
                 restart_timers(comparison, commanded=True)
-            del before[:-STILL_SECONDS]
-            still = waits_for_command(comparison) and before == [seen] * STILL_SECONDS
-            unseen.append(seen)
-            if looked_at(comparison):
-                unseen.clear()
-            hidden = len(unseen) >= HIDDEN_SECONDS
-            if timed and (still or hidden):
-                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: StoppedTimer(id(comparison), seen, hidden)})
+            del before[:-UNCHANGED_DRAWS]
+            unchanged = waits_for_command(comparison) and before == [shown] * UNCHANGED_DRAWS
+            unwatched = 0 if is_watched(comparison) else unwatched + 1
+            hidden = unwatched >= UNWATCHED_DRAWS
+            if timed and (unchanged or hidden):
+                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: StoppedTimer(id(comparison), shown, hidden)})
                 st.rerun()
 
         with st.container():

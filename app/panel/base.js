@@ -27,7 +27,7 @@
  * @property {[number, number]} shape
  * @property {boolean} present
  * @property {string[]} present_knobs names of the knobs that stay while presenting; none, or none of this page: the first one
- * @property {boolean} still whether the server knows that this browser asks for less motion
+ * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
@@ -38,7 +38,7 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (HIDDEN_SECONDS in app/timer.py)
+const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (UNWATCHED_DRAWS in app/timer.py)
 const WORDS_MS = 1000; // words change this often: more could not be read
 const SAY_MS = 2000; // and what is read aloud this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
@@ -392,8 +392,8 @@ class Grid {
 
   connect() {
     // Nothing begins to move before the server knows that this browser asks for less motion.
-    const still = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.still;
-    if (!this.alive || still) return;
+    const mustWait = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.reduced_motion;
+    if (!this.alive || mustWait) return;
     const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => { this.banner.hidden = true; this.askForFrame(); };

@@ -202,7 +202,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))
         except BadInput as error:
-            session.leave_out(f"The link's knobs are left out. {error}", PAGE.name)
+            session.add_link_warning(f"The link's knobs are left out. {error}", PAGE.name)
     comparison.add(coupling)
     COUPLED_MODEL.set(name)
 
