@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
@@ -343,10 +344,15 @@ class LivePage(Generic[S]):
         if before != (now.slug if now else ""):
             st.rerun()
 
-    def write_address(self, comparison: Comparison[S], panels: Sequence[str] | None = None) -> None:
+    def write_address(
+        self,
+        comparison: Comparison[S],
+        panels: Sequence[str] | None = None,
+        more: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
         """Write the panels, and the preset that the screen shows, into the address.
 
-        panels : their texts, if they are not written like those of other pages
+        panels : their texts, if they are not written like those of other pages; more : further parts
         """
         if panels is None:
             address = self.in_address
@@ -360,7 +366,7 @@ class LivePage(Generic[S]):
                 for name, one in self.settings.items()
                 if values[name] != one.default
             }
-        links.write(self.name, parts)
+        links.write(self.name, {**parts, **more})
 
     def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
         """Return the callbacks for "knob released" and "panel closed".

@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 import weakref
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,7 +18,6 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes
-from rbmviz.knobs import Value
 from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
@@ -99,12 +98,12 @@ def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
             setting.set(setting.value)
 
 
-def start_with(key: str, value: Value | Sequence[str]) -> None:
+def start_with(key: str, value: Any) -> None:
     """Give the widget of a setting its first value, unless it has one; call before it is drawn."""
     st.session_state.setdefault(key, value)
 
 
-def set_on_other_page(key: str, value: Value | Sequence[str]) -> None:
+def set_on_other_page(key: str, value: Any) -> None:
     """Set a setting of another page, before that page is opened."""
     st.session_state[key] = value
 

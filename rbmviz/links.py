@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import Value, read_knobs, values_of, write_knobs
+from rbmviz.knobs import read_knobs, values_of, write_knobs
 
 VERSION = 1
 """Version of the links that are written now."""
@@ -46,7 +46,7 @@ class Defaults(NamedTuple):
 
     knobs: Mapping[str, str]
     panels: Mapping[str, Sequence[str]]
-    settings: Mapping[str, Mapping[str, Value | Sequence[str]]]
+    settings: Mapping[str, Mapping[str, Any]]
 
 
 _TRAINING = "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0"
@@ -168,7 +168,7 @@ def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
     return DEFAULTS[version].panels[page]
 
 
-def settings_left_out(page: str, named: Collection[str], version: int) -> dict[str, Value | Sequence[str]]:
+def settings_left_out(page: str, named: Collection[str], version: int) -> dict[str, Any]:
     """Return the settings that a link of an older version leaves out and whose default is different now.
 
     Parameters

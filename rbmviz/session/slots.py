@@ -5,8 +5,8 @@ lowest, so that twelve panels at full speed have together what one panel of some
 fair queueing). A new group begins at the lowest account of the groups that are present. A group that returns
 is at most SAVED behind that account; otherwise a night's absence would stop all the others for a night.
 
-Work that nobody watches (BACKGROUND: the cells of sweeps) has what is left over. Its turns take no part in the
-accounts, and no other turn waits for one of them to end: for the rest of a slice both share a core.
+Work that nobody watches (BACKGROUND: the cells of sweeps) has what is left over. Its turns take no part in
+the accounts, and no other turn waits for one of them to end: for the rest of a slice both share a core.
 """
 
 import contextlib

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.errors import BadInput
-from rbmviz.knobs import knobs_of
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.sweep import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
-from rbmviz.sweep.plan import GridSetting, Unit, read_algorithm
+from rbmviz.sweep.plan import Unit, read_algorithm
 
 SPENT = ("n", "sweeps", "seconds")
 """Columns of what a cell had spent at a point, the first of ``SweepScores``."""
@@ -120,14 +119,14 @@ class SweepScores:
             self._done[setting, seed] |= done
 
     def curves(self, setting: int) -> dict[str, np.ndarray]:
-        """Return what is known of a setting, by column, float64 (seeds, points), NaN where there is nothing."""
+        """Return what is known of a setting by column, float64 (seeds, points), NaN for nothing."""
         with self._lock:
             if not self._values.size:
                 return {name: np.full((len(self.plan.seeds), 0), math.nan) for name in self.columns}
             return {name: self._values[setting, :, :, i].copy() for i, name in enumerate(self.columns)}
 
     def mean_curve(self, setting: int, effort: Unit, by: str) -> list[MeanPoint]:
-        """Return the curve of a setting from ``FIRST_POINT`` samples on, means over the seeds that are known."""
+        """Return the curve of a setting from ``FIRST_POINT`` samples on: means over the known seeds."""
         curves, found = self.curves(setting), []
         spent, values = curves[column_of(effort)], curves[by]
         for i in range(spent.shape[1]):
@@ -140,7 +139,7 @@ class SweepScores:
         return [one for one in found if one.spent > 0]
 
     def long_form(self) -> dict[str, Any]:
-        """Return all that is known, a row for each point of each cell: setting, model, seed, knobs, columns."""
+        """Return all that is known as columns, a row for each point of each cell."""
         with self._lock:
             known = ~np.isnan(self._values[..., 0]) if self._values.size else np.zeros((0, 0, 0), bool)
             setting, seed, _ = np.nonzero(known)

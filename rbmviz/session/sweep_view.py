@@ -151,7 +151,7 @@ class SweepView:
         """Whether the map changes by itself."""
         return self.sweep.status == "running"
 
-    def snapshots(self) -> list[tuple[int, MapSnapshot]]:
+    def poll(self) -> list[tuple[int, MapSnapshot]]:
         """Return key and newest snapshot of the map; while this is asked, it is renewed."""
         self._asked_at = time.monotonic()
         with self._lock:
@@ -171,7 +171,7 @@ class SweepView:
             self._compute()
             return self._standing.choice
 
-    def set_knobs(self, key: int, **knobs: Value) -> None:
+    def set_live_knobs(self, key: int, **knobs: Value) -> None:
         """Take what the page asks for: ``point``, ``effort``, ``by``, or the ``setting`` it points at.
 
         What cannot be asked for is ignored.
@@ -242,6 +242,7 @@ class SweepView:
 
     def _empty(self) -> MapSnapshot:
         n = len(self.sweep.scores.settings)
+        empty: dict[str, Any] = {name: np.full(n, math.nan, np.float32) for name in SHOWN_OF_EACH}
         return MapSnapshot(
             status="starting",
             run=0,
@@ -258,7 +259,7 @@ class SweepView:
             telling=None,
             moved=False,
             seeds=(),
-            **{name: np.full(n, math.nan, np.float32) for name in SHOWN_OF_EACH},
+            **empty,
             state=np.zeros(n, np.uint8),
             border=(),
             best=None,
@@ -290,7 +291,7 @@ def follow(comparison: Comparison[Any], key: int, sweep: Sweep, setting: int) ->
             now = values_of(panel.worker.algorithm)
             changed = {name: value for name, value in wanted.items() if now[name] != value}
             if changed:
-                comparison.set_knobs(key, **changed)
+                comparison.set_live_knobs(key, **changed)
 
 
 AROUND = 10.0
@@ -301,7 +302,7 @@ SHARE_AROUND = 0.1
 
 
 def range_around(knob: Knob, value: float) -> tuple[float, float]:
-    """Return the ends of an axis around a value of a knob, within its range; of 0 on a log knob, all of it."""
+    """Return the ends of an axis around a value of a knob; around 0 on a log knob: its range."""
     if knob.scale == "log":
         lo, hi = (value / AROUND, value * AROUND) if value > 0 else (knob.lo, knob.hi)
     else:

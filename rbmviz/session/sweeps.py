@@ -19,7 +19,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -33,6 +33,7 @@ from rbmviz.session.limits import limits, variable_of
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweep import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweep.store import Store, encode
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""
@@ -76,8 +77,8 @@ class Sweep:
     title : str
     plan : SweepPlan
     status : str
-        "planned" (in no queue yet), "queued", "running", "paused", "finished", "failed" (it could not begin), or "stopped" (by a person,
-        or with the server).
+        "planned" (in no queue yet), "queued", "running", "paused", "finished", "failed" (it could not
+        begin), or "stopped" (by a person, or with the server).
     error : str
         Why it has failed or rests, in a sentence, or ""; cells that have failed leave a sentence here, too.
     scores : SweepScores
@@ -147,7 +148,11 @@ class Sweep:
 
 
 class SweepEstimate(NamedTuple):
-    """What a plan is thought to take. seconds: on this server, None while it is measured; cells: their number."""
+    """What a plan is thought to take.
+
+    seconds : on this server; None while it is measured, 0 if it cannot be
+    cells : their number
+    """
 
     seconds: float | None
     cells: int
@@ -201,8 +206,8 @@ class SweepQueue:
                 if key not in self._probes:
                     self._probes[key] = None
                     probe = SweepPlan(
-                        algorithms=[middle.algorithm],
-                        models=[middle.model] if middle.model else [],
+                        algorithms=(middle.algorithm,),
+                        models=(middle.model,) if middle.model else (),
                         data=plan.data,
                         seeds=plan.seeds[:1],
                         budget=plan.budget,
@@ -267,8 +272,8 @@ class SweepQueue:
         own = [one for one in self._sweeps.values() if one.belongs_to(owner)]
         if sum(one.status in ("queued", "running", "paused") for one in own) >= visitor:
             raise BadInput(
-                f"You have {visitor} sweeps that have not ended, and a visitor may have no more: stop one, or "
-                f"start the server with a larger {variable_of('visitor_sweeps')}."
+                f"You have {visitor} sweeps that have not ended, and a visitor may have no more: stop one, "
+                f"or start the server with a larger {variable_of('visitor_sweeps')}."
             )
         kept = [one for one in self._sweeps.values() if SWEEP_NAME.fullmatch(one.name)]
         if len(kept) >= server:
@@ -509,14 +514,15 @@ class SweepQueue:
 
     def _write(self, sweep: Sweep) -> str:
         """Write the cells that are not on the disk yet; return why they cannot be, or ""."""
-        assert sweep.cells is not None and sweep.folder is not None
-        store = _Store(sweep.folder)
+        assert sweep.cells is not None
+        assert sweep.folder is not None
+        store = Store(sweep.folder)
         for cell in list(sweep._unwritten):
             table = sweep._unwritten.get(cell)
             if table is None:  # another thread has been quicker
                 continue
             try:
-                store.write(sweep.cells[cell], table)
+                store.write(sweep.cells[cell].identity, encode(table))
             except (OutputFailure, BadInput) as error:
                 return str(error)
             sweep._unwritten.pop(cell, None)
@@ -555,14 +561,6 @@ class SweepQueue:
                 self._probes.pop(next(iter(self._probes)))
 
 
-class _Store:  # TODO: rbmviz.sweep.Store
-    def __init__(self, folder):
-        pass
-
-    def write(self, cell, table):
-        pass
-
-
 MAX_PROBES = 200
 """Estimates that are kept."""
 
@@ -580,8 +578,36 @@ def _step_back() -> None:
 
 
 def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], list[str]]:
-    """Return place and table of each cell of a sweep that its folder has, and sentences on what it has else."""
-    return [], []
+    """Return place and table of each cell of a sweep that its folder has, and sentences on what else it has.
+
+    Cells are known by setting, model and seed, so that models need not be there; of results of several
+    versions of the program, or of models of one name, those of the largest number of cells count.
+    """
+    assert sweep.folder is not None
+    names = ["identity", "setting", "model", "seed", "version", "model_digest", *sweep.scores.columns]
+    stored = Store(sweep.folder).read(names=names)
+    return placed_cells(sweep.scores, stored.columns), stored.refused
+
+
+def placed_cells(
+    scores: SweepScores, columns: Mapping[str, np.ndarray]
+) -> list[tuple[int, dict[str, np.ndarray]]]:
+    """Return place and table of each cell of a long table; rows of other plans are left out."""
+    if not columns or not len(columns["identity"]):
+        return []
+    places = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
+    seeds = {seed: k for k, seed in enumerate(scores.plan.seeds)}
+    starts = np.flatnonzero(columns["identity"][1:] != columns["identity"][:-1]) + 1
+    found: dict[tuple[str, str], dict[int, dict[str, np.ndarray]]] = {}
+    for rows in np.split(np.arange(len(columns["identity"])), starts):
+        first = {name: columns[name][rows[0]] for name in ("setting", "model", "seed", "version", "model_digest")}
+        setting, seed = places.get((first["setting"], first["model"])), seeds.get(int(first["seed"]))
+        if setting is None or seed is None:
+            continue
+        origin = str(first["version"]), str(first["model_digest"]) if len(scores.plan.models) == 1 else ""
+        table = {name: columns[name][rows] for name in scores.columns}
+        found.setdefault(origin, {})[seed * len(scores.settings) + setting] = table
+    return list(max(found.values(), key=len).items()) if found else []
 
 
 def sweeps_folder() -> Path:

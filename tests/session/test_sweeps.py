@@ -40,7 +40,7 @@ def queue(tmp_path):
     yield make
     for one in made:
         one.close()
-        wait(lambda: one._threads == 0, "threads that end")
+        wait(lambda one=one: one._threads == 0, "threads that end")
 
 
 def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):

@@ -266,7 +266,7 @@ def map_figure(scores: SweepScores, shown: MapSnapshot, choice: Choice, title: s
     marks = base.mark_text(fontSize=14, stroke="white", strokeWidth=0.4).encode(text="mark:N")
     point = f"{choice.point:,.3g} s" if choice.effort == "seconds" else f"{choice.point:,.0f} {choice.effort}"
     lines = [
-        f"After {point}; {len(choice.seeds)} seeds. Star: best mean; strokes: cannot be told from it (95 %, paired)."
+        f"After {point}; {len(choice.seeds)} seeds. Star: best mean; strokes: cannot be told from it (95 %)."
     ]
     size = {"width": 34 * max(len(orders[0]), 2), "height": 28 * max(len(orders[1]), 1)}
     chart = (cells + marks).properties(**size)

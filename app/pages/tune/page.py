@@ -20,7 +20,7 @@ from rbmviz.sweep import SweepPlan, measures
 from rbmviz.sweep.plan import read_algorithm
 from rbmviz_app import controls, kept, links, messages, session
 from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, Transport, draw_chart
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
@@ -42,7 +42,7 @@ from rbmviz_app.pages.tune.settings import (
 from rbmviz_app.session import ALLOWANCE, CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP, settings_of
 from rbmviz_app.shared import data, sweep_queue
 from rbmviz_app.stream.socket import live_path
-from rbmviz_app.timer import wake, while_running
+from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 6
 DEFAULT_PANELS = ["rates_fpcd"]
@@ -64,20 +64,19 @@ def chains_setup(model_name: str, data_choice: str, start: Any, kernel: Any, see
     model = controls.model_called(model_name)
     chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
     dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.begin())
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
 
 
 PAGE: LivePage[SamplingSetup] = LivePage(
     name="tune",
     question="Which step size, and which decay: where is the best setting, and what can be told from it?",
     about="The map shows how well each setting of a sampler does: a cell is a setting, its colour a score, "
-    "the mean of several runs with different **seeds**. *Start* computes it, coarse to fine; it belongs to the server and goes on "
+    "the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, and it goes on "
     "when this page is closed. Move the slider to see the scores after fewer **samples**: large steps win "
-    "early, small ones late. Hatched cells cannot be told from the best. Point at a cell: the chain beside the "
-    "map takes its knobs while it runs; click to keep a setting open, up to four. First press *Start*, or "
-    "drag over the empty map to feel what the knobs do.",
-    link="m",
-    table=samplers,
+    "early, small ones late. Hatched cells cannot be told from the best. Point at a cell: the chain beside "
+    "the map takes its knobs while it runs; click to keep a setting open, up to four. First press *Start*, "
+    "or drag over the empty map to feel what the knobs do.",
+    in_address=PanelsInAddress("m", samplers),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=(),
@@ -109,11 +108,10 @@ def main() -> None:
         if reason:
             messages.note(reason)
         PAGE.open(setup_of({name: one.value for name, one in PAGE.settings.items()}), fill)
-        PAGE.write_address(PAGE.comparison())
         return
     view, token = session.open_view(sweep.name, sweep)
     begin_row(plan, reason, sweep)
-    comparison = PAGE.open(setup_of_sweep(sweep.plan), lambda *given: fill(*given, plan=sweep.plan))
+    comparison = PAGE.open(setup_of_sweep(sweep.plan), lambda new, wanted: fill(new, wanted, sweep.plan))
     bring_pointer(comparison, sweep.plan)
     weak = weakref.ref(comparison)
     key = POINTER_PANEL.value
@@ -124,11 +122,7 @@ def main() -> None:
             follow(chains, key, sweep, setting)
 
     view.on_setting = point_at
-    left, right = st.columns([7, 6], gap="medium")
-    with left:
-        show_map(view, token, comparison, present)
-    with right:
-        chains(comparison, present)
+    live(view, token, comparison, present)
     if not present:
         while_running(lambda: evidence(view, comparison), sweep.status == "running")
         exports(view)
@@ -151,7 +145,7 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
         try:
             return sweep_queue().get(SHOWN_SWEEP.value or "")
         except BadInput as error:
-            session.leave_out(error, "tune")
+            session.add_link_warning(error, "tune")
             SHOWN_SWEEP.set(NEW_SWEEP)
     return None if plan is None else Sweep.planned(plan)
 
@@ -220,8 +214,8 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
                 type="primary",
                 on_click=start,
                 key="tune start",
-                help="Put it into the queue of this server; one sweep runs at a time, on what the chains of all "
-                "pages leave of the cores.",
+                help="Put it into the queue of this server; one sweep runs at a time, on what the chains of "
+                "all pages leave of the cores.",
             )
             estimate(plan)
         elif sweep.belongs_to(owner):
@@ -286,6 +280,17 @@ def duration_text(seconds: float) -> str:
 
 
 @st.fragment
+def live(view: SweepView, token: str, comparison: Comparison[SamplingSetup], present: bool) -> None:
+    """Draw the map, and beside it the chain under the pointer and the settings that are open."""
+    left, right = st.columns([7, 6], gap="medium")
+    with left:
+        show_map(view, token, comparison, present)
+    with right:
+        chains(comparison, present)
+    catch_up_page(comparison)
+    PAGE.write_address(comparison, more={"sweep": [view.sweep.name] if view.sweep.name else []})
+
+
 def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup], present: bool) -> None:
     """Draw the map; a click on a cell opens its setting at the right, or closes it again."""
     sweep = view.sweep
@@ -304,7 +309,6 @@ def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup],
         key="tune map",
         on_edit=clicked,
     )
-    messages.show_refused()
 
 
 def pinned_panels(comparison: Comparison[SamplingSetup]) -> list[Any]:
@@ -344,8 +348,8 @@ def toggle(comparison: Comparison[SamplingSetup], sweep: Sweep, setting: int) ->
 
 def fill(comparison: Comparison[SamplingSetup], wanted: list[Any], plan: SweepPlan | None = None) -> None:
     """Add the chains of a link, or else one with the middle setting of the plan."""
-    comparison.effort = "sweeps"
-    if links.values(PAGE.link) or plan is None or plan.kind != "sampler":
+    comparison.cost_unit = "sweeps"
+    if links.values(PAGE.in_address.key) or plan is None or plan.kind != "sampler":
         PAGE.fill(comparison, wanted)
     else:
         comparison.add(middle_of(plan))
@@ -369,12 +373,11 @@ def bring_pointer(comparison: Comparison[SamplingSetup], plan: SweepPlan) -> Non
         if not keys or comparison[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
             comparison.replace(comparison.setup, [middle_of(plan)])
             POINTER_PANEL.set(comparison.panels[0].key)
-            comparison.forget_undo()
+            comparison.drop_undo()
     except BadInput as error:
         messages.note(error)
 
 
-@st.fragment
 def chains(comparison: Comparison[SamplingSetup], present: bool) -> None:
     """Draw the chain under the pointer, and the settings that are open."""
     sample_grid(
@@ -400,12 +403,9 @@ def chains(comparison: Comparison[SamplingSetup], present: bool) -> None:
                 key="tune to sample",
                 on_click=send_to_sample,
                 args=(comparison, [panel.worker.algorithm for panel in opened]),
-                help="The settings that are open here, or else the one under the pointer, as panels of the Sample page "
-                "with this model, these data and this seed.",
+                help="The settings that are open here, or else the one under the pointer, as panels of the "
+                "Sample page with this model, these data and this seed.",
             )
-    wake(comparison)
-    PAGE.write_address(comparison)
-    messages.show_refused()
 
 
 # Evidence
@@ -416,7 +416,7 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
     sweep, scores = view.sweep, view.sweep.scores
     choice = view.choice()
     if sweep.status != "running" and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
-        session.SHOWN_VERSION.begin()[sweep.name] = sweep.version
+        session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
         st.rerun()
     if choice is None:
         if sweep.status == "planned":
@@ -467,8 +467,8 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
             key="tune table",
         )
         st.caption(
-            "Differences are paired over the seeds, with Student's t; *Error over test points* says what other "
-            "test images could change, and compares nothing. A column's title sorts."
+            "Differences are paired over the seeds, with Student's t; *Error over test points* says what "
+            "other test images could change, and compares nothing. A column's title sorts."
         )
 
 

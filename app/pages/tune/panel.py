@@ -37,7 +37,7 @@ def every_readout() -> tuple[Readout, ...]:
 
 
 @frame_encoder(MapSnapshot, readouts, ("map",))
-def encode(shown: MapSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent:
+def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
     """Encode all numbers of all settings; a frame is made only where something has changed."""
     values = {
         "word": shown.word,
@@ -54,7 +54,7 @@ def encode(shown: MapSnapshot, request: FrameRequest, sent: ClientState) -> Pane
         "border": list(shown.border),
     }
     blocks = {name: getattr(shown, name) for name in SHOWN_OF_EACH} | {"state": shown.state}
-    return PanelContent(values, blocks, sent)
+    return PanelContent(values, blocks, client)
 
 
 _canvas = Canvas(Path(__file__).parent)

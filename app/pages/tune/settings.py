@@ -17,14 +17,14 @@ from rbmviz.session.sweep_view import range_around
 from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweep import Axis, Budget, SweepPlan, list_measures, measures
 from rbmviz.sweep.measures import DEFAULT_MEASURES
-from rbmviz.sweep.plan import knob_named
+from rbmviz.sweep.plan import Unit, knob_named
 from rbmviz_app import controls
 from rbmviz_app.session import Setting
 from rbmviz_app.shared import pretrained_line
 
 AUTOMATIC_DATA = "automatic"
 NO_AXIS = "none"
-UNITS = ("samples", "sweeps", "seconds")
+UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
 SCALES = ("log", "linear")
 MAX_SIDE = 40
 """Values of one axis."""
@@ -50,7 +50,7 @@ class Settings:
     tune_y_n = Setting(5)
     tune_y_scale: Setting[Scale] = Setting("linear")
     tune_n = Setting(10_000)
-    tune_unit = Setting("samples")
+    tune_unit: Setting[Unit] = Setting("samples")
     tune_seeds = Setting(5)
     tune_kernel: Setting[Kernel] = Setting("binary")
     tune_start: Setting[Start] = Setting("data")
@@ -126,8 +126,8 @@ def choose_axes(names: Sequence[str]) -> None:
             "Seeds",
             1,
             MAX_SEEDS_OF_SWEEP,
-            "Each setting runs once with each seed, from the same starts: only differences over seeds say what "
-            "can be told apart. Five are few, one says nothing.",
+            "Each setting runs once with each seed, from the same starts: only differences over seeds say "
+            "what can be told apart. Five are few, one says nothing.",
             width=110,
         )
 
@@ -173,8 +173,8 @@ def choose_rest() -> None:
         Settings.tune_data,
         "Score against",
         [AUTOMATIC_DATA, *list_datasets()],
-        "Settings are chosen on its validation part, and the best one is reported on its test part; automatic "
-        "takes the model's own.",
+        "Settings are chosen on its validation part, and the best one is reported on its test part; "
+        "automatic takes the model's own.",
     )
     controls.choose(
         Settings.tune_kernel,
@@ -217,13 +217,13 @@ def plan_of() -> SweepPlan:
             axes.append(Axis.spaced(knob_named(knob, chosen), lo, hi, n, scale))
     unit, data = Settings.tune_unit.value, Settings.tune_data.value
     return SweepPlan(
-        algorithms=names,
-        axes=axes,
-        models=Settings.tune_models.value,
+        algorithms=tuple(names),
+        axes=tuple(axes),
+        models=tuple(Settings.tune_models.value),
         data="" if data == AUTOMATIC_DATA else data,
-        seeds=range(Settings.tune_seeds.value),
+        seeds=tuple(range(Settings.tune_seeds.value)),
         budget=Budget(unit, Settings.tune_n.value),
-        metrics=[*DEFAULT_MEASURES["sampler"], *Settings.tune_measures.value],
+        metrics=(*DEFAULT_MEASURES["sampler"], *Settings.tune_measures.value),
         kernel=Settings.tune_kernel.value,
         start=Settings.tune_start.value,
     )
