@@ -39,7 +39,7 @@ SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""
 
 NOTE = "_sweep.json"
-"""File in the folder of a sweep: its title, its plan, whose it is. Readers of Parquet leave "_" out."""
+"""File in the folder of a sweep: its title, and whose it is. Readers of Parquet leave "_" out."""
 
 SWEEP_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 """Names of sweeps that this server has made; nothing else in a link becomes part of a path."""
@@ -353,8 +353,8 @@ class SweepQueue:
             sweep.folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise OutputFailure(f"'{self.folder}' cannot be written: {reason(error)}.") from error
-        note = {"title": sweep.title, "owner": sweep._owner, "plan": json.loads(sweep.plan.to_json())}
-        write_whole(sweep.folder / NOTE, json.dumps(note).encode())
+        write_whole(sweep.folder / NOTE, json.dumps({"title": sweep.title, "owner": sweep._owner}).encode())
+        Store(sweep.folder).prepare(sweep.plan, "rbmviz app")
 
     def _find(self) -> None:
         """List the sweeps whose folders are there."""
@@ -364,7 +364,7 @@ class SweepQueue:
                     try:
                         note = read_json(read_file(path / NOTE, "The note of a sweep"))
                         title, owner = str(note["title"]), str(note["owner"])
-                        plan = SweepPlan.from_json(json.dumps(note["plan"]))
+                        plan = Store(path).plan()
                     except (BadInput, Damaged, OSError, KeyError, TypeError, ValueError) as error:
                         log.warning("the sweep %s is left out: %s", path.name, error)
                         continue
@@ -600,7 +600,9 @@ def placed_cells(
     starts = np.flatnonzero(columns["identity"][1:] != columns["identity"][:-1]) + 1
     found: dict[tuple[str, str], dict[int, dict[str, np.ndarray]]] = {}
     for rows in np.split(np.arange(len(columns["identity"])), starts):
-        first = {name: columns[name][rows[0]] for name in ("setting", "model", "seed", "version", "model_digest")}
+        first = {
+            name: columns[name][rows[0]] for name in ("setting", "model", "seed", "version", "model_digest")
+        }
         setting, seed = places.get((first["setting"], first["model"])), seeds.get(int(first["seed"]))
         if setting is None or seed is None:
             continue
