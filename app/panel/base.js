@@ -199,6 +199,8 @@ class Panel {
     if (isNewRun) this.readoutValues = {};
     Object.assign(this.readoutValues, head.readouts);
     this.receive(head, blocks, isNewRun);
+    // A knob that something else has turned, as the pointer on a map: the control follows it.
+    for (const [name, value] of Object.entries(head.knobs ?? {})) if (this.head?.knobs && this.head.knobs[name] !== value) this.controls[name]?.set(value);
     this.readyAt = head.ready_in ? performance.now() + 1000 * head.ready_in : 0;
     this.head = head;
   }

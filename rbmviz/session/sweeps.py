@@ -109,6 +109,11 @@ class Sweep:
         return self.plan.size
 
     @property
+    def dated(self) -> bool:
+        """Whether its name says when it began, as ``20261122-140000-...``."""
+        return SWEEP_NAME.fullmatch(self.name) is not None
+
+    @property
     def progress(self) -> float:
         """Share of the work that is done, 0 to 1."""
         part = sum(run.done for run in list(self._runs.values()))

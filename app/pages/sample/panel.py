@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import Dataset
+from rbmviz.knobs import values_of
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.equal_points import Compared
@@ -278,9 +279,10 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     # A run at rest has no pictures; they are sent once it is rebuilt.
     newest_sent = {"samples": shown.n} if len(newest.v) else {}
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
-    said = {"standing": "", "since": ""}
+    knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
+    said: dict[str, Any] = {"standing": "", "since": "", "knobs": knobs}
     if shown.compared is not None and shown.curve:
-        said = {"standing": standing_text(shown.compared), "since": since_text(shown.since_change)}
+        said |= {"standing": standing_text(shown.compared), "since": since_text(shown.since_change)}
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 

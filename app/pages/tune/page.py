@@ -98,9 +98,8 @@ def main() -> None:
     present = PAGE.heading()
     with PAGE.toolbar():
         names = choose_what()
-        with st.popover("Axes and length", icon=":material/straighten:"):
+        with st.popover("Axes, length, data", icon=":material/straighten:"):
             choose_axes([name for name in names if name in samplers] or ["rates_fpcd"])
-        with controls.settings("tune"):
             choose_rest()
     plan, reason = planned()
     sweep = shown_sweep(plan)
@@ -161,11 +160,9 @@ def setup_of_sweep(plan: SweepPlan) -> SamplingSetup:
 
 
 def title_of(plan: SweepPlan) -> str:
-    """Return what a plan is about: samplers, models, and the knobs of its axes."""
+    """Return what a plan is about: its samplers and its models."""
     names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
-    on = " and ".join(plan.models) or plan.data
-    axes = " × ".join(f"{knob_of_plan(plan, axis.knob).label} ({len(axis.values)})" for axis in plan.axes)
-    return f"{names} on {on}: {axes}" if axes else f"{names} on {on}"
+    return f"{names} on {' and '.join(plan.models) or plan.data}"
 
 
 def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
@@ -240,8 +237,9 @@ def draw_commands(sweep: Sweep, command: Any) -> None:
 
 def describe(sweep: Sweep) -> str:
     """Return a sweep in a line of the list."""
-    percent = f", {100 * sweep.progress:.0f} %" if sweep.status in ("running", "paused", "stopped") else ""
-    return f"{sweep.title} ({sweep.status}{percent})"
+    grid = " × ".join(str(len(axis.values)) for axis in sweep.plan.axes)
+    when = f", {sweep.name[4:6]}-{sweep.name[6:8]} {sweep.name[9:11]}:{sweep.name[11:13]}" if sweep.dated else ""
+    return f"{sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}: {sweep.status}"
 
 
 def estimate(plan: SweepPlan | None) -> None:

@@ -103,7 +103,7 @@ class MapPanel extends Panel {
   get measure() { return this.map.measures.find(({ name }) => name === this.shown?.by) ?? this.map.measures[0]; }
 
   /** @param {Record<string, KnobValue>} knobs */
-  ask(knobs) { this.grid.send({ tune: this.key, knobs }); }
+  ask(knobs) { this.grid.send({ panel: this.key, knobs }); }
 
   build() {
     super.build();
