@@ -35,18 +35,18 @@ def version() -> int:
 
 def presenting() -> bool:
     """Return whether the page is drawn for a projector: large, within the window, few controls."""
-    return session.PRESENTED.begin() != ""
+    return session.PRESENTED.ensure() != ""
 
 
 def presented_knobs() -> list[str]:
     """Return the names of the knobs that stay while presenting; none: the first one of each panel."""
-    text = session.PRESENTED.begin()
+    text = session.PRESENTED.ensure()
     return [] if text in ("", "1") else text.split(",")
 
 
 def starts_paused() -> bool:
     """Return whether runs wait for Play when a page is opened: the link says so, or the browser."""
-    return session.STARTS_PAUSED.begin() or session.STILL.value
+    return session.STARTS_PAUSED.ensure() or session.STILL.value
 
 
 def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
@@ -54,8 +54,8 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
         texts[kept.PART] = kept.ids(page)
-        texts |= {"present": [session.PRESENTED.begin()]} if presenting() else {}
-        texts |= {"paused": ["1"]} if session.STARTS_PAUSED.begin() else {}
+        texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
+        texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         gone = [name for name in ("present", "paused") if name not in texts]
         data = {"parts": texts, "others": [*names_of_other_pages(page), *gone]}
         if texts[kept.PART]:

@@ -176,7 +176,7 @@ class LivePage(Generic[S]):
                 change(comparison, setup)
                 session.note_changes(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
-                    comparison.forget_undo()  # a file was uploaded or removed: no setting brings it back
+                    comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
         except BadInput as error:
             session.leave_empty(self.name)
             messages.note(error)
@@ -184,7 +184,7 @@ class LivePage(Generic[S]):
         messages.draw_left_out(self.name)
         messages.show_refused()
         self._shown(comparison)
-        session.SHOWN_SETTINGS.begin()[self.name] = session.settings_now(self.name)
+        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name)
         with self._left:
             draw_transport(self, comparison)
             if links.presenting():
@@ -343,7 +343,7 @@ class LivePage(Generic[S]):
         def edited() -> None:
             edit = session.sent_by(grid, "edit")
             try:
-                comparison.tune(edit["key"], **edit["knobs"])
+                comparison.apply_knobs(edit["key"], **edit["knobs"])
             except BadInput as error:
                 messages.refused(error)
 
@@ -457,7 +457,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     would not answer the click that has used it up.
     """
     number = comparison.undoable_commands
-    session.SHOWN_UNDO.begin()[page] = number
+    session.SHOWN_UNDO.ensure()[page] = number
     # Every other offer has another animation: the same one would not begin anew.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):

@@ -69,7 +69,7 @@ def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
         )
         st.toggle(
             "The link starts paused",
-            STARTS_PAUSED.begin(),
+            STARTS_PAUSED.ensure(),
             key="waits",
             on_change=wait,
             help="Whoever opens the address as it is now sees the first state, until somebody presses Play.",

@@ -21,7 +21,7 @@ from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.knobs import Value
 from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
-from rbmviz.session import Allowance, Comparison, Session, janitor, limits
+from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
 
 S = TypeVar("S", bound=Setup)
@@ -52,7 +52,7 @@ class Entry(Generic[T]):
         """Store a value."""
         st.session_state[self.key] = value
 
-    def begin(self) -> T:
+    def ensure(self) -> T:
         """Store the first value unless there is a stored one; return the stored value."""
         self.set(self.value)
         return self.value
@@ -113,7 +113,7 @@ def sent_by(component: str, trigger: str) -> Any:
 
 
 @st.cache_resource(show_spinner=False)
-def _visitors() -> weakref.WeakSet[Session]:
+def _visitors() -> weakref.WeakSet[VisitorUsage]:
     return weakref.WeakSet()
 
 
@@ -122,7 +122,7 @@ def _visitors() -> weakref.WeakSet[Session]:
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page that has been drawn, and its token."""
 
-VISITOR: Entry[Session] = Entry("visitor", lambda: Session(_visitors()))
+VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(_visitors()))
 """The memory and the turns at the cores that this session uses."""
 
 ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
@@ -236,7 +236,7 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 
 def leave_out(sentence: object, page: str = "") -> None:
     """Keep a sentence about an ignored part of the link, for ``messages.draw_left_out`` of this page."""
-    known = LINK_SENTENCES.begin()
+    known = LINK_SENTENCES.ensure()
     known[page] = (*known.get(page, ()), str(sentence))
 
 
@@ -264,7 +264,7 @@ def settings_now(page: str) -> dict[str, Any]:
 def note_changes(page: str, before: dict[str, Any]) -> None:
     """Let Undo set the settings that have changed since ``before``."""
     now = settings_now(page)
-    UNDO_SETTINGS.begin()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
+    UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
 
 
 def shown_undo(comparison: Comparison[Any]) -> int:
@@ -317,7 +317,7 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
     BadInput
         If the comparison has been put to rest and there is no room for it now.
     """
-    comparisons, visitor = COMPARISONS.begin(), VISITOR.begin()
+    comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
     fresh = page not in comparisons
     if fresh:
         comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
@@ -344,8 +344,8 @@ def leave_empty(page: str) -> None:
 
 def send_model(title: str, model: Model) -> None:
     """Keep a model that this session has trained for the other pages; BadInput if there is no room."""
-    VISITOR.begin().keep(f"model {title}", _size(model))
-    TRAINED.begin()[title] = model
+    VISITOR.ensure().keep(f"model {title}", _size(model))
+    TRAINED.ensure()[title] = model
 
 
 def uploaded(name: str, content: bytes, place: str) -> Model:
@@ -363,8 +363,8 @@ def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
 
 def open_upload(place: str, name: str, content: bytes) -> None:
     """Let a kept file take the place of an uploader's; BadInput if there is no room for it."""
-    VISITOR.begin().keep(f"kept {place}", len(content))
-    KEPT_UPLOADS.begin()[place] = name, content
+    VISITOR.ensure().keep(f"kept {place}", len(content))
+    KEPT_UPLOADS.ensure()[place] = name, content
 
 
 def close_upload(place: str) -> None:
@@ -381,10 +381,10 @@ def drop_upload(place: str) -> None:
 
 def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
     """Return the content of an uploader, read once per file; only the newest upload is kept."""
-    kept = UPLOADS.begin()
+    kept = UPLOADS.ensure()
     if place not in kept or kept[place][0] != key:
         found = read()
-        VISITOR.begin().keep(place, _size(found))
+        VISITOR.ensure().keep(place, _size(found))
         kept[place] = key, found
     return kept[place][1]
 

@@ -113,7 +113,7 @@ class Panel {
     const more = [];
     for (const knob of this.spec.knobs) {
       const control = knobControl(knob, this.spec.values[knob.name], `knob-${this.key}-${knob.name}`,
-        (value, done) => this.grid.tune(this.key, { [knob.name]: value }, knob.live, done));
+        (value, done) => this.grid.changeKnobs(this.key, { [knob.name]: value }, knob.live, done));
       this.controls[knob.name] = control;
       (knob.front ? front : more).push(control.node);
     }
@@ -462,8 +462,8 @@ class Grid {
    * @param {boolean} live
    * @param {boolean} done
    */
-  tune(key, knobs, live, done) {
-    if (live) this.send({ tune: key, knobs });
+  changeKnobs(key, knobs, live, done) {
+    if (live) this.send({ panel: key, knobs });
     if (done) this.trigger('edit', { key, knobs });
   }
 

@@ -134,7 +134,7 @@ class FrameEncoder:
         return write_frame(request._asdict(), panels)
 
     def _snapshots(self) -> list[tuple[int, Any]]:
-        shown: list[tuple[int, Any]] = self._comparison.snapshots()
+        shown: list[tuple[int, Any]] = self._comparison.poll()
         together = _encoders[type(shown[0][1])].together if shown else None
         return together(self._comparison, shown) if together else shown
 

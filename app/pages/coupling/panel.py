@@ -49,7 +49,7 @@ def _not_met(pairs: PairStatistics) -> Value:
 
 def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
     def of_pairs(value: Callable[[PairStatistics], Value]) -> Callable[[CouplingSnapshot], Value]:
-        return lambda shown: value(shown.drawn[lane].counted) if shown.drawn else None
+        return lambda shown: value(shown.displayed_pairs[lane].counted) if shown.displayed_pairs else None
 
     return (
         Readout(
@@ -131,7 +131,7 @@ def encode(shown: CouplingSnapshot, request: FrameRequest, sent: ClientState) ->
     # After a change of knobs other pairs are run, numbered from 0 again.
     known = sent.seen if sent.seen.get("began") == shown.began else {}
     seen = {"began": shown.began}
-    for pair in shown.drawn:
+    for pair in shown.displayed_pairs:
         name, ended = pair.algorithm, pair.ended
         lane = {field: getattr(pair, field) for field in ("pair", "t", "met", "truncated", "stride")}
         lanes[name] = lane | {"ended": None}

@@ -17,7 +17,7 @@ from rbmviz_app.pages.train.likelihood import draw_charts
 from rbmviz_app.pages.train.naming import fresh_starts, open_ended
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import keep, results
-from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, go_on
+from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, continue_from
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
@@ -143,7 +143,7 @@ def main() -> None:
         PAGE.menu()
     comparison = PAGE.open(setup, fill)
     with PAGE.notes():
-        refused = refused or go_on(comparison, begin)
+        refused = refused or continue_from(comparison, begin)
         if refused:
             messages.error(refused)
             offer_download(Settings.train_data.value, "train")

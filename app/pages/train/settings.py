@@ -171,7 +171,7 @@ def choose_view() -> None:
     )
 
 
-def go_on(comparison: Comparison[TrainingSetup], begin: Any) -> str:
+def continue_from(comparison: Comparison[TrainingSetup], begin: Any) -> str:
     """Open a panel for an uploaded checkpoint, once; return a sentence where it cannot be."""
     if begin is None or not begin.name.endswith(".checkpoint") or begin.file_id == CHECKPOINT_TAKEN.value:
         return ""
