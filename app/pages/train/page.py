@@ -9,8 +9,10 @@ import streamlit as st
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
+from rbmviz.session.equal_points import TRAINER_UNITS
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, links, messages
+from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, below_panels
 from rbmviz_app.pages.train.likelihood import draw_charts
@@ -141,7 +143,11 @@ def main() -> None:
             Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
         )
         PAGE.menu()
+        cost_unit = controls.choose(
+            Settings.train_axis, "Compare at equal", TRAINER_UNITS, choice_help("updates")
+        )
     comparison = PAGE.open(setup, fill)
+    comparison.cost_unit = cost_unit
     with PAGE.notes():
         refused = refused or continue_from(comparison, begin)
         if refused:

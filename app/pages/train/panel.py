@@ -11,6 +11,7 @@ from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer, list_trainers
 from rbmviz_app.charts.style import origin_text
+from rbmviz_app.compared import standing_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -154,9 +155,14 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
     return trace[np.isfinite(trace[:, 1])]
 
 
-@frame_encoder(TrainingSnapshot, readouts, ("samples", "filters", "both"))
+@frame_encoder(
+    TrainingSnapshot, readouts, ("samples", "filters", "both"), together=Comparison.at_common_point
+)
 def encode(shown: TrainingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
-    """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``."""
+    """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``.
+
+    The numbers are those at the common point of all panels: ``standing`` says which, in words.
+    """
     if shown.models and shown.models[0].n_visible != request.n_visible:
         return None
     blocks: dict[str, Block] = {}
@@ -174,7 +180,11 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, sent: ClientState) ->
         if request.view != "samples" and shown.models:
             blocks["filters"] = filters(shown.models[0], request.cells)
     seen = {"updates": shown.n} if fantasy is not None else {}
-    return PanelContent({}, blocks, sent.after(seen, slow), shown.warning)
+    standing = ""
+    if shown.compared is not None:
+        scores = shown.compared.scores
+        standing = standing_text(shown.compared, "updates", scores.update if scores is not None else None)
+    return PanelContent({"standing": standing}, blocks, sent.after(seen, slow), shown.warning)
 
 
 _canvas = Canvas(Path(__file__).parent)

@@ -9,6 +9,7 @@ from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
+from rbmviz.session.equal_points import CostUnit
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, kept, messages
 from rbmviz_app.session import (
@@ -42,7 +43,7 @@ class Settings:
     train_pixels = Setting("binary")
     train_cells = Setting(8)
     part = Setting("train")
-    train_axis = Setting("updates")
+    train_axis: Setting[CostUnit] = Setting("updates")  # what panels are compared at equal numbers of
     statistic = Setting("")
     log = Setting(False)
     pace: Setting[float] = Setting(500)
