@@ -11,7 +11,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
 from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
-from rbmviz_app.shared import GIVEN, pretrained, pretrained_line
+from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
 
 T = TypeVar("T")
 
@@ -59,7 +59,9 @@ def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), wid
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     help = "\n".join([help, "", *lines])
-    return select(setting, "Model", [*before, *shipped, *GIVEN, *TRAINED.value], help, width=width)
+    return select(
+        setting, "Model", [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value], help, width=width
+    )
 
 
 def model_line(name: str, model: Model) -> None:
@@ -69,7 +71,7 @@ def model_line(name: str, model: Model) -> None:
 
 def model_called(name: str) -> Model:
     """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
-    return TRAINED.value.get(name) or GIVEN.get(name) or pretrained(name)
+    return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
 def settings(page: str) -> AbstractContextManager[object]:
@@ -142,7 +144,7 @@ def downloads(page: str, offered: Sequence[Download]) -> None:
 
 
 @contextmanager
-def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
+def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
     """Draw the fold of the charts that a page does not open with; give whether it is open.
 
     What it holds is to be computed only while it is open. A link that names a setting ``within`` opens it;
@@ -150,7 +152,7 @@ def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iter
     """
     if links.names(setting.key for setting in within):
         start_with(opened.key, True)
-    fold = st.expander("More evidence", on_change="rerun", **opened.bound)
+    fold = st.expander("More charts", on_change="rerun", **opened.bound)
     if not fold.open:
         keep_hidden(within)
     with fold:

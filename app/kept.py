@@ -85,7 +85,7 @@ def open_link(page: str, given: list[str]) -> None:
             if isinstance(error, Gone) and page in OFFERS:
                 advice = f" {OFFERS[page]}"
                 FILE_GONE.set(page if page in UPLOADERS else "")
-            session.leave_out(f"{error}{advice}")
+            session.add_link_warning(f"{error}{advice}")
 
 
 OFFERS = {
@@ -118,7 +118,7 @@ def keep_model(title: str, model: Model) -> None:
         try:
             KEPT_MODELS.value[title] = kept_files().put(title, MODEL, owner(), model_bytes(model))
         except (BadInput, OutputFailure) as error:
-            session.leave_out(f"The model will not survive a reload. {error}")
+            session.add_link_warning(f"The model will not survive a reload. {error}")
 
 
 # Uploads
@@ -276,7 +276,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
             opened = bool(panels)
         except BadInput as error:
             opened = bool(comparison.panels)
-            session.leave_out(error, "train")
+            session.add_link_warning(error, "train")
     begin_keeping(comparison, key if mine else new_id())
     return opened
 

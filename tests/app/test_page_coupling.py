@@ -154,15 +154,15 @@ def test_frames_of_pairs(comparison):
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels
     for drawn in shown.displayed_pairs:
         name, ended = drawn.algorithm, drawn.ended
-        lane = head["lanes"][name]
-        assert (lane["pair"], lane["t"], lane["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
+        column = head["pair_columns"][name]
+        assert (column["pair"], column["t"], column["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
         assert head["readouts"][f"{name}-counted"] == drawn.counted.n
         for prefix, pair in ((name, drawn), (f"{name} ended", ended)):
             assert blocks[f"{prefix} path"].tolist() == list(pair.path)
             for state, bits in (("v", pair.v), ("v2", pair.v2)):
                 np.testing.assert_array_equal(np.packbits(blocks[f"{prefix} {state}"]), bits)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels  # the same meeting is not sent twice
-    assert [lane["ended"] for lane in head["lanes"].values()] == [None, None]
+    assert [column["ended"] for column in head["pair_columns"].values()] == [None, None]
     assert not [name for name in blocks if "ended" in name]
     assert read_frame(encoder.encode_next(request._replace(n_visible=8))).panels == []
 

@@ -311,7 +311,7 @@ def test_a_warning_moves_no_slider_and_the_transport_stays(live):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     before = page.ask(knob)
-    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).warnOf('All of it is empty. '.repeat(12))")
+    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).setWarning('All of it is empty. '.repeat(12))")
     assert page.ask("panels[0].querySelector('.warning').textContent.length") > 200
     assert page.ask(knob) == before
     page.page.mouse.move(600, 600)

@@ -21,7 +21,15 @@ from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.compared import choice_help
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
+from rbmviz_app.page import (
+    LivePage,
+    PanelsInAddress,
+    Transport,
+    algorithms_of,
+    catch_up_page,
+    draw_chart,
+    offer_panels,
+)
 from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import sample_grid
@@ -183,8 +191,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
     "that it shows. First wait until the large numbers differ, then drag a step size and watch how the "
     "pictures and the numbers answer.",
-    link="p",
-    table=samplers,
+    in_address=PanelsInAddress("p", samplers),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,
@@ -323,13 +330,14 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         **PAGE.callbacks(comparison, "grid"),
     )
     labels = {name: samplers[name].label for name in list_samplers()}
-    below_panels(
+    offer_panels(
         comparison,
         "sampler",
         "grid_view",
         "Add a panel:",
         lambda: controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name))),
     )
+    catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 

@@ -232,8 +232,8 @@ def since_text(since: SinceChange | None) -> str:
     return f"Since the last change ({amount_text('samples', since.n)}): {', '.join(parts)}"
 
 
-@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), together=Comparison.at_common_point)
-def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), adjust_all=Comparison.at_common_point)
+def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
 
     Before the first sample the starts of the chains are shown (``start``).
@@ -245,28 +245,28 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) ->
     if newest.n_visible != request.n_visible:
         return None
     fitting = request.cells if request.view == "sequence" else 1
-    n_new = max(0, min(shown.n - sent.seen.get("samples", 0), len(newest.v), fitting))
+    n_new = max(0, min(shown.n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
     blocks: dict[str, Block] = {}
     if n_new and (request.pixels == "binary" or request.view == "single"):
         blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
     if n_new and (request.pixels == "mean" or request.view == "single"):
         blocks["mean"] = newest.p[-n_new:]
     occupancy, blanks, slow = shown.occupancy, shown.blanks, False
-    if occupancy is not None and blanks is not None and occupancy.size and sent.slow_due:
+    if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
     if shown.start is not None and request.view == "sequence":
         blocks["start"] = Bits(shown.start[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
-    seen = {"samples": shown.n} if len(newest.v) else {}
+    newest_sent = {"samples": shown.n} if len(newest.v) else {}
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
     said = {"standing": "", "since": ""}
     if shown.compared is not None and shown.curve:
         scores = shown.compared.scores
         standing = standing_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
         said = {"standing": standing, "since": since_text(shown.since_change)}
-    return PanelContent(said, blocks, sent.after(seen, slow), warning)
+    return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 
 _canvas = Canvas(Path(__file__).parent)

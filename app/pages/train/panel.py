@@ -158,7 +158,7 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
 @frame_encoder(
     TrainingSnapshot, readouts, ("samples", "filters", "both"), together=Comparison.at_common_point
 )
-def encode(shown: TrainingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``.
 
     The numbers are those at the common point of all panels: ``standing`` says which, in words.
@@ -167,24 +167,24 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, sent: ClientState) ->
         return None
     blocks: dict[str, Block] = {}
     fantasy = shown.fantasy
-    if request.view != "filters" and fantasy is not None and shown.n != sent.seen.get("updates"):
+    if request.view != "filters" and fantasy is not None and shown.n != client.newest_sent.get("updates"):
         if request.pixels == "mean":
             blocks["mean"] = fantasy.p[-request.cells :]
         else:
             blocks["v"] = Bits(fantasy.v[-request.cells :], fantasy.n_visible)
-    slow = sent.slow_due
+    slow = client.slow_due
     if slow:
         trace = _trace(shown)
         if trace is not None:
             blocks["trace"] = trace
         if request.view != "samples" and shown.models:
             blocks["filters"] = filters(shown.models[0], request.cells)
-    seen = {"updates": shown.n} if fantasy is not None else {}
+    newest_sent = {"updates": shown.n} if fantasy is not None else {}
     standing = ""
     if shown.compared is not None:
         scores = shown.compared.scores
         standing = standing_text(shown.compared, "updates", scores.update if scores is not None else None)
-    return PanelContent({"standing": standing}, blocks, sent.after(seen, slow), shown.warning)
+    return PanelContent({"standing": standing}, blocks, client.after(newest_sent, slow), shown.warning)
 
 
 _canvas = Canvas(Path(__file__).parent)
