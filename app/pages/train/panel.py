@@ -156,7 +156,7 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
 
 
 @frame_encoder(
-    TrainingSnapshot, readouts, ("samples", "filters", "both"), together=Comparison.at_common_point
+    TrainingSnapshot, readouts, ("samples", "filters", "both"), adjust_all=Comparison.at_common_point
 )
 def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``.
