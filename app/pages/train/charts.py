@@ -32,7 +32,7 @@ CHART_COLUMNS = (
     *("update", "sweeps", "seconds"),
 )
 """Columns of the chart's data; kind: "point" of a curve, "end" of one with its label, "common" point."""
-HEIGHT = 280
+TRAINING_HEIGHT = 280
 UPPER_BOUND_LABEL = "the data themselves"
 """What the line is called that no curve can pass."""
 
@@ -109,7 +109,9 @@ def training_chart(
             for row in (*below[:1], *below[-1:]):
                 row["mark"] = True
     also = [best] if best is not None and shown else []
-    ends = end_rows([(name, label) for name, label, _ in algorithms], shown, "trainer", HEIGHT, also, log)
+    ends = end_rows(
+        [(name, label) for name, label, _ in algorithms], shown, "trainer", TRAINING_HEIGHT, also, log
+    )
     data = pd.DataFrame([*shown, *ends, *common_rows(compared, shown, log=wide)], columns=list(CHART_COLUMNS))
     return data, _training_spec(tuple(algorithms), cost_unit, title, best, log)
 
@@ -159,4 +161,4 @@ def _training_spec(
     layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer")]
     if best is not None:
         layers += level("y", best, UPPER_BOUND_LABEL)
-    return live_spec(layers, HEIGHT)
+    return live_spec(layers, TRAINING_HEIGHT)

@@ -19,7 +19,7 @@ from rbmviz_app.pages.train.likelihood import draw_charts
 from rbmviz_app.pages.train.naming import fresh_starts, open_ended
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import keep, results
-from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, open_checkpoint
+from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
@@ -153,8 +153,8 @@ def main() -> None:
         if refused:
             messages.error(refused)
             offer_download(Settings.train_data.value, "train")
-        if settings.caption:
-            st.caption(messages.plain(settings.caption))
+        if not present:
+            st.caption(messages.plain(settings.caption or data_line(comparison.setup)))
     chosen = None if present else results(comparison)
     panels(comparison, settings.begin_file, present)
     if not present:

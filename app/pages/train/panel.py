@@ -187,6 +187,9 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
     return PanelContent({"standing": standing}, blocks, client.after(newest_sent, slow), shown.warning)
 
 
+FIRST_KNOBS = {"learning_rate": 0, "k": 1}
+"""Knobs that most trainers have stand first, at the same height in all panels, and stay while presenting."""
+
 _canvas = Canvas(Path(__file__).parent)
 
 
@@ -209,6 +212,7 @@ def train_grid(
     for spec, panel in zip(specs, comparison.panels, strict=True):
         spec["inner"] = next(iter(panel.worker.algorithm.inner.values()), "")
         spec["n_hidden"] = panel.worker.plan.n_hidden
+        spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(
         url,
         specs,
