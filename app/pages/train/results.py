@@ -43,7 +43,7 @@ def results(comparison: Comparison[TrainingSetup]) -> int | None:
     if not comparison.panels:
         return None
     names = {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
         st.caption("With what has been learned by", width="content")
         key = st.selectbox(
             "With what has been learned by",

@@ -29,6 +29,7 @@ GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
 MAX_HIDDEN = 2000
 MAX_REPLICATES = 20
+DATA_WIDTH = 160
 OWN_DATA, BEGIN_AT = "own_data", "begin"
 """Keys of the uploads."""
 
@@ -79,7 +80,7 @@ def choose_setup(asked: str | None) -> Chosen:
     """
     names, refused = data_names(asked)
     caption = ""
-    data_box = st.container(width=160)  # says what is learned, which may be a file of the Settings
+    data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
     n_hidden = controls.number(
         Settings.hidden,
         "Hidden units",
@@ -134,6 +135,7 @@ def choose_data(names: list[str]) -> str:
         "Data",
         names,
         "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
+        width=DATA_WIDTH,
     )
 
 
@@ -144,6 +146,7 @@ def say_data(dataset: Dataset, caption: str) -> None:
         [dataset.name],
         disabled=True,
         key=f"data shown {dataset.name}",
+        width=DATA_WIDTH,
         help=caption or "Your file was refused: what was learned before is learned on.",
     )
 
