@@ -10,7 +10,16 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
-from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
+from rbmviz_app.session import (
+    FILE_GONE,
+    TRAINED,
+    Setting,
+    drop_upload,
+    keep_hidden,
+    show_in_address,
+    start_with,
+    uploaded,
+)
 from rbmviz_app.shared import GIVEN, pretrained, pretrained_line
 
 T = TypeVar("T")
@@ -151,6 +160,7 @@ def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iter
     if links.names(setting.key for setting in within):
         start_with(opened.key, True)
     fold = st.expander("More evidence", on_change="rerun", **opened.bound)
+    show_in_address(within, bool(fold.open))
     if not fold.open:
         keep_hidden(within)
     with fold:
