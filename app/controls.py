@@ -20,7 +20,7 @@ from rbmviz_app.session import (
     start_with,
     uploaded,
 )
-from rbmviz_app.shared import GIVEN, pretrained, pretrained_line
+from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
 
 T = TypeVar("T")
 
@@ -68,7 +68,9 @@ def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), wid
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     help = "\n".join([help, "", *lines])
-    return select(setting, "Model", [*before, *shipped, *GIVEN, *TRAINED.value], help, width=width)
+    return select(
+        setting, "Model", [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value], help, width=width
+    )
 
 
 def model_line(name: str, model: Model) -> None:
@@ -78,7 +80,7 @@ def model_line(name: str, model: Model) -> None:
 
 def model_called(name: str) -> Model:
     """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
-    return TRAINED.value.get(name) or GIVEN.get(name) or pretrained(name)
+    return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
 def settings(page: str) -> AbstractContextManager[object]:
@@ -151,7 +153,7 @@ def downloads(page: str, offered: Sequence[Download]) -> None:
 
 
 @contextmanager
-def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
+def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
     """Draw the fold of the charts that a page does not open with; give whether it is open.
 
     What it holds is to be computed only while it is open. A link that names a setting ``within`` opens it;
@@ -159,7 +161,7 @@ def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iter
     """
     if links.names(setting.key for setting in within):
         start_with(opened.key, True)
-    fold = st.expander("More evidence", on_change="rerun", **opened.bound)
+    fold = st.expander("More charts", on_change="rerun", **opened.bound)
     show_in_address(within, bool(fold.open))
     if not fold.open:
         keep_hidden(within)

@@ -10,11 +10,11 @@ from rbmviz.metrics import landscape
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
-from rbmviz.session.recorder import KEEP
+from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, Transport, below_panels, draw_chart
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, offer_panels
 from rbmviz_app.pages.chain.exports import walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
@@ -135,8 +135,7 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "then all pixels, which moves the ball; a **class** would be the kind of a picture, and here the "
     "valleys take its place. First let it run and see which ball leaves its valley, then step with `S` and "
     "watch the ground rise where the ball stood.",
-    link="l",
-    table=samplers,
+    in_address=PanelsInAddress("l", samplers),
     settings={name: one for name, one in settings_of(Settings).items() if name.startswith("land")},
     setup_of=setup_of,
     presets=PRESETS,
@@ -181,13 +180,14 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
         **PAGE.callbacks(comparison, "land_grid"),
     )
     labels = {name: samplers[name].label for name in list_samplers()}
-    below_panels(
+    offer_panels(
         comparison,
         "sampler",
         "landscape",
         "Add a panel:",
         lambda: controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name))),
     )
+    catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 
@@ -278,7 +278,8 @@ def exports(comparison: Comparison[LandscapeSetup]) -> None:
                     "Samples",
                     lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
                     "samples.npz",
-                    f"The newest {KEEP:,} samples of every panel, and the log that makes them again (.npz).",
+                    f"The newest {MAX_HELD_SAMPLES:,} samples of every panel, and the log that makes them "
+                    "again (.npz).",
                 ),
             ],
         )

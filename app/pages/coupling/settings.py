@@ -34,7 +34,7 @@ class Settings:
     coupling_speed: Setting[float] = Setting(10)
 
 
-IN_MORE_EVIDENCE = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
+IN_MORE_CHARTS = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
 """Settings of the charts that the page does not open with."""
 
 

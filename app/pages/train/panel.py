@@ -155,26 +155,26 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
 
 
 @frame_encoder(TrainingSnapshot, readouts, ("samples", "filters", "both"))
-def encode(shown: TrainingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``."""
     if shown.models and shown.models[0].n_visible != request.n_visible:
         return None
     blocks: dict[str, Block] = {}
     fantasy = shown.fantasy
-    if request.view != "filters" and fantasy is not None and shown.n != sent.seen.get("updates"):
+    if request.view != "filters" and fantasy is not None and shown.n != client.newest_sent.get("updates"):
         if request.pixels == "mean":
             blocks["mean"] = fantasy.p[-request.cells :]
         else:
             blocks["v"] = Bits(fantasy.v[-request.cells :], fantasy.n_visible)
-    slow = sent.slow_due
+    slow = client.slow_due
     if slow:
         trace = _trace(shown)
         if trace is not None:
             blocks["trace"] = trace
         if request.view != "samples" and shown.models:
             blocks["filters"] = filters(shown.models[0], request.cells)
-    seen = {"updates": shown.n} if fantasy is not None else {}
-    return PanelContent({}, blocks, sent.after(seen, slow), shown.warning)
+    newest_sent = {"updates": shown.n} if fantasy is not None else {}
+    return PanelContent({}, blocks, client.after(newest_sent, slow), shown.warning)
 
 
 _canvas = Canvas(Path(__file__).parent)

@@ -1,6 +1,6 @@
 """Settings of the Train page: the data, where trainings begin, what is shown of them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -12,8 +12,8 @@ from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, kept, messages
 from rbmviz_app.session import (
-    CHECKPOINT_TAKEN,
     LAST_DATASET,
+    OPENED_CHECKPOINT,
     TRAINED,
     Setting,
     drop_upload,
@@ -48,24 +48,31 @@ class Settings:
     pace: Setting[float] = Setting(500)
 
 
-def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
-    """Draw the settings.
+class Chosen(NamedTuple):
+    """What the settings say.
 
     Parameters
     ----------
-    asked : str or None
-        Data that the link asks for, perhaps a variant that the list of data does not have.
-
-    Returns
-    -------
     setup : TrainingSetup
         What all trainers share.
-    begin : uploaded file or None
+    begin_file : uploaded file or None
         A model to begin at, or a checkpoint to go on with.
     caption : str
         What is learned, where it is a file of one's own.
     refused : str
         A sentence where the data asked for cannot be loaded.
+    """
+
+    setup: TrainingSetup
+    begin_file: Any
+    caption: str
+    refused: str
+
+
+def choose_setup(asked: str | None) -> Chosen:
+    """Draw the settings, and load the data.
+
+    asked : data that the link asks for, perhaps a variant that the list of data does not have
     """
     names, refused = data_names(asked)
     caption = ""
@@ -85,7 +92,7 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
         width=130,
     )
     with controls.settings("train"):
-        given, rule, begin = uploads()
+        given, rule, begin_file = uploads()
         own = kept.upload(OWN_DATA, given)
         seed = controls.seed(
             Settings.train_seed,
@@ -113,7 +120,7 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
     # The page stays alive with the data it had.
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
-    return TrainingSetup(dataset, n_hidden, seed, replicates), begin, caption, refused
+    return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
 
 
 def data_names(asked: str | None) -> tuple[list[str], str]:
@@ -140,13 +147,13 @@ def uploads() -> tuple[Any, str, Any]:
         "Cut at this share of full ink, or drawn once with the grey value as probability.",
         format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}",
     )
-    begin = st.file_uploader(
+    begin_file = st.file_uploader(
         "Begin at a model, or go on with a checkpoint",
         type=["safetensors", "npz", "checkpoint"],
         key=BEGIN_AT,
         help="A model is offered where trainers are added; a checkpoint goes on in its own panel.",
     )
-    return own, rule, begin
+    return own, rule, begin_file
 
 
 def choose_view() -> None:
@@ -155,7 +162,7 @@ def choose_view() -> None:
         Settings.show,
         "Show",
         ["samples", "filters", "both"],
-        "What the model dreams, what its hidden units look for, or both side by side.",
+        "Samples of the model, the filters of its hidden units, or both.",
     )
     controls.choose(
         Settings.train_pixels,
@@ -171,12 +178,14 @@ def choose_view() -> None:
     )
 
 
-def go_on(comparison: Comparison[TrainingSetup], begin: Any) -> str:
+def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> str:
     """Open a panel for an uploaded checkpoint, once; return a sentence where it cannot be."""
-    if begin is None or not begin.name.endswith(".checkpoint") or begin.file_id == CHECKPOINT_TAKEN.value:
+    if begin_file is None or not begin_file.name.endswith(".checkpoint"):
         return ""
-    CHECKPOINT_TAKEN.set(begin.file_id)
-    dataset, content = comparison.setup.dataset, begin.getvalue()
+    if begin_file.file_id == OPENED_CHECKPOINT.value:
+        return ""
+    OPENED_CHECKPOINT.set(begin_file.file_id)
+    dataset, content = comparison.setup.dataset, begin_file.getvalue()
     try:
         found = load_checkpoint(content, dataset.train)
         n_hidden = found.state.theta.W.shape[1]
@@ -188,12 +197,12 @@ def go_on(comparison: Comparison[TrainingSetup], begin: Any) -> str:
     return ""
 
 
-def beginnings(dataset: Dataset, begin: Any) -> dict[str, RBM | None]:
+def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     """Return where a new trainer can begin, by name: pretrained models that fit, and the uploaded one."""
     found: dict[str, RBM | None] = {"small random weights": None}
-    if begin is not None and not begin.name.endswith(".checkpoint"):
+    if begin_file is not None and not begin_file.name.endswith(".checkpoint"):
         try:
-            found[begin.name] = uploaded(begin.name, begin.getvalue(), BEGIN_AT).rbm
+            found[begin_file.name] = uploaded(begin_file.name, begin_file.getvalue(), BEGIN_AT).rbm
         except BadInput as error:
             messages.error(error)
     found |= {name: pretrained(name).rbm for name in list_models()}
