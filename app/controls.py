@@ -10,6 +10,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
+from rbmviz_app.download_files import stay_until_fetched
 from rbmviz_app.session import (
     FILE_GONE,
     TRAINED,
@@ -140,6 +141,7 @@ class Download(NamedTuple):
 
 def downloads(page: str, offered: Sequence[Download]) -> None:
     """Draw a button for each file."""
+    stay_until_fetched()
     for download in offered:
         st.download_button(
             download.label,
