@@ -272,7 +272,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
             for plan, changes, n, kept in panels:
                 panel = comparison.add(changes[-1].algorithm, plan)
                 if kept is not None:
-                    panel.worker.go_on(n, changes, kept)
+                    panel.worker.continue_from(n, changes, kept)
             opened = bool(panels)
         except BadInput as error:
             opened = bool(comparison.panels)

@@ -202,7 +202,7 @@ class LivePage(Generic[S]):
                 change(comparison, setup)
                 session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
-                    comparison.forget_undo()  # a file was uploaded or removed: no setting brings it back
+                    comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
         except BadInput as error:
             session.drop_empty_comparison(self.name)
             messages.note(error)
@@ -371,7 +371,7 @@ class LivePage(Generic[S]):
         def edited() -> None:
             edit = session.sent_by(grid, "edit")
             try:
-                comparison.tune(edit["key"], **edit["knobs"])
+                comparison.apply_knobs(edit["key"], **edit["knobs"])
             except BadInput as error:
                 messages.refused(error)
 

@@ -21,7 +21,7 @@ from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.knobs import Value
 from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
-from rbmviz.session import Allowance, Comparison, Session, janitor, limits
+from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
 
 S = TypeVar("S", bound=Setup)
@@ -113,7 +113,7 @@ def sent_by(component: str, trigger: str) -> Any:
 
 
 @st.cache_resource(show_spinner=False)
-def _visitors() -> weakref.WeakSet[Session]:
+def _visitors() -> weakref.WeakSet[VisitorUsage]:
     return weakref.WeakSet()
 
 
@@ -122,7 +122,7 @@ def _visitors() -> weakref.WeakSet[Session]:
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page that has been drawn, and its token."""
 
-VISITOR: Entry[Session] = Entry("visitor", lambda: Session(_visitors()))
+VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(_visitors()))
 """The memory and the turns at the cores that this session uses."""
 
 ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)

@@ -141,7 +141,7 @@ class FrameEncoder:
         return write_frame(request._asdict(), panels)
 
     def _snapshots(self) -> list[tuple[int, Any]]:
-        shown: list[tuple[int, Any]] = self._comparison.snapshots()
+        shown: list[tuple[int, Any]] = self._comparison.poll()
         adjust_all = _encoders[type(shown[0][1])].adjust_all if shown else None
         return adjust_all(self._comparison, shown) if adjust_all else shown
 

@@ -160,7 +160,7 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
             # In a thread: a run may hold its lock for a moment, and nobody else should have to wait for it.
-            await anyio.to_thread.run_sync(functools.partial(comparison.set_knobs, panel, **knobs))
+            await anyio.to_thread.run_sync(functools.partial(comparison.set_live_knobs, panel, **knobs))
         await asyncio.sleep(KNOB_SECONDS)
 
 
@@ -173,9 +173,7 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
         due = max(due + 1 / request.fps, clock())
         await asyncio.sleep(due - clock())
         quiet_until = clock() + QUIET_SECONDS
-        while (
-            now := (request, comparison.running, *comparison.snapshots())
-        ) == sent and clock() < quiet_until:
+        while (now := (request, comparison.running, *comparison.poll())) == sent and clock() < quiet_until:
             await asyncio.sleep(POLL_SECONDS if comparison.running else PAUSED_POLL_SECONDS)
         sent = now
         try:

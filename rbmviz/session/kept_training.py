@@ -39,7 +39,7 @@ WRITTEN_ELSEWHERE = "What this link has kept is not what this program writes"
 
 
 class KeptPanel(NamedTuple):
-    """One training: a new worker of this plan goes on at step n (``Worker.go_on``) if ``kept`` is there."""
+    """One training: plan, steps, changes; ``Worker.continue_from`` goes on at step n if ``kept`` is there."""
 
     plan: TrainingPlan
     changes: tuple[Change, ...]
@@ -55,7 +55,7 @@ def write_trainings(comparison: Comparison[TrainingSetup]) -> bytes:
     arrays: dict[str, np.ndarray] = {}
     panels = []
     for i, (_, worker) in enumerate(comparison.panels):
-        recorded = worker.recorded(TrainingRun.whole_state)
+        recorded = worker.rebuild_data(TrainingRun.whole_state)
         plan, n, changes, kept = recorded or (worker.plan, 0, (Change(0, worker.algorithm),), None)
         panels.append(_panel(i, plan, n, changes, kept, arrays))
     setup = comparison.setup

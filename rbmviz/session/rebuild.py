@@ -76,7 +76,7 @@ class Rebuild:
         self.number = shown.run
         self.prepared = True
         self.log = log
-        self._shown = dataclasses.replace(shown.at_rest(), n=self.n)
+        self._shown = dataclasses.replace(shown.without_arrays(), n=self.n)
         if kept is None and isinstance(run, KeepsState) and run.prepared:
             kept = run.kept_state()
         self._kept = kept
@@ -96,7 +96,7 @@ class Rebuild:
             return 0.0
         return (self._again.n - self._begun) / (self.n - self._begun)
 
-    def forget(self) -> None:
+    def drop_steps(self) -> None:
         """Drop the steps that have been computed again; ``work`` starts from the beginning."""
         self._again = None
 
@@ -119,7 +119,7 @@ class Rebuild:
             return None
         if again.n < self.n:
             end = min([self.n, *(change.n for change in self._waiting[:1])])
-            again.record_steps(again.make(min(again.max_steps(), end - again.n)))
+            again.record_steps(again.timed_advance(min(again.max_steps(), end - again.n)))
         return again if again.n >= self.n and not self._waiting else None
 
     # The methods of a run that its worker calls.

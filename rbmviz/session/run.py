@@ -74,7 +74,7 @@ class Run(abc.ABC):
         """Return the most steps that the next chunk may have."""
         return self.chunk
 
-    def make(self, n: int) -> Any:
+    def timed_advance(self, n: int) -> Any:
         """Return what ``advance`` does, and estimate ``step_seconds``."""
         self._chunk_begin = time.thread_time()
         return self.advance(n)

@@ -16,7 +16,7 @@ from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
-from rbmviz.session.snapshot import Frames, Snapshot, Status
+from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
@@ -104,7 +104,7 @@ class TrainingSnapshot(Snapshot):
     ----------
     models : tuple of RBM
         The newest finite parameters of every replicate.
-    fantasy : Frames or None
+    fantasy : NewestSamples or None
         Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the first update.
     method : "exact" or "ais"
         How log Z is computed.
@@ -120,7 +120,7 @@ class TrainingSnapshot(Snapshot):
 
     algorithm: Trainer
     models: tuple[RBM, ...]
-    fantasy: Frames | None
+    fantasy: NewestSamples | None
     method: str
     likelihoods: tuple[Likelihood, ...]
     traces: tuple[Trace, ...]
@@ -128,7 +128,7 @@ class TrainingSnapshot(Snapshot):
     inner_samples: dict[str, np.ndarray]
     warning: str
 
-    def at_rest(self) -> Self:
+    def without_arrays(self) -> Self:
         """Return the curves alone, without models and pictures."""
         return replace(self, models=(), fantasy=None, traces=(), inner_samples={})
 
@@ -298,10 +298,10 @@ class Fantasy:
         self._mean, self._v = np.empty_like(v), v
         bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
 
-    def frames(self, n: int) -> Frames:
+    def newest(self, n: int) -> NewestSamples:
         """Return the states of the chains."""
         v = np.packbits(self._v.astype(np.uint8), axis=1)
-        return Frames(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
+        return NewestSamples(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
 
 
 class Kept(NamedTuple):
@@ -353,7 +353,7 @@ class TrainingRun(Run):
             self.n, self.seconds = self._resumed.update, self._resumed.seconds
         self.progress: tuple[Progress, ...] = ()
         self._models: tuple[RBM, ...] = ()
-        self._fantasy: Frames | None = None
+        self._fantasy: NewestSamples | None = None
         self._traces: list[Trace] = []
         self._likelihood_estimator = LikelihoodEstimator(plan)
         self._stride = 1
@@ -453,7 +453,7 @@ class TrainingRun(Run):
         if time.perf_counter() - self._dreamed > CHUNK_SECONDS:
             self._dreamed = time.perf_counter()
             self._chains.sweep(made[0].rbm)
-            self._fantasy = self._chains.frames(self.n + n)
+            self._fantasy = self._chains.newest(self.n + n)
         if (self.n + n) % self._stride == 0:
             self._likelihood_estimator.start(
                 self.n + n, self._clock(made), tuple(progress.rbm for progress in made)

@@ -245,7 +245,7 @@ class Worker(Generic[R]):
             self._rate = rate
             self._set_pace(at)
 
-    def tune(self, **knobs: Value) -> None:
+    def apply_knobs(self, **knobs: Value) -> None:
         """Change knobs; a new run begins if one of them is not live, or if the run has failed."""
         with self._wake:
             before, self._algorithm = self._algorithm, self.with_knobs(**knobs)
@@ -261,7 +261,7 @@ class Worker(Generic[R]):
         check_names(type(self._algorithm), knobs)
         return dataclasses.replace(self._algorithm, **knobs)
 
-    def set_knobs(self, **knobs: Value) -> None:
+    def set_live_knobs(self, **knobs: Value) -> None:
         """Change live knobs while a slider is dragged: no new run begins, not even if this one has failed.
 
         Raises
@@ -352,7 +352,7 @@ class Worker(Generic[R]):
         with self._chunk, self._wake:
             self._recording = None
             if isinstance(self._run, Rebuild):
-                self._run.forget()
+                self._run.drop_steps()
             elif self._log.complete:
                 if self._stale:
                     self._store_snapshot(self._run)
@@ -447,7 +447,7 @@ class Worker(Generic[R]):
                 self._wake_thread()  # the query may have given the run background work
             return answer
 
-    def recorded(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
+    def rebuild_data(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
         """Return the plan, the steps, the changes of knobs and ``query(run)``, all of one moment.
 
         None if the run cannot be made again from them: it has failed, is being rebuilt or prepared, or its
@@ -460,7 +460,7 @@ class Worker(Generic[R]):
                 return None
             return self.plan, run.n, self._log.changes, query(run)
 
-    def go_on(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
+    def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
         """Go on at step n with a run that another worker has recorded; ``kept``: see ``KeepsState``."""
         with self._wake:
             self._recording = None
@@ -607,7 +607,7 @@ class Worker(Generic[R]):
                 return
             run.watched = self.watched
             begin = time.perf_counter()
-            made = run.make(n)
+            made = run.timed_advance(n)
             with self._wake:
                 run.record_steps(made)
                 self._stale = run is self._run

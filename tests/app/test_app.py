@@ -18,7 +18,7 @@ from rbmviz import RBM, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
 from rbmviz.links import write_panel
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Comparison, Frames, SamplingRun, SamplingSetup, TrainingSetup, replay
+from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.equal_points import scores_at
 from rbmviz.session.training import Likelihood
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
@@ -47,7 +47,7 @@ def comparison(model):
     comparison.add(make_sampler("gibbs"))
     comparison.add(make_sampler("rates_fpcd", eps=0.1))
     comparison.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.snapshots()), "twelve samples")
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.poll()), "twelve samples")
     yield comparison
     comparison.close()
     for panel in comparison.panels:
@@ -68,9 +68,9 @@ def test_names_of_namesakes_tell_them_apart():
 def test_mosaic_has_every_pixel_in_its_place():
     v = np.random.default_rng(0).integers(0, 2, (4, 6), dtype=np.uint8)
     p = np.random.default_rng(1).integers(0, 256, (4, 6), dtype=np.uint8)
-    frames = Frames(0, np.packbits(v, axis=1), p, 6)
+    newest = NewestSamples(0, np.packbits(v, axis=1), p, 6)
     for pixels, rows in (("binary", 255 * v), ("mean", p)):
-        picture = 255 - np.array(mosaic(frames, (2, 3), 2, pixels, zoom=1))
+        picture = 255 - np.array(mosaic(newest, (2, 3), 2, pixels, zoom=1))
         assert picture.shape == (5, 7)
         for cell in range(4):
             top, left = 3 * (cell // 2), 4 * (cell % 2)
@@ -98,7 +98,7 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
         return [panel.head["status"] for panel in frame.panels]
 
     wait(lambda: statuses() == ["waiting", "starting"], "one is ready")
-    assert [shown.n for _, shown in comparison.snapshots()] == [0, 0]
+    assert [shown.n for _, shown in comparison.poll()] == [0, 0]
     ready.set()
     wait(lambda: statuses() == ["running", "running"], "both run")
     comparison.close()
@@ -111,7 +111,7 @@ def test_a_download_is_never_unpacked_whole():
     comparison = Comparison(SamplingSetup(Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))))
     comparison.add(make_sampler("gibbs"))
     comparison.step(30_000)
-    wait(lambda: comparison.snapshots()[0][1].n == 30_000, "all samples")
+    wait(lambda: comparison.poll()[0][1].n == 30_000, "all samples")
     tracemalloc.start()
     content = samples_npz(comparison, ["gibbs"])
     peak = tracemalloc.get_traced_memory()[1]
@@ -124,7 +124,7 @@ def test_a_download_is_never_unpacked_whole():
 
 
 def test_exports(comparison, model):
-    shown = [snapshot for _, snapshot in comparison.snapshots()]
+    shown = [snapshot for _, snapshot in comparison.poll()]
     names = titles([snapshot.algorithm for snapshot in shown])
     named = list(zip(names, shown, strict=True))
     with np.load(io.BytesIO(samples_npz(comparison, names))) as archive:
@@ -139,7 +139,9 @@ def test_exports(comparison, model):
     lines = curves_csv(named).decode().splitlines()
     assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps"
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
-    picture = Image.open(io.BytesIO(mosaics_png([(n, s.frames) for n, s in named], (1, 5), 3, "binary")))
+    picture = Image.open(
+        io.BytesIO(mosaics_png([(n, s.newest_samples) for n, s in named], (1, 5), 3, "binary"))
+    )
     assert picture.width > picture.height > 0
     assert 'make_sampler("rates_fpcd", eps=0.1' in snippet(
         "mnist_fpcd", [snapshot.algorithm for snapshot in shown], 4, "mnist5k"
@@ -155,13 +157,13 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
     scope = {}
     exec(code.replace("10_000", "12"), scope)
     for i, panel in enumerate(comparison.panels):
-        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.kept)[1])
+        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held)[1])
 
 
-def charted(comparison, effort="samples", view="ISL", line=None):
+def charted(comparison, cost_unit="samples", view="ISL", line=None):
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
-    return isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, effort, view)
+    return isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, cost_unit, view)
 
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
@@ -177,11 +179,11 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
     assert list(rows[rows["kind"] == "common"]["x"]) == [12]
     comparison.step(5)
-    wait(lambda: all(s.n == 17 for _, s in comparison.snapshots()), "five more")
+    wait(lambda: all(s.n == 17 for _, s in comparison.poll()), "five more")
     more, again = charted(comparison, line=line)
     assert again == spec
     assert len(more) > len(rows)
-    comparison.effort = "seconds"
+    comparison.cost_unit = "seconds"
     seconds, spec = charted(comparison, "seconds", line=line)
     assert seconds["x"].max() < 1
     assert "datum.value, '~g') + ' s'" in json.dumps(spec)  # 0.1 s, not 100m
@@ -190,9 +192,9 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
 def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     [first, second] = comparison.panels
     comparison.pin(first.key, "Gibbs, pinned at 12 samples")
-    comparison.tune(second.key, eps=0.2)
+    comparison.apply_knobs(second.key, eps=0.2)
     comparison.step(30)
-    wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.snapshots()), "thirty more")
+    wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
     rows, spec = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]
@@ -249,10 +251,10 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
         return [panel.head for panel in read_frame(encoder.encode_next(request)).panels]
 
     assert [head["standing"] for head in heads()] == ["Scores at 12 samples"] * 2
-    comparison.tune(comparison.panels[0].key, k=10)
+    comparison.apply_knobs(comparison.panels[0].key, k=10)
     comparison.step(18)
-    wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.snapshots()), "eighteen more")
-    comparison.effort = "sweeps"
+    wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.poll()), "eighteen more")
+    comparison.cost_unit = "sweeps"
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
@@ -273,15 +275,15 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     assert frame.request == request._asdict()
     for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
         assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
-        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.kept)[1])
+        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held)[1])
     assert [dict(panel.blocks) for panel in read_frame(encoder.encode_next(request)).panels] == [{}, {}]
     comparison.step(3)
-    wait(lambda: all(s.n == 15 for _, s in comparison.snapshots()), "three more")
+    wait(lambda: all(s.n == 15 for _, s in comparison.poll()), "three more")
     blocks = read_frame(encoder.encode_next(request)).panels[0].blocks
-    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].worker.read(SamplingRun.kept)[1][-3:])
+    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].worker.read(SamplingRun.held)[1][-3:])
     other = request._replace(cells=4, pixels="mean", panels=keys[:1])
     [(_, blocks)] = read_frame(encoder.encode_next(other)).panels
-    np.testing.assert_array_equal(blocks["mean"], comparison.snapshots()[0][1].frames.p[-4:])
+    np.testing.assert_array_equal(blocks["mean"], comparison.poll()[0][1].newest_samples.p[-4:])
     single = read_frame(encoder.encode_next(request._replace(view="single"))).panels[0].blocks
     assert [single[name].shape for name in ("v", "mean")] == [(1, 5), (1, 5)]
     assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
@@ -292,7 +294,7 @@ def test_frames_carry_the_readouts_that_are_declared(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
     plan = comparison.setup.plan()
     for (_, shown), (head, _) in zip(
-        comparison.snapshots(), read_frame(FrameEncoder(comparison).encode_next(request)).panels, strict=True
+        comparison.poll(), read_frame(FrameEncoder(comparison).encode_next(request)).panels, strict=True
     ):
         declared = [readout.name for readout in sample_readouts(shown.algorithm, plan)]
         assert list(head["readouts"]) == declared
@@ -304,7 +306,7 @@ def test_frames_carry_the_readouts_that_are_declared(comparison):
 
 
 def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(comparison):
-    [(key, shown), _] = comparison.snapshots()
+    [(key, shown), _] = comparison.poll()
     mostly = replace(shown, occupancy=np.array([[1, 0], [0, 2]]), blanks=np.array([3, 0]))
     request = FrameRequest(20, "sequence", "binary", 100, 5, [key])
     shares = encode(mostly, request, ClientState(mostly.run)).blocks["class_shares"]
@@ -318,8 +320,8 @@ def test_a_chain_that_stays_empty_is_named(comparison):
     comparison.remove(comparison.panels[1].key)
     for steps, said in ((20, False), (200, True)):
         comparison.step(steps)
-        wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
-        wait(lambda steps=steps: comparison.snapshots()[0][1].n >= steps, "samples")
+        wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
+        wait(lambda steps=steps: comparison.poll()[0][1].n >= steps, "samples")
         head = read_frame(FrameEncoder(comparison).encode_next(request)).panels[0].head
         assert ("all empty" in head.get("warning", "")) is said
 
@@ -330,7 +332,7 @@ def test_a_reset_sends_everything_anew(comparison):
     run = read_frame(encoder.encode_next(request)).panels[0].head["run"]
     comparison.reset()
     comparison.step(2)
-    wait(lambda: all(s.n == 2 for _, s in comparison.snapshots()), "two samples")
+    wait(lambda: all(s.n == 2 for _, s in comparison.poll()), "two samples")
     head, blocks = read_frame(encoder.encode_next(request)).panels[0]
     assert (len(blocks["v"]), head["run"]) == (2, run + 1)
 
@@ -358,9 +360,9 @@ def test_sample_page_is_alive(page):
         "rates_herding",
         "sample_penalization",
     ]
-    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "samples in every panel")
-    assert {s.n_visible for s in (snapshot.frames for _, snapshot in comparison.snapshots())} == {784}
-    wait(lambda: all(s.newest is not None for _, s in comparison.snapshots()), "scores in every panel")
+    wait(lambda: all(s.n > 5 for _, s in comparison.poll()), "samples in every panel")
+    assert {s.n_visible for s in (snapshot.newest_samples for _, snapshot in comparison.poll())} == {784}
+    wait(lambda: all(s.newest is not None for _, s in comparison.poll()), "scores in every panel")
 
 
 def test_sample_page_follows_its_link(page):
@@ -370,8 +372,8 @@ def test_sample_page_follows_its_link(page):
     assert (comparison.setup.seed, comparison.setup.start) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.snapshots()[0][1].n >= 20, "samples")
-    first, v = comparison.panels[0].worker.read(SamplingRun.kept)
+    wait(lambda: comparison.poll()[0][1].n >= 20, "samples")
+    first, v = comparison.panels[0].worker.read(SamplingRun.held)
     want = sample(comparison.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
     np.testing.assert_array_equal(v, want[first:])
 
@@ -380,14 +382,14 @@ def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample", model="bas_pcd", data="mnist5k")
     assert any("784 units and this model 16" in info.value for info in test.info)
     comparison = test.session_state["comparisons"]["sample"][0]
-    wait(lambda: comparison.snapshots()[0][1].n > 0, "samples all the same")
+    wait(lambda: comparison.poll()[0][1].n > 0, "samples all the same")
 
 
 def test_the_mean_kernel_scores_live(page):
     test = page("sample", kernel="mean", p=["gibbs", "rates_fpcd"])
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(
-        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.snapshots()),
+        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.poll()),
         "scores in every panel",
     )
     assert comparison.setup.kernel == "mean"
@@ -400,7 +402,7 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
     comparison = test.session_state["comparisons"]["sample"][0]
     assert not test.get("code")
     comparison.add(make_sampler("rates_fpcd"))  # as a fragment does: the page is not drawn again
-    comparison.tune(comparison.panels[0].key, temperature=3.5)
+    comparison.apply_knobs(comparison.panels[0].key, temperature=3.5)
     test.session_state["sample code"] = True
     [opened] = test.run().get("code")
     assert "temperature=3.5" in opened.value
@@ -412,10 +414,10 @@ def test_transport_and_presets(page):
     comparison = test.session_state["comparisons"]["sample"][0]
     test.button(key="sample_play").click().run()
     assert not comparison.running
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-    counts = [s.n for _, s in comparison.snapshots()]
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    counts = [s.n for _, s in comparison.poll()]
     next(button for button in test.button if button.label == "Step").click().run()
-    wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one step each")
+    wait(lambda: [s.n for _, s in comparison.poll()] == [n + 1 for n in counts], "one step each")
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
@@ -434,7 +436,7 @@ def test_train_page_is_alive(page):
     comparison = test.session_state["comparisons"]["train"][0]
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "ucd"]
     assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 16)
-    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in comparison.snapshots()), "scored updates")
+    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in comparison.poll()), "scored updates")
     test.run()
     assert not test.exception
 
@@ -446,8 +448,8 @@ def test_train_page_follows_its_link(page):
     assert comparison.setup.dataset.name == "bas@3"
     assert comparison.panels[0].worker.algorithm == make_trainer("cd", k=3)
     assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.snapshots()[0][1].n > 5, "updates")
-    assert len(comparison.snapshots()[0][1].models) == 2
+    wait(lambda: comparison.poll()[0][1].n > 5, "updates")
+    assert len(comparison.poll()[0][1].models) == 2
 
 
 def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkeypatch, tmp_path):
@@ -456,25 +458,25 @@ def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkey
     assert any("reviews" in error.value for error in test.error)
     comparison = test.session_state["comparisons"]["train"][0]
     assert comparison.setup.dataset.name == "bas"
-    wait(lambda: comparison.snapshots()[0][1].n > 0, "updates all the same")
+    wait(lambda: comparison.poll()[0][1].n > 0, "updates all the same")
 
 
 def test_lessons_branch_and_the_way_to_the_sample_page(page):
     test = page("train", t=["cd"])
     comparison = test.session_state["comparisons"]["train"][0]
-    wait(lambda: comparison.snapshots()[0][1].n > 20, "updates")
+    wait(lambda: comparison.poll()[0][1].n > 20, "updates")
     test.button(key="branch ucd").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "ucd"]
     origin = comparison.panels[1].worker.plan.origin
     assert origin.update > 20
-    wait(lambda: comparison.snapshots()[1][1].n > origin.update, "updates of the branch")
+    wait(lambda: comparison.poll()[1][1].n > origin.update, "updates of the branch")
     assert origin_text(comparison.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
     next(button for button in test.button if button.label == "Four prototypes").click().run()
     assert not test.exception
     assert comparison.setup.dataset.name == "modes"
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "pt"]
-    wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "updates")
+    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "updates")
 
 
 def test_trained_models_are_offered_by_the_sample_page(page, model):
@@ -486,7 +488,7 @@ def test_trained_models_are_offered_by_the_sample_page(page, model):
     comparison = test.session_state["comparisons"]["sample"][0]
     try:
         assert comparison.setup.model is model
-        wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "samples")
+        wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
     finally:
         comparison.close()
 
@@ -501,8 +503,8 @@ def lesson():
     comparison.add(make_trainer("cd"))
     comparison.add(make_trainer("ucd", learning_rate=0.05))
     comparison.step(40)
-    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.snapshots()), "forty updates")
-    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in comparison.snapshots()), "the last score")
+    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.poll()), "forty updates")
+    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in comparison.poll()), "the last score")
     yield comparison
     comparison.close()
     for panel in comparison.panels:
@@ -512,7 +514,7 @@ def lesson():
 def test_frames_of_training(lesson):
     request = FrameRequest(20, "both", "binary", 9, 5, [panel.key for panel in lesson.panels])
     panels = read_frame(FrameEncoder(lesson).encode_next(request)).panels
-    for (head, blocks), (_, shown) in zip(panels, lesson.snapshots(), strict=True):
+    for (head, blocks), (_, shown) in zip(panels, lesson.poll(), strict=True):
         assert head["n"] == 40
         assert head["readouts"]["likelihood"] == shown.likelihoods[-1].train[0]
         assert head["readouts"]["own_speed"] == pytest.approx(40 / shown.seconds)
@@ -527,7 +529,7 @@ def test_frames_of_training(lesson):
 
 
 def test_training_curves_and_their_files(lesson):
-    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(lesson.snapshots())]
+    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(lesson.poll())]
     rows = likelihood_rows(shown, "train")
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)

@@ -216,7 +216,7 @@ def test_connections_to_one_page_are_bounded(client):
 
 
 def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, comparison, monkeypatch):
-    turned, turn = [], comparison.set_knobs
+    turned, turn = [], comparison.set_live_knobs
     first, go_on = threading.Event(), threading.Event()
 
     def slowly(panel, **knobs):
@@ -225,7 +225,7 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         assert go_on.wait(PATIENCE)
         turn(panel, **knobs)
 
-    monkeypatch.setattr(comparison, "set_knobs", slowly)
+    monkeypatch.setattr(comparison, "set_live_knobs", slowly)
     with connect(client) as socket:
         socket.send_json({"panel": 0, "knobs": {"eps": 0.5}})
         assert first.wait(PATIENCE)
@@ -237,7 +237,7 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         go_on.set()
         wait(lambda: comparison.panels[0].worker.algorithm.alpha == 0.9, "the last value")
     assert turned == [{"eps": 0.5}, {"eps": 0.5, "alpha": 0.9}]
-    assert comparison.snapshots()[0][1].run == run == 1
+    assert comparison.poll()[0][1].run == run == 1
 
 
 def test_many_requests_get_one_frame(client, monkeypatch):
@@ -274,7 +274,7 @@ def test_knobs_that_are_not_live_are_turned_by_no_hand(comparison, monkeypatch):
         ({"ep": 1}, "did you mean"),
     ):
         with pytest.raises(BadInput, match=said):
-            worker.set_knobs(**knobs)
+            worker.set_live_knobs(**knobs)
     assert worker.peek().run == 1
 
 
@@ -285,12 +285,12 @@ def test_a_live_knob_does_not_begin_a_failed_run_anew(comparison, monkeypatch):
         raise BadInput("no more")
 
     monkeypatch.setattr(SamplingRun, "advance", fail)
-    wait(lambda: comparison.snapshots()[0][1].status == "failed", "a failure")
+    wait(lambda: comparison.poll()[0][1].status == "failed", "a failure")
     monkeypatch.undo()
-    comparison.set_knobs(0, eps=0.2)
+    comparison.set_live_knobs(0, eps=0.2)
     assert (worker.algorithm.eps, worker.peek().run) == (0.2, 1)
-    comparison.tune(0, eps=0.2)  # where the hand lets go
-    wait(lambda: comparison.snapshots()[0][1].status == "running", "a new run")
+    comparison.apply_knobs(0, eps=0.2)  # where the hand lets go
+    wait(lambda: comparison.poll()[0][1].status == "running", "a new run")
     assert worker.peek().run == 2
 
 
@@ -299,19 +299,19 @@ def test_dragging_the_scale_begins_pairs_and_no_runs():
     comparison = Comparison(CouplingSetup(random_rbm(9, 6, 5), seed=5))
     comparison.add(Coupling(scale=1.2, max_sweeps=60))
     comparison.step(7)
-    wait(lambda: comparison.snapshots()[0][1].n == 7, "seven sweeps")
-    wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
+    wait(lambda: comparison.poll()[0][1].n == 7, "seven sweeps")
+    wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
     for i in range(200):
-        comparison.set_knobs(0, scale=0.02 + i / 1000)
-    comparison.set_knobs(0, scale=0.02)
-    wait(lambda: comparison.snapshots()[0][1].algorithm.scale == 0.02, "the newest scale")
+        comparison.set_live_knobs(0, scale=0.02 + i / 1000)
+    comparison.set_live_knobs(0, scale=0.02)
+    wait(lambda: comparison.poll()[0][1].algorithm.scale == 0.02, "the newest scale")
     wait(
-        lambda: all(drawn.counted.n >= 200 for drawn in comparison.snapshots()[0][1].drawn),
+        lambda: all(drawn.counted.n >= 200 for drawn in comparison.poll()[0][1].displayed_pairs),
         "pairs counted in a pause",
     )
-    shown = comparison.snapshots()[0][1]
+    shown = comparison.poll()[0][1]
     assert (shown.run, shown.n, shown.began) == (1, 7, 7)
-    assert [drawn.t for drawn in shown.drawn] == [0, 0]
-    assert all(drawn.counted.tau.mean() < 3 for drawn in shown.drawn)
+    assert [drawn.t for drawn in shown.displayed_pairs] == [0, 0]
+    assert all(drawn.counted.tau.mean() < 3 for drawn in shown.displayed_pairs)
     comparison.close()
     comparison.panels[0].worker.join(PATIENCE)

@@ -150,9 +150,8 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     assert page.ask("panels.map(p => p.dataset.status)") == ["running", "running"]
 
 
-def test_no_frame_is_broken_or_blank_in_twenty_seconds(live):
+def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
     page = live().open()
-    page.until("panels.every(p => Number(p.dataset.n) > 120)")
     page.ask(
         """(() => {
             window.seen = { frames: 0, bad: 0 };
@@ -175,10 +174,10 @@ def test_no_frame_is_broken_or_blank_in_twenty_seconds(live):
             watch();
         })()"""
     )
-    time.sleep(20)
+    time.sleep(8)
     seen = page.ask("window.seen")
     assert seen["bad"] == 0
-    assert seen["frames"] > 40  # it moved all the time; how fast is the benchmark's business
+    assert seen["frames"] > 16  # it moved all the time; how fast is the benchmark's business
 
 
 def test_a_link_reproduces_the_samples(live):
@@ -281,8 +280,9 @@ def test_another_model_takes_the_same_panels(live):
 
 
 def test_single_view_and_means(live):
+    page = live()
     for query in ("?view=single", "?pixels=mean", "?view=single&pixels=mean&cells=6"):
-        page = live().open(query)
+        page.open(query)
         before = page.pictures()
         page.until("panels.every(p => Number(p.dataset.n) > 60)")
         assert all(a != b for a, b in zip(before, page.pictures(), strict=True))

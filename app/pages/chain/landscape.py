@@ -10,7 +10,7 @@ from rbmviz.metrics import landscape
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
-from rbmviz.session.recorder import KEEP
+from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
@@ -278,7 +278,8 @@ def exports(comparison: Comparison[LandscapeSetup]) -> None:
                     "Samples",
                     lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
                     "samples.npz",
-                    f"The newest {KEEP:,} samples of every panel, and the log that makes them again (.npz).",
+                    f"The newest {MAX_HELD_SAMPLES:,} samples of every panel, and the log that makes them "
+                    "again (.npz).",
                 ),
             ],
         )

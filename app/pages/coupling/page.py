@@ -210,7 +210,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
     """Set the scale knob to that of the model, if another model was chosen."""
     if name != COUPLED_MODEL.value:
-        comparison.tune(comparison.panels[0].key, scale=own_knobs(name).scale)
+        comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
     COUPLED_MODEL.set(name)
 
 

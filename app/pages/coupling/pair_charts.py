@@ -225,8 +225,8 @@ def rejected(found: Results | None, present: bool) -> None:
         charts.rejected_chart(found.pairs), "rejected", "Shares of pairs by rejected proposals", NOTHING
     )
     if not present:
-        stopped = sum(c.stopped for c in found.pairs)
-        warning = f" {stopped} loops were given up, which biases the estimate." if stopped else ""
+        given_up = sum(c.loops_given_up for c in found.pairs)
+        warning = f" {given_up} loops were given up, which biases the estimate." if given_up else ""
         st.caption(
             "**What you see** proposals that a pair rejected until each chain had a state of its own, pale "
             "for ξ: with algorithm 1 ξ keeps its first draw and rejects none. The loop runs to its end here: "

@@ -49,7 +49,7 @@ def _not_met(pairs: PairStatistics) -> Value:
 
 def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
     def of_pairs(value: Callable[[PairStatistics], Value]) -> Callable[[CouplingSnapshot], Value]:
-        return lambda shown: value(shown.drawn[column].counted) if shown.drawn else None
+        return lambda shown: value(shown.displayed_pairs[column].counted) if shown.displayed_pairs else None
 
     return (
         Readout(
@@ -131,7 +131,7 @@ def encode(shown: CouplingSnapshot, request: FrameRequest, client: ClientState) 
     # After a change of knobs other pairs are run, numbered from 0 again.
     known = client.newest_sent if client.newest_sent.get("began") == shown.began else {}
     newest_sent = {"began": shown.began}
-    for pair in shown.drawn:
+    for pair in shown.displayed_pairs:
         name, ended = pair.algorithm, pair.ended
         column = {field: getattr(pair, field) for field in ("pair", "t", "met", "truncated", "stride")}
         pair_columns[name] = column | {"ended": None}

@@ -10,7 +10,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
-from rbmviz.session.equal_points import Compared, Effort, best, differences, scores_at
+from rbmviz.session.equal_points import Compared, CostUnit, best, differences, scores_at
 from rbmviz.session.snapshot import ChangedKnobs
 from rbmviz_app.charts.style import (
     DASHES,
@@ -68,9 +68,9 @@ class Curve(NamedTuple):
     pinned: bool = False
 
 
-def amount_text(effort: Effort, amount: float) -> str:
+def amount_text(cost_unit: CostUnit, amount: float) -> str:
     """Write a number of samples, sweeps or seconds: "1,764 samples", "0.1 s"."""
-    return f"{float(f'{amount:.2g}'):,.10g} s" if effort == "seconds" else f"{amount:,.0f} {effort}"
+    return f"{float(f'{amount:.2g}'):,.10g} s" if cost_unit == "seconds" else f"{amount:,.0f} {cost_unit}"
 
 
 def pinned_name(name: str, shown: SamplingSnapshot) -> str:
@@ -119,11 +119,11 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
             {
                 "sampler": name,
                 "n": p.n,
-                "seconds": p.clock.seconds,
+                "seconds": p.spent.seconds,
                 "isl": p.isl,
                 "std_error": p.std_error,
                 "beta": p.beta,
-                "sweeps": p.clock.sweeps,
+                "sweeps": p.spent.sweeps,
             }
             for p in points
         ]
@@ -140,7 +140,7 @@ def isl_chart(
     curves: Sequence[Curve],
     compared: Sequence[Compared],
     line: tuple[str, float] | None,
-    effort: Effort,
+    cost_unit: CostUnit,
     view: View,
 ) -> Chart:
     """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
@@ -151,37 +151,39 @@ def isl_chart(
     """
     first = best(compared) if view != "ISL" else None
     if view == "ISL":
-        rows = [row for curve in curves for row in _score_rows(curve, effort)]
+        rows = [row for curve in curves for row in _score_rows(curve, cost_unit)]
     else:
         against = None if first is None else curves[first].shown
-        rows = [row for curve in curves for row in _difference_rows(curve, against, effort)]
+        rows = [row for curve in curves for row in _difference_rows(curve, against, cost_unit)]
         line = None
     rows += _ends(curves, rows, line)
     point = compared[0].point if compared else None
     if rows and point is not None:
-        rows.append({"kind": "common", "x": point, "note": f"all compared at {amount_text(effort, point)}"})
+        rows.append(
+            {"kind": "common", "x": point, "note": f"all compared at {amount_text(cost_unit, point)}"}
+        )
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, effort, view)
+    return data, _isl_spec(looks, line, cost_unit, view)
 
 
-def _score_rows(curve: Curve, effort: Effort) -> Rows:
+def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
     rows = []
     for row in curve_rows([(curve.name, curve.shown)]):
         if row["n"] >= MIN_CURVE_SAMPLES and row["seconds"] > 0:
-            x = row["n" if effort == "samples" else effort]
+            x = row["n" if cost_unit == "samples" else cost_unit]
             rows.append({"kind": "point", "x": x, "y": row["isl"], **row})
     for change in curve.shown.changes:
-        standing = scores_at(curve.shown, "samples", change.clock.samples)
-        if standing is not None and change.clock.samples >= MIN_CURVE_SAMPLES:
-            rows.append(_change_row(curve, change, effort, standing.isl.isl))
+        scores = scores_at(curve.shown, "samples", change.spent.samples)
+        if scores is not None and change.spent.samples >= MIN_CURVE_SAMPLES:
+            rows.append(_change_row(curve, change, cost_unit, scores.isl.isl))
     return rows
 
 
-def _difference_rows(curve: Curve, against: SamplingSnapshot | None, effort: Effort) -> Rows:
+def _difference_rows(curve: Curve, against: SamplingSnapshot | None, cost_unit: CostUnit) -> Rows:
     if against is None:
         return []
-    found = [one for one in differences(curve.shown, against, effort) if one.samples >= MIN_CURVE_SAMPLES]
+    found = [one for one in differences(curve.shown, against, cost_unit) if one.samples >= MIN_CURVE_SAMPLES]
     found = [one for one in found if one.point * DIFFERENCE_SPAN >= found[-1].point]
     rows: Rows = [
         {
@@ -197,29 +199,29 @@ def _difference_rows(curve: Curve, against: SamplingSnapshot | None, effort: Eff
         for one in found
     ]
     for change in curve.shown.changes:
-        x = getattr(change.clock, effort)
+        x = getattr(change.spent, cost_unit)
         before = [one for one in found if one.point <= x]
         if before and len(before) < len(found):
-            rows.append(_change_row(curve, change, effort, before[-1].difference))
+            rows.append(_change_row(curve, change, cost_unit, before[-1].difference))
     return rows
 
 
-def _change_row(curve: Curve, change: ChangedKnobs, effort: Effort, y: float) -> dict[str, Any]:
+def _change_row(curve: Curve, change: ChangedKnobs, cost_unit: CostUnit, y: float) -> dict[str, Any]:
     """Return the mark at which a knob was turned."""
     known = knobs_of(curve.shown.algorithm)
     knobs = ", ".join(
         f"{known[name].label} {value:.3g}" if isinstance(value, float) else f"{known[name].label} {value}"
         for name, value in change.knobs.items()
     )
-    clock = change.clock
+    spent = change.spent
     return {
         "kind": "change",
         "sampler": curve.name,
-        "x": getattr(clock, effort),
+        "x": getattr(spent, cost_unit),
         "y": y,
-        "n": clock.samples,
-        "sweeps": clock.sweeps,
-        "seconds": clock.seconds,
+        "n": spent.samples,
+        "sweeps": spent.sweeps,
+        "seconds": spent.seconds,
         "note": f"from here on: {knobs}",
     }
 
@@ -265,7 +267,7 @@ def spread(values: Sequence[float], low: float, high: float, most: float) -> lis
 def _isl_spec(
     looks: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
     line: tuple[str, float] | None,
-    effort: Effort,
+    cost_unit: CostUnit,
     view: View,
 ) -> Spec:
     names = [name for name, *_ in looks]
@@ -273,8 +275,8 @@ def _isl_spec(
     tone = tone.scale(domain=names, range=[colour for _, _, colour, _, _ in looks])
     dash = alt.StrokeDash("sampler:N", legend=None, sort=names)
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
-    x = alt.X("x:Q", title=X_TITLES[effort], scale=alt.Scale(type="log", nice=False))
-    x = x.axis(count_axis(effort == "seconds"))
+    x = alt.X("x:Q", title=X_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
+    x = x.axis(count_axis(cost_unit == "seconds"))
     title = "ISL (nats per test example)" if view == "ISL" else "ISL minus that of the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
@@ -292,7 +294,7 @@ def _isl_spec(
     ]
     difference = [
         ("sampler", "Sampler", ""),
-        ("x", X_TITLES[effort], "," if effort != "seconds" else "~g"),
+        ("x", X_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
         ("y", "Difference (nats)", "+.2f"),
         ("std_error", "Its standard error", ".2f"),
     ]

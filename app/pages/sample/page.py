@@ -15,7 +15,7 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.compiling import seconds_to_compile
-from rbmviz.session.equal_points import EFFORTS, Effort
+from rbmviz.session.equal_points import COST_UNITS, CostUnit
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download, data_or_reason
@@ -65,7 +65,7 @@ class Settings:
     view = Setting("sequence")
     pixels = Setting("binary")
     cells = Setting(10)
-    axis: Setting[Effort] = Setting("samples")  # what panels are compared at equal numbers of
+    axis: Setting[CostUnit] = Setting("samples")  # what panels are compared at equal numbers of
     curve: Setting[View] = Setting("ISL")
     speed: Setting[float] = Setting(60)
 
@@ -220,15 +220,15 @@ def main() -> None:
             name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setup(model)
         PAGE.menu()
-        effort = controls.choose(
+        cost_unit = controls.choose(
             Settings.axis,
             "Compare at equal",
-            EFFORTS,
+            COST_UNITS,
             "All numbers of all panels are those at the last number of samples, of sweeps, or of seconds of "
             "computing that every panel has passed. It changes what is compared, not the pace.",
         )
     comparison = PAGE.open(setup, fill)
-    comparison.effort = effort
+    comparison.cost_unit = cost_unit
     if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
         comparison.end_recordings()
     with PAGE.notes():
@@ -378,9 +378,11 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
     draw_chart(
-        isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, comparison.effort, view),
+        isl_chart(
+            curves_of(comparison, [one for _, one in shown]), compared, line, comparison.cost_unit, view
+        ),
         "isl",
-        f"{view} against {comparison.effort}, one curve per panel, each labelled at its end",
+        f"{view} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
         "The curves begin with the fifth sample.",
     )
     if view != "ISL":
@@ -439,7 +441,10 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                 Download(
                     "Mosaic",
                     lambda: mosaics_png(
-                        [(name, shown.frames) for name, shown in PAGE.named(comparison)], shape, cells, pixels
+                        [(name, shown.newest_samples) for name, shown in PAGE.named(comparison)],
+                        shape,
+                        cells,
+                        pixels,
                     ),
                     "mosaic.png",
                     "The newest samples of all panels as one picture (.png).",

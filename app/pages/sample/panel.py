@@ -10,7 +10,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.equal_points import Compared
-from rbmviz.session.sampling import FRAMES, SamplingPlan
+from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
 from rbmviz_app.charts.style import colours
 from rbmviz_app.pages.sample.charts import amount_text
@@ -215,25 +215,25 @@ def every_readout() -> tuple[Readout, ...]:
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:
-    """Return whether all of the newest samples that are kept, FRAMES of them, are empty images."""
-    v = shown.frames.v
+    """Return whether all of the newest samples that are shown (MAX_SHOWN_SAMPLES) are empty images."""
+    v = shown.newest_samples.v
     # The newest sample first, which is rarely empty: a look at all takes half of the time of a frame.
-    return len(v) == FRAMES and not v[-1].tobytes().strip(b"\0") and not v.any()
+    return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
 def standing_text(compared: Compared) -> str:
     """Say at which point the numbers of a panel were taken, and whether the panel is behind the others."""
-    effort, point = compared.effort, compared.point
-    passed, first = amount_text(effort, compared.passed), amount_text(effort, compared.first)
+    cost_unit, point = compared.cost_unit, compared.point
+    passed, first = amount_text(cost_unit, compared.passed), amount_text(cost_unit, compared.most_passed)
     if compared.catching_up:
         return f"Catching up at full speed: {passed} of {first}."
     if point is None:
         return "Behind: nothing is scored yet." if compared.behind else ""
-    at = f"Scores at {amount_text(effort, point)}"
-    if effort != "samples" and compared.standing is not None:
-        at += f" ({amount_text('samples', compared.standing.isl.n)})"
-    if compared.standing is None:
-        return f"No sample was complete at {amount_text(effort, point)}."
+    at = f"Scores at {amount_text(cost_unit, point)}"
+    if cost_unit != "samples" and compared.scores is not None:
+        at += f" ({amount_text('samples', compared.scores.isl.n)})"
+    if compared.scores is None:
+        return f"No sample was complete at {amount_text(cost_unit, point)}."
     return f"{at}. Behind: joins at {passed}, the first has {first}." if compared.behind else at
 
 
@@ -258,26 +258,26 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
     gives those since the last change of a knob.
     """
-    frames = shown.frames
-    if frames.n_visible != request.n_visible:
+    newest = shown.newest_samples
+    if newest.n_visible != request.n_visible:
         return None
     fitting = request.cells if request.view == "sequence" else 1
-    n_new = max(0, min(shown.n - client.newest_sent.get("samples", 0), len(frames.v), fitting))
+    n_new = max(0, min(shown.n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
     blocks: dict[str, Block] = {}
     if n_new and (request.pixels == "binary" or request.view == "single"):
-        blocks["v"] = Bits(frames.v[-n_new:], frames.n_visible)
+        blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
     if n_new and (request.pixels == "mean" or request.view == "single"):
-        blocks["mean"] = frames.p[-n_new:]
+        blocks["mean"] = newest.p[-n_new:]
     occupancy, blanks, slow = shown.occupancy, shown.blanks, False
     if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
     if shown.start is not None and request.view == "sequence":
-        blocks["start"] = Bits(shown.start[:fitting], frames.n_visible)
+        blocks["start"] = Bits(shown.start[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
-    newest_sent = {"samples": shown.n} if len(frames.v) else {}
-    warning = ALL_EMPTY.format(len(frames.v)) if all_empty(shown) else ""
+    newest_sent = {"samples": shown.n} if len(newest.v) else {}
+    warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
     said = {"standing": "", "since": ""}
     if shown.compared is not None and shown.curve:
         said = {"standing": standing_text(shown.compared), "since": since_text(shown.since_change)}

@@ -5,7 +5,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.registry import trainers
-from rbmviz.session import Comparison, Frames, TrainingPlan, TrainingRun, TrainingSetup, Worker
+from rbmviz.session import Comparison, NewestSamples, TrainingPlan, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, messages, session
 from rbmviz_app.charts.samples import mosaics_png
@@ -104,7 +104,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
     )
 
 
-def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, Frames]]:
+def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
     """Return the pictures of every panel that has any, by name."""
     return [(name, shown.fantasy) for name, shown in named(comparison) if shown.fantasy is not None]
 
