@@ -2,6 +2,8 @@
 
 import copy
 import math
+import threading
+import weakref
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self
 
@@ -9,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rbmviz import checks, rng
+from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, shown
 from rbmviz.kernels import hamming
 from rbmviz.registry import metric
@@ -418,6 +421,36 @@ class ISL:
             If beta is not on the grid, or None without a validation part.
         """
         return [point.score(beta) for point in self._points]
+
+
+_EMPTY: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, int | None], ISL]] = weakref.WeakKeyDictionary()
+_EMPTY_LOCK = threading.Lock()
+
+
+def empty_isl(dataset: Dataset, kernel: Kernel, most: int | None = None) -> ISL:
+    """Return an ISL without samples and without ``counts``; all on one data set share the packed data points.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With a test part.
+    kernel : "binary" or "mean"
+    most : int, optional
+        Score on at most so many test points, and as many validation points, evenly spaced (default: all).
+    """
+    parts = dataset.test, dataset.validation
+    if most is not None and max(map(len, parts)) <= most:
+        most = None
+    with _EMPTY_LOCK:
+        known = _EMPTY.setdefault(dataset, {})
+        if (kernel, most) not in known:
+            if most is not None:
+                parts = (
+                    dataset.test[:: -(-len(parts[0]) // most)],
+                    parts[1][:: -(-len(parts[1]) // most) or 1],
+                )
+            known[kernel, most] = ISL(*parts, kernel=kernel, counts=())
+        return known[kernel, most].without_samples()
 
 
 def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:

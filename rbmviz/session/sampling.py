@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 
-from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import values_of
 from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
-from rbmviz.samplers.interleave import MAX_CHAINS
+from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
@@ -309,13 +308,11 @@ class SamplingSetup(NamedTuple):
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits of the seed.
 
-        Chain c of every sampler starts at the same example. The examples are drawn with replacement, so that
-        the starts are overdispersed, as R-hat requires.
+        See ``starts_at_data``.
         """
         if self.start == "random" or self.dataset is None or not len(self.dataset.validation):
             return None
-        examples = self.dataset.validation
-        return examples[rng.generator(self.seed, "start").integers(len(examples), size=n_chains)]
+        return starts_at_data(self.dataset.validation, self.seed, n_chains)
 
     def _all_starts(self) -> np.ndarray | None:
         """Return the starts of as many chains as there can be, the same array for all panels and visitors."""
