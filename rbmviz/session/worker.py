@@ -94,11 +94,11 @@ T = TypeVar("T")
 
 
 class Worker(Generic[R]):
-    """Runs one algorithm by a plan: takes commands, and publishes snapshots.
+    """What carries out the commands of one panel: it holds the panel's run, and publishes its snapshots.
 
-    Four states take less and less: ``pause`` makes no steps; ``sleep`` makes no steps until the next snapshot
-    is requested; ``close`` ends the thread; ``rest`` also frees the memory of the run, and ``open`` then
-    computes the run again.
+    Four commands leave less and less of a run: ``pause`` makes no steps; ``sleep`` makes no steps until the
+    next snapshot is requested; ``close`` ends the thread; ``rest`` also frees the memory of the run, and
+    ``open`` then computes the run again.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Worker(Generic[R]):
         self._busy_at = time.monotonic()
         self._algorithm = algorithm
         self._pace = Pace(rate, math.inf if n_max is None else n_max)
-        self._asked = time.monotonic()
+        self._asked_at = time.monotonic()
         self._runs = 0
         self.begin(plan)
 
@@ -276,7 +276,7 @@ class Worker(Generic[R]):
         """Allow the run a thread, and renew the lease; a run at rest is rebuilt."""
         with self._wake:
             self._opened = True
-            self._asked = time.monotonic()
+            self._asked_at = time.monotonic()
             self._wake_thread()
 
     def close(self) -> None:
@@ -290,7 +290,7 @@ class Worker(Generic[R]):
     def sleep(self) -> None:
         """End the lease now, as after LEASE_SECONDS without a request; the next request renews it."""
         with self._wake:
-            self._asked = -math.inf
+            self._asked_at = -math.inf
             self._wake.notify()
 
     def rest(self) -> None:
@@ -326,9 +326,9 @@ class Worker(Generic[R]):
         shown = self.peek()
         if self._asleep():
             with self._wake:
-                self._asked = time.monotonic()
+                self._asked_at = time.monotonic()
                 self._restart_pace()
-        self._asked = time.monotonic()
+        self._asked_at = time.monotonic()
         return shown
 
     def peek(self) -> Snapshot:
@@ -352,7 +352,7 @@ class Worker(Generic[R]):
     @property
     def watched(self) -> bool:
         """Whether a snapshot was requested within WATCHED_SECONDS."""
-        return time.monotonic() - self._asked <= WATCHED_SECONDS
+        return time.monotonic() - self._asked_at <= WATCHED_SECONDS
 
     @property
     def seconds_to_start(self) -> float:
@@ -475,12 +475,12 @@ class Worker(Generic[R]):
         return max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
-        return time.monotonic() - self._asked > LEASE_SECONDS
+        return time.monotonic() - self._asked_at > LEASE_SECONDS
 
     def _status(self) -> Status:
         return "rebuilding" if self.at_rest else self._pace.status(self._run.n)
 
-    def _due(self) -> int:
+    def _due_steps(self) -> int:
         """Return how many steps to make now; 0: none is due."""
         if self._asleep() or self._snapshot.status == "failed":
             return 0
@@ -493,7 +493,7 @@ class Worker(Generic[R]):
             while not leave.is_set():
                 run = self._run
                 with self._errors_shown(run):
-                    self._once(run)
+                    self._work_once(run)
 
     @contextlib.contextmanager
     def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
@@ -507,7 +507,7 @@ class Worker(Generic[R]):
                 self._recorded_start = None
             self._publish(run, "failed", text)
 
-    def _once(self, run: Run | Rebuild) -> None:
+    def _work_once(self, run: Run | Rebuild) -> None:
         """Do one chunk of what is due, or wait for something to do."""
         if isinstance(run, Rebuild):
             self._rebuild(run)
@@ -516,20 +516,20 @@ class Worker(Generic[R]):
             COMPILING.wait(run.jobs())
             with SLOTS.turn(self._group, Kind.START):
                 run.prepare()
-            self._prepared(run)
+            self._note_prepared(run)
             self._publish(run)
         n = self._take_commands(run)
         if n is None:
             return
         if n == 0:
-            self._publish_stop(run)
+            self._publish_status(run)
             self._idle(run)
             return
         # Single steps are a person's click: they must not wait behind runs at full speed either.
         late = self.catching_up or self._recorded_start is not None
         kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind):
-            self._make(run, n)
+            self._make_steps(run, n)
             self._publish_made(run)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
 
@@ -538,7 +538,7 @@ class Worker(Generic[R]):
         with self._wake:
             if run is not self._run:  # a command has begun another run
                 return None
-            n = self._due()
+            n = self._due_steps()
             # Without a step to make, new knobs can wait, unless the snapshot shows what they do.
             if (n or run.knobs_at_once) and run.algorithm is not self._algorithm:
                 run.set_knobs(self._algorithm)
@@ -547,14 +547,14 @@ class Worker(Generic[R]):
                     return None
             return n
 
-    def _publish_stop(self, run: Run) -> None:
-        """Publish that the run has come to a stop, or is to go on, if its snapshot says otherwise."""
+    def _publish_status(self, run: Run) -> None:
+        """If the status is another one than is shown (the run has just stopped, say), publish a snapshot."""
         if self._snapshot.status not in ("failed", self._status()):
             with self._chunk:
                 self._complete(run)
             self._publish(run)
 
-    def _make(self, run: Run, n: int) -> None:
+    def _make_steps(self, run: Run, n: int) -> None:
         """Make n steps, with a turn at a core."""
         with self._chunk:
             if run is not self._run:  # put to rest meanwhile
@@ -576,7 +576,7 @@ class Worker(Generic[R]):
         if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
 
-    def _prepared(self, run: Run) -> None:
+    def _note_prepared(self, run: Run) -> None:
         """Take into account what has happened while the run was prepared, which may have taken long."""
         with self._chunk, self._wake:
             self._compare_recording(run)
@@ -630,15 +630,15 @@ class Worker(Generic[R]):
     def _wait(self, run: Run | Rebuild) -> None:
         """Wait for a command, hand the run to the beat, or end the thread after a long wait or in sleep."""
         with self._wake:
-            if run is not self._run or self._due():
+            if run is not self._run or self._due_steps():
                 return
             pacing = self._pacing()
+            # Where this is not the newest thread of the run, ``close`` has already asked it to end.
+            newest = self._thread is threading.current_thread()
             if self._asleep() or (not pacing and time.monotonic() - self._busy_at > IDLE_SECONDS):
-                if (
-                    self._thread is threading.current_thread()
-                ):  # else ``close`` has already asked this one to end
+                if newest:
                     self._leave.set()
-            elif self._is_light() and self._thread is threading.current_thread():
+            elif newest and self._is_light():
                 self._leave.set()
                 self._beating = True
                 self._beat.join(self)
@@ -690,10 +690,10 @@ class Worker(Generic[R]):
                         break
                     n = self._take_commands(run)
                     if n == 0:
-                        self._publish_stop(run)
+                        self._publish_status(run)
                     if not n:
                         break
-                    self._make(run, n)
+                    self._make_steps(run, n)
                     made = True
                 if made:
                     self._publish_made(run)
