@@ -445,7 +445,7 @@ class TrainingRun(Run):
                 )
 
     def prepare(self) -> None:
-        """Make the states, start the first likelihood; compile the kernels outside the run's own clock."""
+        """Make the states, start the first likelihood; compile the kernels, which ``seconds`` leaves out."""
         plan, data = self.plan, self.plan.dataset.train
         if self._resumed is not None:
             self._check_resumed()
