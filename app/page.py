@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 import streamlit as st
 
@@ -74,6 +74,13 @@ def address_texts(value: Any) -> list[str]:
 def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
     return [panel.worker.algorithm for panel in comparison.panels]
+
+
+class PanelCallbacks(TypedDict):
+    """What happens when a knob is released, and when a panel is closed."""
+
+    on_edit: Callable[[], None]
+    on_remove: Callable[[], None]
 
 
 class PanelsInAddress(NamedTuple):
@@ -372,7 +379,7 @@ class LivePage(Generic[S]):
         }
         links.write(self.name, {**parts, **more}, values)
 
-    def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
+    def callbacks(self, comparison: Comparison[S], grid: str) -> PanelCallbacks:
         """Return the callbacks for "knob released" and "panel closed".
 
         grid : key of the canvas component

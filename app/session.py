@@ -256,6 +256,12 @@ POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 SHOWN_VERSION: Entry[dict[str, int]] = Entry("shown version", dict)
 """Tune: the version of each sweep when the page was drawn after it had come to rest."""
 
+DRAWN_CHAINS: Entry[tuple[int, ...]] = Entry("drawn chains", tuple)
+"""Tune: keys of the panels beside the map when the whole page was drawn last."""
+
+TRIED: Entry[list[Any]] = Entry("tried", list)
+"""Sample: settings that were kept with their scores, the newest last."""
+
 CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
 """Tune: the model of the cell that was clicked last; "": none."""
 

@@ -294,6 +294,12 @@ def follow(comparison: Comparison[Any], key: int, sweep: Sweep, setting: int) ->
                 comparison.set_live_knobs(key, **changed)
 
 
+def front_numbers(algorithm: Any) -> list[Knob]:
+    """Return the knobs of an algorithm that are numbers, those in front first."""
+    known = [knob for knob in knobs_of(algorithm).values() if knob.kind in (int, float)]
+    return sorted(known, key=lambda knob: not knob.front)
+
+
 AROUND = 10.0
 """A sweep around a value of a log knob goes from a tenth to ten times of it."""
 

@@ -1,5 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.knobs import values_of
+from rbmviz.knobs import Knob, values_of
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -293,8 +294,12 @@ def sample_grid(
     on_edit: OnTrigger,
     on_remove: OnTrigger,
     key: str,
+    front: Callable[[Knob], bool] = lambda knob: knob.live,
 ) -> None:
-    """Draw the samplers' panels; see ``Canvas.mount``."""
+    """Draw the samplers' panels; see ``Canvas.mount``.
+
+    front : whether a knob is in sight; the others are under "More knobs"
+    """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible
     shares = class_shares(dataset)
@@ -308,7 +313,7 @@ def sample_grid(
         panel_specs(
             comparison,
             readouts,
-            front=lambda knob: knob.live,
+            front=front,
             accents=colours([panel.worker.algorithm for panel in comparison.panels]),
         ),
         view=view,

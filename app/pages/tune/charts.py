@@ -25,7 +25,8 @@ from rbmviz_app.charts.style import (
 )
 from rbmviz_app.pages.tune.panel import axis_label, facet_title, knob_of_plan, value_text
 
-CURVE_HEIGHT = 260
+CURVE_HEIGHT = 300
+SLICE_HEIGHT = 240
 
 TABLE_COLUMNS = {
     "cannot_be_told_from_the_best": "Like the best",
@@ -45,6 +46,11 @@ TABLE_COLUMNS = {
     "seeds": "Seeds",
 }
 """Columns of the table of all settings behind their knobs, with their titles on the page."""
+
+
+def short_label(by: str) -> str:
+    """Return the label of a measure without what stands in brackets and behind commas."""
+    return measures[by].label.partition(",")[0].partition(" (")[0]
 
 
 def name_of(scores: SweepScores, setting: int) -> str:
@@ -117,7 +123,7 @@ def _curves_spec(names: tuple[str, ...], effort: Unit, by: str) -> Spec:
         ),
         color=_tones(names, "setting"),
     )
-    y = alt.Y("y:Q", title=measures[by].label, scale=alt.Scale(zero=False))
+    y = alt.Y("y:Q", title=short_label(by), scale=alt.Scale(zero=False))
     line = base.mark_line(strokeWidth=2, interpolate="monotone").encode(
         y=y,
         strokeDash=alt.StrokeDash(
@@ -203,7 +209,7 @@ def _slice_spec(label: str, log: bool, by: str) -> Spec:
             axis=alt.Axis(format="~g", grid=False, tickCount=8),
         )
     )
-    y = alt.Y("y:Q", title=f"{measures[by].label}, minus the best", scale=alt.Scale(zero=True))
+    y = alt.Y("y:Q", title=f"{short_label(by)}, minus the best", scale=alt.Scale(zero=True))
     known = tooltips(("x", label, "~g"), ("mean", measures[by].label, ".2f"), ("y", "Minus the best", "+.2f"))
     known += tooltips(("low", "95 % from", "+.2f"), ("high", "to", "+.2f"))
     return live_spec(
@@ -218,7 +224,7 @@ def _slice_spec(label: str, log: bool, by: str) -> Spec:
                 tooltip=known,
             ),
         ],
-        CURVE_HEIGHT,
+        SLICE_HEIGHT,
     )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
+from rbmviz.links import VERSION, write_panel
 from rbmviz.models import data_of
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
@@ -121,10 +122,18 @@ def main() -> None:
             follow(chains, key, sweep, setting)
 
     view.on_setting = point_at
-    live(view, token, comparison, present)
+    session.DRAWN_CHAINS.set(tuple(panel.key for panel in comparison.panels))
+    left, right = st.columns([7, 6], gap="medium")
+    with left:
+        show_map(view, token, comparison, present)
+        if not present:
+            while_running(lambda: evidence(view, comparison), sweep.status == "running")
+    with right:
+        if sweep.plan.kind == "sampler":
+            chains(comparison, sweep.plan, present)
     if not present:
-        while_running(lambda: evidence(view, comparison), sweep.status == "running")
         exports(view)
+    PAGE.write_address(comparison, more={"sweep": [sweep.name] if sweep.name else []})
 
 
 def planned() -> tuple[SweepPlan | None, str]:
@@ -238,7 +247,8 @@ def draw_commands(sweep: Sweep, command: Any) -> None:
 def describe(sweep: Sweep) -> str:
     """Return a sweep in a line of the list."""
     grid = " × ".join(str(len(axis.values)) for axis in sweep.plan.axes)
-    when = f", {sweep.name[4:6]}-{sweep.name[6:8]} {sweep.name[9:11]}:{sweep.name[11:13]}" if sweep.dated else ""
+    name = sweep.name  # 20261122-140500-...
+    when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
     return f"{sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}: {sweep.status}"
 
 
@@ -278,17 +288,6 @@ def duration_text(seconds: float) -> str:
 
 
 @st.fragment
-def live(view: SweepView, token: str, comparison: Comparison[SamplingSetup], present: bool) -> None:
-    """Draw the map, and beside it the chain under the pointer and the settings that are open."""
-    left, right = st.columns([7, 6], gap="medium")
-    with left:
-        show_map(view, token, comparison, present)
-    with right:
-        chains(comparison, present)
-    catch_up_page(comparison)
-    PAGE.write_address(comparison, more={"sweep": [view.sweep.name] if view.sweep.name else []})
-
-
 def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup], present: bool) -> None:
     """Draw the map; a click on a cell opens its setting at the right, or closes it again."""
     sweep = view.sweep
@@ -307,6 +306,9 @@ def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup],
         key="tune map",
         on_edit=clicked,
     )
+    if tuple(panel.key for panel in comparison.panels) != session.DRAWN_CHAINS.value:
+        st.rerun()  # the chains stand in a part of their own
+    messages.show_refused()
 
 
 def pinned_panels(comparison: Comparison[SamplingSetup]) -> list[Any]:
@@ -330,9 +332,10 @@ def toggle(comparison: Comparison[SamplingSetup], sweep: Sweep, setting: int) ->
     algorithm = read_algorithm(sweep.plan.kind, place.algorithm)
     open_ones = pinned_panels(comparison)
     try:
-        if place.model and place.model in sweep.plan.models and CLICKED_MODEL.value != place.model:
-            CLICKED_MODEL.set(place.model)
-            comparison.change(setup_of_sweep(sweep.plan))
+        CLICKED_MODEL.set(place.model)
+        setup = setup_of_sweep(sweep.plan)
+        if setup != comparison.setup:  # a cell of another model
+            comparison.change(setup)
         same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
         if same:
             comparison.remove(same[0])
@@ -376,7 +379,8 @@ def bring_pointer(comparison: Comparison[SamplingSetup], plan: SweepPlan) -> Non
         messages.note(error)
 
 
-def chains(comparison: Comparison[SamplingSetup], present: bool) -> None:
+@st.fragment
+def chains(comparison: Comparison[SamplingSetup], plan: SweepPlan, present: bool) -> None:
     """Draw the chain under the pointer, and the settings that are open."""
     sample_grid(
         comparison,
@@ -385,6 +389,7 @@ def chains(comparison: Comparison[SamplingSetup], present: bool) -> None:
         pixels="binary",
         cells=CHAIN_CELLS,
         present=present,
+        front=lambda knob: knob.name in [axis.knob for axis in plan.axes],
         key="tune chains",
         **PAGE.callbacks(comparison, "tune chains"),
     )
@@ -395,15 +400,15 @@ def chains(comparison: Comparison[SamplingSetup], present: bool) -> None:
         )
         with st.container(horizontal=True):
             opened = pinned_panels(comparison) or list(comparison.panels[:1])
-            st.button(
+            if st.button(
                 "Open in Sample",
                 icon=":material/grid_view:",
                 key="tune to sample",
-                on_click=send_to_sample,
-                args=(comparison, [panel.worker.algorithm for panel in opened]),
                 help="The settings that are open here, or else the one under the pointer, as panels of the "
                 "Sample page with this model, these data and this seed.",
-            )
+            ):
+                send_to_sample(plan, [panel.worker.algorithm for panel in opened])
+    catch_up_page(comparison)
 
 
 # Evidence
@@ -432,25 +437,22 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
             *((f"open {i}", one) for i, one in enumerate(pinned_settings(comparison, sweep), start=1)),
         ],
     )
-    charts = st.columns(3)
-    with charts[0]:
-        st.markdown("**How the settings get there**")
-        draw_chart(
-            curves_chart(scores, named, view.effort, view.by, shown.point),
-            "tune curves",
-            f"{measures[view.by].label} against {view.effort} of the best setting and those that are chosen",
-        )
-    for axis in (0, 1):
-        found = slice_chart(scores, choice, axis)
-        if found is not None:
-            with charts[axis + 1]:
-                knob = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob)
-                st.markdown(f"**Through the best cell, along {knob.label.lower()}**")
-                draw_chart(
-                    found,
-                    f"tune slice {axis}",
-                    f"Difference to the best against {knob.label}, with 95 % intervals over seeds",
-                )
+    st.markdown("**How the best and the chosen settings get there**")
+    draw_chart(
+        curves_chart(scores, named, view.effort, view.by, shown.point),
+        "tune curves",
+        f"{measures[view.by].label} against {view.effort} of the best setting and those that are chosen",
+    )
+    slices = {axis: found for axis in (0, 1) if (found := slice_chart(scores, choice, axis)) is not None}
+    for (axis, found), place in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
+        label = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob).label
+        with place:
+            st.markdown(f"**Through the best cell, along {label.lower()}**")
+            draw_chart(
+                found,
+                f"tune slice {axis}",
+                f"Difference to the best against {label}, with 95 % intervals over seeds",
+            )
     with st.expander(f"All {len(choice.settings)} settings at this point", icon=":material/table_rows:"):
         st.dataframe(
             table_rows(scores, choice),
@@ -501,8 +503,16 @@ def exports(view: SweepView) -> None:
         )
 
 
-def send_to_sample(comparison: Comparison[SamplingSetup], algorithms: list[Sampler]) -> None:
-    """Open some settings as panels of the Sample page."""
+def send_to_sample(plan: SweepPlan, algorithms: list[Sampler]) -> None:
+    """Open some settings as panels of the Sample page, in place of those that it has."""
+    model = CLICKED_MODEL.value if CLICKED_MODEL.value in plan.models else plan.models[0]
+    settings: dict[str, Any] = {"model": model, "data": plan.data or AUTOMATIC_DATA, "kernel": plan.kernel}
+    settings |= {"start": plan.start, "seed": plan.seeds[0]}
+    session.begin_anew("sample")
+    for name, value in settings.items():
+        session.set_on_other_page(name, value)
+    panels = [write_panel(algorithm) for algorithm in algorithms]
+    st.switch_page("pages/sample/page.py", query_params={"p": panels, "v": str(VERSION)})
 
 
 if __name__ == "__main__":

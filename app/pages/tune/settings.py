@@ -13,7 +13,7 @@ from rbmviz.models import list_models
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Start
-from rbmviz.session.sweep_view import range_around
+from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweep import Axis, Budget, SweepPlan, list_measures, measures
 from rbmviz.sweep.measures import DEFAULT_MEASURES
@@ -55,6 +55,7 @@ class Settings:
     tune_kernel: Setting[Kernel] = Setting("binary")
     tune_start: Setting[Start] = Setting("data")
     tune_measures: Setting[list[str]] = Setting([])
+    tune_knobs = Setting("")
     tune_speed: Setting[float] = Setting(60)
 
 
@@ -72,10 +73,8 @@ def several(
 
 
 def number_knobs(names: Sequence[str]) -> dict[str, Knob]:
-    """Return the knobs that are numbers of these samplers, those in front first."""
-    known = {name: knob for each in names for name, knob in knobs_of(samplers[each]).items()}
-    numeric = {name: knob for name, knob in known.items() if knob.kind in (int, float)}
-    return dict(sorted(numeric.items(), key=lambda item: not item[1].front))
+    """Return the knobs that are numbers of these samplers by name, those in front first."""
+    return {knob.name: knob for name in names[::-1] for knob in front_numbers(samplers[name])}
 
 
 def choose_what() -> list[str]:
@@ -169,6 +168,13 @@ PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
 
 def choose_rest() -> None:
     """Draw what changes rarely."""
+    st.text_input(
+        "Other knobs",
+        max_chars=200,
+        placeholder="k=2,n_chains=10",
+        help="Values of knobs that are no axis, for all samplers that have them.",
+        **Settings.tune_knobs.bound,
+    )
     controls.select(
         Settings.tune_data,
         "Score against",
@@ -198,6 +204,23 @@ def choose_rest() -> None:
     )
 
 
+def with_knobs(names: Sequence[str], text: str) -> list[str]:
+    """Return each sampler with those of these knobs, ``k=2,n_chains=10``, that it has.
+
+    Raises
+    ------
+    BadInput
+        If no sampler has a knob.
+    """
+    pairs = [pair.strip() for pair in text.split(",") if pair.strip()]
+    for pair in pairs:
+        knob_named(pair.partition("=")[0].strip(), [samplers[name] for name in names])
+    own = {
+        name: [p for p in pairs if p.partition("=")[0].strip() in knobs_of(samplers[name])] for name in names
+    }
+    return [f"{name}:{','.join(own[name])}".removesuffix(":") for name in names]
+
+
 def plan_of() -> SweepPlan:
     """Return the plan that the controls say.
 
@@ -217,7 +240,7 @@ def plan_of() -> SweepPlan:
             axes.append(Axis.spaced(knob_named(knob, chosen), lo, hi, n, scale))
     unit, data = Settings.tune_unit.value, Settings.tune_data.value
     return SweepPlan(
-        algorithms=tuple(names),
+        algorithms=tuple(with_knobs(names, Settings.tune_knobs.value)),
         axes=tuple(axes),
         models=tuple(Settings.tune_models.value),
         data="" if data == AUTOMATIC_DATA else data,
