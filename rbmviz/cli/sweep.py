@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
@@ -23,11 +22,23 @@ from rbmviz.knobs import knobs_of
 from rbmviz.output import write_whole
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.samplers import list_samplers
-from rbmviz.sweep import Axis, Budget, Cell, Choice, ScoredSetting, SweepPlan, cells, compare, list_measures
-from rbmviz.sweep.choose import robustness, select
-from rbmviz.sweep.execute import SweepOutcome, cores, run as run_cells
-from rbmviz.sweep.plan import text_of
-from rbmviz.sweep.store import Store, StoredTable, write_table
+from rbmviz.sweep import (
+    Axis,
+    Budget,
+    Cell,
+    Choice,
+    ScoredSetting,
+    SweepPlan,
+    cells,
+    compare,
+    figures,
+    list_measures,
+)
+from rbmviz.sweep.choose import robustness, select, telling_point
+from rbmviz.sweep.execute import SweepOutcome, cores
+from rbmviz.sweep.execute import run as run_cells
+from rbmviz.sweep.plan import Kind, text_of
+from rbmviz.sweep.store import Store, StoredTable, check_installed, write_table
 from rbmviz.trainers import list_trainers
 
 DEFAULT_REPLICATIONS = 5
@@ -59,10 +70,10 @@ UNITS = {"n": "samples", "samples": "samples", "sweeps": "sweeps", "seconds": "s
 def add(commands: Any) -> None:
     """Add the command."""
     about = (
-        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting: on the validation "
-        "part, by differences that are paired over seeds. 'run' (the default) begins a sweep, 'resume DIR' goes "
-        "on with it, 'extend DIR' adds values of axes, replications, models, samplers, 'show DIR' compares what "
-        "is there, 'robustness DIR' gives mean and spread over several trained models."
+        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting: on the\n"
+        "validation part, by differences that are paired over seeds. 'run' (the default) begins a sweep,\n"
+        "'resume DIR' goes on with it, 'extend DIR' adds values of axes, replications, models, samplers,\n"
+        "'show DIR' compares what is there, 'robustness DIR' gives mean and spread over trained models."
     )
     example = (
         "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
@@ -71,34 +82,35 @@ def add(commands: Any) -> None:
     command = add_command(commands, "sweep", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = (
-        f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What is "
-        "computed is kept\nin the folder, one file for each cell, and is never computed again."
+        f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What "
+        "is computed\nis kept in the folder, one file for each cell, and is never computed again."
     )
     command.add_argument(
         "action", nargs="?", choices=tuple(SWEEP_FLAGS), default="run", help="what to do (default run)"
     )
     command.add_argument("folder", nargs="?", metavar="DIR", help="folder of a sweep; not for run")
     plan = command.add_argument_group("the plan (run, and extend where it says so)")
-    several = {"action": "append", "default": None}
     plan.add_argument(
         "--sampler",
-        **several,
+        action="append",
         help=f"one of {', '.join(list_samplers())}, with knobs after a colon if need be: rates_fpcd:k=2 "
         "(repeatable; extend)",
     )
     plan.add_argument(
-        "--trainer", **several, help=f"instead of samplers: {', '.join(list_trainers())} (repeatable; extend)"
+        "--trainer",
+        action="append",
+        help=f"instead of samplers: {', '.join(list_trainers())} (repeatable; extend)",
     )
     plan.add_argument(
         "--model",
-        **several,
+        action="append",
         help="samplers: a pretrained model or a file (repeatable; extend)",
     )
     plan.add_argument("--dataset", help="data to score on, default those of each model; to train on")
     plan.add_argument(
         "--axis",
         "--grid",
-        **several,
+        action="append",
         metavar="KNOB=VALUES",
         help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number with :log or :linear behind it, "
         "eps=0.001:0.3:13:log (repeatable; extend)",
@@ -119,7 +131,7 @@ def add(commands: Any) -> None:
     plan.add_argument("--seed", type=SEED, help="the first seed (default 0)")
     plan.add_argument(
         "--metric",
-        **several,
+        action="append",
         help=f"what is measured: {', '.join(list_measures())}; isl: both parts (repeatable)",
     )
     plan.add_argument("--kernel", choices=("binary", "mean"), help="kernel of the ISL (default binary)")
@@ -140,7 +152,9 @@ def add(commands: Any) -> None:
     shown = command.add_argument_group("what is shown at the end")
     shown.add_argument("--at", type=COUNT, help="compare after so many samples (default: at the end)")
     shown.add_argument(
-        "--effort", choices=tuple(UNITS), help="what --at counts, and what is equal (default samples or updates)"
+        "--effort",
+        choices=tuple(UNITS),
+        help="what --at counts, and what is equal (default samples or updates)",
     )
     shown.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
     shown.add_argument("--csv", metavar="F.csv", help="write the table that is shown, one row a setting")
@@ -151,6 +165,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Do what the action says, and return the comparison of the settings."""
     _check_flags(args)
+    _check_installed(args)
     if args.action == "run":
         plan, store = _plan(args), Store(args.out)
     else:
@@ -199,17 +214,22 @@ def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
         models={f"--model {name}": name for name in plan.models},
         datasets={"--dataset": plan.data or None},
     )
+
+
+def _check_installed(args: argparse.Namespace) -> None:
+    """Say which extra is missing before anything is read."""
+    if args.scheduler is not None:
+        import rbmviz.sweep.cluster  # noqa: F401, says so itself
+    check_installed()
     if args.figure is not None:
-        from rbmviz.sweep.figures import check_installed
-
-        check_installed()
+        figures.check_installed()
 
 
-def _table(kind: str) -> Table:
+def _table(kind: Kind) -> Table:
     return samplers if kind == "sampler" else trainers
 
 
-def _algorithms(kind: str, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
+def _algorithms(kind: Kind, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
     """Return the algorithms of the texts, with the knobs of the flags that they have."""
     read = [_table(kind).read(one) for one in texts]
     knobs = read_shared_knobs([type(one) for one in read], rest) if rest else [{} for _ in read]
@@ -227,8 +247,10 @@ def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
 
 def _plan(args: argparse.Namespace) -> SweepPlan:
     if bool(args.sampler) == bool(args.trainer):
-        raise BadInput("sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset).")
-    kind = "sampler" if args.sampler else "trainer"
+        raise BadInput(
+            "sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
+        )
+    kind: Kind = "sampler" if args.sampler else "trainer"
     algorithms = _algorithms(kind, args.sampler or args.trainer, args.rest)
     unit = UNITS[args.budget or "n"]
     if kind == "trainer" and args.budget in (None, "n"):
@@ -244,11 +266,11 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     first = args.seed or 0
     return SweepPlan(
         kind=kind,
-        algorithms=[text_of(one) for one in algorithms],
-        axes=[_axis(one, algorithms) for one in args.axis or ()],
-        models=args.model or (),
+        algorithms=tuple(text_of(one) for one in algorithms),
+        axes=tuple(_axis(one, algorithms) for one in args.axis or ()),
+        models=tuple(args.model or ()),
         data=args.dataset or "",
-        seeds=range(first, first + (args.replications or DEFAULT_REPLICATIONS)),
+        seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
         budget=Budget(unit, amount),  # type: ignore[arg-type]
         metrics=tuple(dict.fromkeys(metrics)),
         kernel=args.kernel or "binary",
@@ -288,7 +310,9 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
 
 def _command(args: argparse.Namespace) -> str:
     """Return the call, for notes and figures."""
-    words = sys.argv[1:] if sys.argv[1:2] == ["sweep"] else ["sweep", args.action, str(args.out or args.folder)]
+    words = (
+        sys.argv[1:] if sys.argv[1:2] == ["sweep"] else ["sweep", args.action, str(args.out or args.folder)]
+    )
     return f"rbmviz {' '.join(words)}"
 
 
@@ -310,9 +334,8 @@ class _Progress:
         elif time.monotonic() - self.said >= EVERY_SECONDS:
             self.said = time.monotonic()
             failed = f", {len(outcome.failed):,} failed" if outcome.failed else ""
-            print_message(
-                f"{outcome.done:,} of {outcome.cells:,} cells{failed}, about {_duration(outcome.seconds_left)} left"
-            )
+            left = _duration(outcome.seconds_left)
+            print_message(f"{outcome.done:,} of {outcome.cells:,} cells{failed}, about {left} left")
 
     def say(self, sentence: str) -> None:
         """Print a message, above the bar if there is one."""
@@ -339,9 +362,12 @@ def _computed(args: argparse.Namespace, made: Sequence[Cell], store: Store) -> S
     """Compute what is missing, and say how it went."""
     there = len(store.done(made))
     threads = args.workers or cores()
-    where = f"the cluster at {args.scheduler}" if args.scheduler else f"{threads} thread{"s" * (threads != 1)}"
+    where = f"{threads} thread{'s' * (threads != 1)}"
+    where = f"the cluster at {args.scheduler}" if args.scheduler else where
     print_message(
-        f"{len(made):,} cells" + (f", {there:,} of them in '{store.folder}'" if there else "") + f"; on {where}."
+        f"{len(made):,} cells"
+        + (f", {there:,} of them in '{store.folder}'" if there else "")
+        + f"; on {where}."
     )
     progress = _Progress(len(made), there)
     try:
@@ -406,41 +432,29 @@ def _result(
                 f"'{store.folder}' holds no result of its plan: 'rbmviz sweep resume {store.folder}'."
             )
         return result | {"cells": [], "best": None, "region": [], "choices": []}
-    effort = UNITS[args.effort or "n"]
+    effort: Any = UNITS[args.effort or "n"]
     if plan.kind == "trainer" and args.effort in (None, "n"):
         effort = "updates"
     if args.action == "robustness":
-        found_settings = robustness(found.columns, args.at, effort, args.by or "isl_test")  # type: ignore[arg-type]
+        found_settings = robustness(found.columns, args.at, effort, args.by or "isl_test")
         return result | {"robustness": [dataclasses.asdict(one) for one in found_settings]}
-    measured = {name for name, column in found.columns.items() if column.dtype == float and not np.isnan(column).all()}
-    by, test = args.by or _first(BY[plan.kind], measured), _first(TEST[plan.kind], measured)
     choices = []
     try:
         for model in plan.models or ("",):
             columns = select(found.columns, model=model)
             if len(columns["n"]):
-                choices.append(compare(columns, args.at, effort, by, test))  # type: ignore[arg-type]
+                by: str = args.by or ""
+                choices.append((compare(columns, args.at, effort, by), telling_point(columns, effort, by)))
     except BadInput as error:
         if outcome is None:
             raise
         print_message(f"The settings cannot be compared yet: {error}")
-    _write_files(args, plan, found, choices)
-    rows = [_row(one, choice) for choice in choices for one in choice.settings]
-    result |= {"cells": rows, "choices": [_choice(choice) for choice in choices]}
+    compared = [choice for choice, _ in choices]
+    _write_files(args, plan, found, compared)
+    rows = [_row(one, choice) for choice in compared for one in choice.settings]
+    result |= {"cells": rows, "choices": [_choice(choice) | {"telling": at} for choice, at in choices]}
     only = result["choices"][0] if len(choices) == 1 else {"best": None, "region": []}
     return result | {"best": only["best"], "region": only["region"]}
-
-
-BY = {
-    "sampler": ("isl_validation", "ess"),
-    "trainer": ("log_likelihood_validation", "log_likelihood", "inner"),
-}
-TEST = {"sampler": ("isl_test",), "trainer": ("log_likelihood_test",)}
-"""What chooses and what is reported where no flag says so: the first that was measured."""
-
-
-def _first(names: Sequence[str], measured: set[str]) -> str:
-    return next((name for name in names if name in measured), names[0])
 
 
 def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
@@ -484,12 +498,8 @@ def _write_files(
     if args.csv is not None:
         write_whole(args.csv, _csv(choices))
     if args.figure is not None and choices:
-        from rbmviz.sweep.figures import draw, provenance
-
-        write_whole(
-            args.figure,
-            draw(choices, plan, provenance(found.columns, _command(args)), Path(args.figure).suffix[1:]),
-        )
+        caption = figures.provenance(found.columns, _command(args))
+        write_whole(args.figure, figures.draw(choices, plan, caption, Path(args.figure).suffix[1:]))
 
 
 def _csv(choices: Sequence[Choice]) -> bytes:
@@ -538,7 +548,7 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
     texts = [_knobs_text(row) for row in rows]
     width = max(map(len, texts))
     lines = [
-        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * cannot be told from the best",
+        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * not told from the best",
         f"  {'':<{width}} {'mean':>10} {'to the best':>21} {'seconds':>9}",
     ]
     for name, row in list(zip(texts, rows, strict=True))[:MAX_LINES]:
@@ -552,13 +562,19 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
     best = rows[0]
     if not math.isnan(best["test"]):
         spread = "" if math.isnan(best["test_std_dev"]) else f" +- {best['test_std_dev']:.3f} over seeds"
-        error = "" if math.isnan(best["test_point_error"]) else f"; a test set of this size knows it to {best['test_point_error']:.3f}"
+        error = (
+            ""
+            if math.isnan(best["test_point_error"])
+            else f"; a test set of this size knows it to {best['test_point_error']:.3f}"
+        )
         lines.append(f"{texts[0]}: {best['test']:.3f}{spread} on the test part{error}")
     if len(choice["region"]) > 1:
         lines.append(
-            f"{len(choice['region'])} of {len(rows)} settings cannot be told apart at 95 %: more replications "
-            "could (sweep extend)."
+            f"{len(choice['region'])} of {len(rows)} settings cannot be told from the best at 95 %; more "
+            "replications may help (sweep extend)."
         )
+    if choice["telling"] is not None and choice["telling"] != choice["at"]:
+        lines.append(f"The settings differ most after {choice['telling']:,.6g} {choice['effort']} (--at).")
     if choice["not_reached"]:
         lines.append(f"{choice['not_reached']:,} settings have not got there.")
     return [*lines, *choice["border"], ""]

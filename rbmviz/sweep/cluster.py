@@ -42,9 +42,7 @@ class ModelsAndData(distributed.WorkerPlugin):
 
 
 @contextlib.contextmanager
-def connected(
-    address: str, loaded: Sequence[Any], on_message: Callable[[str], None]
-) -> Iterator[Connection]:
+def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], None]) -> Iterator[Connection]:
     """Connect to a scheduler, and hand models and data to its workers.
 
     Raises
@@ -52,15 +50,15 @@ def connected(
     BadInput
         If no scheduler answers there.
     """
-    # Its messages on lost connections come as log records with tracebacks; what is wrong is said in a sentence.
+    # Its log of lost connections comes with tracebacks; what is wrong is said in a sentence.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         why = printable(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
         raise BadInput(
-            f"No Dask scheduler answers at '{printable(address)[:100]}' ({why}): start one with 'dask scheduler', "
-            "and give the address that it prints."
+            f"No Dask scheduler answers at '{printable(address)[:100]}' ({why}): start one with "
+            "'dask scheduler', and give the address that it prints."
         ) from None
     with client:
         client.register_plugin(ModelsAndData(loaded))
@@ -72,8 +70,8 @@ def connected(
                 workers = client.nthreads()
             except (OSError, ValueError):
                 raise BadInput(
-                    f"The connection to the scheduler '{address}' was lost: what was computed is kept, and the "
-                    "sweep can be resumed."
+                    f"The connection to the scheduler '{address}' was lost: what was computed is kept, and "
+                    "the sweep can be resumed."
                 ) from None
             if len(workers) < before:
                 on_message(f"{before - len(workers)} of {before} workers left: their cells are run again.")

@@ -9,7 +9,6 @@ and running it again computes the rest.
 import contextlib
 import os
 import queue
-import sys
 import tempfile
 import threading
 import time

@@ -1,7 +1,7 @@
 """The results of a sweep as a folder of Parquet files, one for each cell.
 
-A cell's file is called ``<identity>.parquet`` and holds its table (``cell.columns_of``). It is written under a
-temporary name and renamed, so that it is there whole or not at all, also on a disk that several machines
+A cell's file is called ``<identity>.parquet`` and holds its table (``cell.columns_of``). It is written under
+a temporary name and renamed, so that it is there whole or not at all, also on a disk that several machines
 share; there is no server and no lock. A cell whose file exists is done. The folder also holds the plan,
 ``_plan.json``, and a note for people, ``_README.md``: readers of Parquet folders ignore names that begin with
 ``_`` or ``.``, and fail at others.
@@ -22,11 +22,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz.array_files import Content, Damaged, is_folder, printable, read_file, read_member, why, zip_archive
+from rbmviz.array_files import (
+    Content,
+    Damaged,
+    is_folder,
+    printable,
+    read_file,
+    read_member,
+    why,
+    zip_archive,
+)
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.output import check_writable, write_whole, writing
 from rbmviz.sweep.cell import Cell, columns_of
+from rbmviz.sweep.parquet_footer import check_uncompressed
 from rbmviz.sweep.plan import MAX_SWEEP_CELLS, Kind, SweepPlan
 
 MAX_CELL_BYTES = 2**20
@@ -57,10 +67,10 @@ result depends on. `_plan.json` is the plan. `rbmviz sweep show {folder}` compar
     duckdb.sql("select * from '{folder}/*.parquet'")
     polars.read_parquet("{folder}/*.parquet")
 
-A row is a point of a cell's curve: after `n` samples (or updates), `sweeps` and `seconds` of processor time,
-each measure has this value. The columns `setting`, `model_digest`, `data_digest`, `seed` and `version` (of the
-code) say what was run: select one `version` if there are several. Files whose names begin with a dot are left by
-a killed process, or were no whole results; they may be deleted.
+A row is a point of a cell's curve: after `n` samples (or updates), `sweeps` and `seconds` of processor
+time, each measure has this value. The columns `setting`, `model_digest`, `data_digest`, `seed` and `version`
+(of the code) say what was run: select one `version` if there are several. Files whose names begin with a dot
+are left by a killed process, or were no whole results; they may be deleted.
 
     {command}
     rbmviz {version}
@@ -101,9 +111,7 @@ def encode(columns: Mapping[str, np.ndarray]) -> bytes:
     return content.getvalue()
 
 
-def decode(
-    content: bytes, identity: str = "", names: Collection[str] | None = None
-) -> dict[str, np.ndarray]:
+def decode(content: bytes, identity: str = "", names: Collection[str] | None = None) -> dict[str, np.ndarray]:
     """Return the table of a cell from the content of a file, which is not trusted.
 
     Parameters
@@ -128,8 +136,9 @@ def decode(
     pa, pq = _pyarrow()
     if len(content) > MAX_CELL_BYTES:
         raise Damaged(f"it has {len(content):,} bytes, more than the result of a cell")
-    if not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
+    if len(content) < 12 or not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
         raise Damaged("it is no Parquet file, or not a whole one")
+    check_uncompressed(content)
     try:
         file = pq.ParquetFile(
             pa.BufferReader(content),
@@ -137,11 +146,14 @@ def decode(
             thrift_container_size_limit=10_000,
         )
         kind = _kind_of(file.schema_arrow)
-        _check_pages(file.metadata)
-        found = list(columns_of(kind)) if names is None else [n for n in columns_of(kind) if n in names]
+        rows, groups = file.metadata.num_rows, file.metadata.num_row_groups
+        if not 1 <= rows <= MAX_CELL_ROWS or groups != 1:
+            raise Damaged(f"it declares {rows:,} rows in {groups:,} groups")
+        types = columns_of(kind)
+        found = [name for name in types if names is None or name in names]
         needed = [*found, *(name for name in ("identity", "n") if name not in found)]
         table = file.read(columns=needed, use_threads=False)
-        columns = {name: _array(table.column(name), columns_of(kind)[name]) for name in needed}
+        columns = {name: _array(table.column(name), types[name]) for name in needed}
     except (BadInput, Damaged):
         raise
     except Exception as error:  # Arrow's own, and those of Python on texts that are not UTF-8
@@ -151,6 +163,11 @@ def decode(
     if (columns["n"] < 1).any() or (np.diff(columns["n"]) <= 0).any():
         raise Damaged("its numbers of samples do not rise")
     return {name: columns[name] for name in found}
+
+
+def check_installed() -> None:
+    """Raise BadInput unless pyarrow is installed."""
+    _pyarrow()
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -172,17 +189,6 @@ def _kind_of(schema: Any) -> Kind:
         if schema.equals(_schema(kind), check_metadata=False):
             return kind
     raise Damaged("its columns are not those of a sweep by this version of rbmviz")
-
-
-def _check_pages(found: Any) -> None:
-    """Refuse, from what the file declares, all that could need much memory."""
-    if not 1 <= found.num_rows <= MAX_CELL_ROWS or found.num_row_groups != 1:
-        raise Damaged(f"it declares {found.num_rows:,} rows in {found.num_row_groups} groups")
-    group = found.row_group(0)
-    for i in range(group.num_columns):
-        column = group.column(i)
-        if column.compression != "UNCOMPRESSED" or column.num_values != found.num_rows:
-            raise Damaged("its pages are compressed, or of different lengths")
 
 
 def _array(column: Any, type_: type) -> np.ndarray:
@@ -314,9 +320,9 @@ class Store:
         try:
             with self.path(identity).open("rb") as file:
                 first = file.read(4)
-                file.seek(-4, os.SEEK_END)
-                return first == file.read(4) == _MAGIC
-        except OSError:  # also if it is shorter than four bytes
+                file.seek(-8, os.SEEK_END)
+                return first == file.read(8)[4:] == _MAGIC
+        except OSError:  # also if it is shorter than eight bytes
             return False
 
     def write(self, identity: str, content: bytes) -> None:
@@ -333,9 +339,7 @@ class Store:
                 path.replace(path.with_name(f".{path.name}.broken"))
         write_whole(path, content)
 
-    def read(
-        self, cells: Iterable[Cell] | None = None, names: Collection[str] | None = None
-    ) -> StoredTable:
+    def read(self, cells: Iterable[Cell] | None = None, names: Collection[str] | None = None) -> StoredTable:
         """Return the results of these cells, or all of the folder, as one table.
 
         Parameters
@@ -371,7 +375,7 @@ class Store:
         found = _read_all([(f"{i}.parquet", i) for i in identities], read_one, names, f"'{self.folder}'")
         refused = _sentences(
             strange,
-            f"'{self.folder}' also holds {{}}, no result of a sweep: rbmviz leaves it alone, other readers of "
+            f"'{self.folder}' also holds {{}}, no result of a sweep: it is left alone, but other readers of "
             "the folder may fail at it.",
         )
         return StoredTable(found.columns, found.cells, refused + found.refused)
@@ -479,7 +483,7 @@ def _read_all(
         try:
             return decode(read_one(identity), identity, names)
         except Damaged as error:
-            return f"'{name}' is left out, because it is no whole result of a cell: {error}."
+            return f"'{name}' is left out ({error}): remove it, and 'rbmviz sweep resume' computes it anew."
         except OSError as error:
             return f"'{name}' is left out: {error.strerror}."
 
