@@ -324,11 +324,14 @@ def popover_key(name: str) -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def comparisons_by_token() -> MutableMapping[str, Any]:
-    """Return the comparisons of this process, and its views of sweeps, by their unguessable token.
+def comparisons_by_token() -> MutableMapping[str, Comparison]:
+    """Return the comparisons of this process by their unguessable token (the live path finds them here)."""
+    return weakref.WeakValueDictionary()
 
-    The live path finds them here.
-    """
+
+@st.cache_resource(show_spinner=False)
+def views_by_token() -> MutableMapping[str, SweepView]:
+    """Return the views of sweeps of this process by their unguessable token, for the live path."""
     return weakref.WeakValueDictionary()
 
 
@@ -386,7 +389,7 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
         while len(views) > MAX_VIEWS:
             views.pop(next(iter(views)))
     view, token = views[name]
-    comparisons_by_token()[token] = view
+    views_by_token()[token] = view
     return view, token
 
 

@@ -20,6 +20,7 @@ from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.sweep_scores import Standing, column_of
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweep import Choice, ScoredSetting
+from rbmviz.sweep.choose import MOSTLY_BLANK
 from rbmviz.sweep.plan import Unit, read_algorithm
 
 FIRST_POINT_SHOWN = 100.0
@@ -34,10 +35,7 @@ TELLING_SECONDS = 2.0
 UNASKED_SECONDS = 5.0
 """The thread of a view that nobody has asked for so long ends."""
 
-BLANK_SHARE = 0.5
-"""Settings with a larger share of blank samples are crossed out."""
-
-KNOWN, IN_REGION, BEST, MOSTLY_BLANK, AT_WORK = 1, 2, 4, 8, 16
+IS_KNOWN, IS_IN_REGION, IS_BEST, IS_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
 """Bits of ``MapSnapshot.state``."""
 
 MAP_KEY = 0
@@ -73,7 +71,7 @@ class MapSnapshot(Snapshot):
     mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds, samples : float32
         See ``ScoredSetting``.
     state : uint8
-        KNOWN, IN_REGION (cannot be told from the best), BEST, MOSTLY_BLANK, AT_WORK (runs now).
+        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_BLANK, IS_RUNNING (runs now).
     border : tuple of str
         A sentence for each axis on whose border the best setting lies.
     best : ScoredSetting or None
@@ -214,8 +212,8 @@ class SweepView:
             self._computed_from, self._standing = state, scores.at(point, self.effort, self.by)
             self._newest = self._draw(self._standing)
         at_work = {cell % len(scores.settings) for cell in sweep.running_cells}
-        flags = self._newest.state & ~np.uint8(AT_WORK)
-        flags[list(at_work)] |= AT_WORK
+        flags = self._newest.state & ~np.uint8(IS_RUNNING)
+        flags[list(at_work)] |= IS_RUNNING
         shown = replace(
             self._newest,
             status="failed" if sweep.status == "failed" else "running" if self.running else "paused",
@@ -272,10 +270,10 @@ class SweepView:
         for place, one in standing.scored.items():
             for name, attribute in SHOWN_OF_EACH.items():
                 getattr(empty, name)[place] = getattr(one, attribute or name)
-            empty.state[place] = KNOWN
-            empty.state[place] |= IN_REGION if one.in_region and len(choice.seeds) > 1 else 0
-            empty.state[place] |= BEST if one is choice.best else 0
-            empty.state[place] |= MOSTLY_BLANK if one.blank > BLANK_SHARE else 0
+            empty.state[place] = IS_KNOWN
+            empty.state[place] |= IS_IN_REGION if one.in_region and len(choice.seeds) > 1 else 0
+            empty.state[place] |= IS_BEST if one is choice.best else 0
+            empty.state[place] |= IS_BLANK if one.blank > MOSTLY_BLANK else 0
         return replace(empty, seeds=choice.seeds, border=choice.border, best=choice.best)
 
 

@@ -38,7 +38,7 @@ from rbmviz.sweep.store import Store, encode
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""
 
-NOTE = "_sweep.json"
+SWEEP_NOTE = "_sweep.json"
 """File in the folder of a sweep: its title, and whose it is. Readers of Parquet leave "_" out."""
 
 SWEEP_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
@@ -358,16 +358,17 @@ class SweepQueue:
             sweep.folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise OutputFailure(f"'{self.folder}' cannot be written: {reason(error)}.") from error
-        write_whole(sweep.folder / NOTE, json.dumps({"title": sweep.title, "owner": sweep._owner}).encode())
+        note = {"title": sweep.title, "owner": sweep._owner}
+        write_whole(sweep.folder / SWEEP_NOTE, json.dumps(note).encode())
         Store(sweep.folder).prepare(sweep.plan, "rbmviz app")
 
     def _find(self) -> None:
         """List the sweeps whose folders are there."""
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.iterdir()):
-                if SWEEP_NAME.fullmatch(path.name) and is_file(path / NOTE):
+                if SWEEP_NAME.fullmatch(path.name) and is_file(path / SWEEP_NOTE):
                     try:
-                        note = read_json(read_file(path / NOTE, "The note of a sweep"))
+                        note = read_json(read_file(path / SWEEP_NOTE, "The note of a sweep"))
                         title, owner = str(note["title"]), str(note["owner"])
                         plan = Store(path).plan()
                     except (BadInput, Damaged, OSError, KeyError, TypeError, ValueError) as error:

@@ -10,7 +10,7 @@ from waiting import wait
 from rbmviz.errors import BadInput
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores, place_of
-from rbmviz.session.sweeps import NOTE, SweepQueue
+from rbmviz.session.sweeps import SWEEP_NOTE, SweepQueue
 from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
 
 
@@ -180,7 +180,7 @@ def test_a_sweep_of_a_server_that_has_ended_is_continued(queue, tmp_path):
     wait(lambda: found.status == "finished", "the end of the sweep")
     after = found.scores.curves(3)
     assert np.array_equal(before["isl_test"], after["isl_test"], equal_nan=True)
-    (tmp_path / "sweeps" / found.name / NOTE).write_text("{")
+    (tmp_path / "sweeps" / found.name / SWEEP_NOTE).write_text("{")
     assert queue().list() == []
 
 

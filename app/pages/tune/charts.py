@@ -8,8 +8,8 @@ import altair as alt
 import pandas as pd
 
 from rbmviz.session.sweep_scores import SweepScores, place_of
-from rbmviz.session.sweep_view import BLANK_SHARE, MapSnapshot
 from rbmviz.sweep import Choice, ScoredSetting, measures
+from rbmviz.sweep.choose import MOSTLY_BLANK
 from rbmviz.sweep.plan import Unit
 from rbmviz_app.charts.style import (
     DASHES,
@@ -190,7 +190,7 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
                     "high": None if math.isnan(high) else high,
                     "mean": one.mean,
                     "best": one is choice.best,
-                    "blank": one.blank > BLANK_SHARE,
+                    "blank": one.blank > MOSTLY_BLANK,
                 }
             )
     knob = knob_of_plan(plan, plan.axes[axis].knob)
@@ -226,60 +226,6 @@ def _slice_spec(label: str, log: bool, by: str) -> Spec:
         ],
         SLICE_HEIGHT,
     )
-
-
-def map_figure(scores: SweepScores, shown: MapSnapshot, choice: Choice, title: str) -> alt.Chart:
-    """Return the map as a chart for files: colours, hatching as a mark, the best cell."""
-    plan = scores.plan
-    rows: Rows = []
-    for one in choice.settings:
-        place = scores.settings[place_of(one)]
-        at = [axis.values[i] if i >= 0 else "" for axis, i in zip(plan.axes, place.at, strict=True)]
-        rows.append(
-            {
-                "x": value_text(at[0]) if at else "",
-                "y": value_text(at[1]) if len(at) > 1 else "",
-                "facet": facet_title(plan, place),
-                "score": one.mean,
-                "mark": "★"
-                if one is choice.best
-                else "×"
-                if one.blank > BLANK_SHARE
-                else "∕∕"
-                if one.in_region
-                else "",
-            }
-        )
-    axes = [knob_of_plan(plan, axis.knob) for axis in plan.axes[:2]]
-    orders = [[value_text(value) for value in axis.values] for axis in plan.axes[:2]] + [[""], [""]]
-    scale = [row["score"] for row in rows if math.isfinite(row["score"])]
-    known = sorted(scale)
-    high, middle = known[-1], known[(len(known) - 1) // 2]
-    low = max(known[0], high - 3 * (high - middle))
-    better = measures[choice.by].best != "low"
-    domain = [low, high] if better else [known[0], min(known[-1], known[0] + 3 * (middle - known[0]))]
-    base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("x:N", sort=orders[0], title=axis_label(axes[0]) if axes else None),
-        y=alt.Y("y:N", sort=orders[1][::-1], title=axis_label(axes[1]) if len(axes) > 1 else None),
-    )
-    cells = base.mark_rect(stroke="white").encode(
-        color=alt.Color(
-            "score:Q",
-            title=measures[choice.by].label,
-            scale=alt.Scale(scheme="viridis", domain=domain, clamp=True, reverse=not better),
-        )
-    )
-    marks = base.mark_text(fontSize=14, stroke="white", strokeWidth=0.4).encode(text="mark:N")
-    point = f"{choice.point:,.3g} s" if choice.effort == "seconds" else f"{choice.point:,.0f} {choice.effort}"
-    lines = [
-        f"After {point}; {len(choice.seeds)} seeds. Star: best mean; strokes: cannot be told from it (95 %)."
-    ]
-    size = {"width": 34 * max(len(orders[0]), 2), "height": 28 * max(len(orders[1]), 1)}
-    chart = (cells + marks).properties(**size)
-    heading = alt.TitleParams(title, subtitle=lines, anchor="start")
-    if len({row["facet"] for row in rows}) > 1:
-        return chart.facet(facet=alt.Facet("facet:N", title=None), columns=3).properties(title=heading)
-    return chart.properties(title=heading)
 
 
 def chosen_names(scores: SweepScores, shown: Iterable[tuple[str, int | None]]) -> dict[int, str]:

@@ -1,18 +1,18 @@
 """Files of the Tune page: the table, all curves, the map as a picture."""
 
 import io
-from typing import Any, Literal
+from importlib.metadata import version
+from typing import Literal
 
 import pandas as pd
 
-from rbmviz.session.sweep_scores import SweepScores
+from rbmviz import BadInput
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
+from rbmviz.sweep.figures import check_installed, draw
 from rbmviz_app.charts.style import csv_bytes
-from rbmviz_app.pages.tune.charts import map_figure, table_rows
-
-PIXELS_A_POINT = 2.0
-"""Of a picture, so that its words are sharp in print."""
+from rbmviz_app.compared import amount_text
+from rbmviz_app.pages.tune.charts import table_rows
 
 
 def table_csv(view: SweepView) -> bytes:
@@ -26,25 +26,24 @@ def table_csv(view: SweepView) -> bytes:
 def curves_parquet(sweep: Sweep) -> bytes:
     """Return all curves of all cells as one Parquet file, a row for each point of each cell."""
     content = io.BytesIO()
-    pd.DataFrame(curve_columns(sweep.scores)).to_parquet(content, index=False)
+    pd.DataFrame(sweep.scores.long_form()).to_parquet(content, index=False)
     return content.getvalue()
 
 
-def curve_columns(scores: SweepScores) -> dict[str, Any]:
-    """Return the long form of what is known: setting, model, seed, knobs, what was spent, measures."""
-    return scores.long_form()
-
-
-def map_file(view: SweepView, title: str, kind: Literal["png", "svg"]) -> bytes:
-    """Return the map at its point as a picture."""
+def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
+    """Return the map at its point as a picture; nothing before there is a score."""
     choice = view.choice()
     if choice is None:
         return b""
-    figure = map_figure(view.sweep.scores, view.now(), choice, title)
-    content = io.BytesIO()
-    if kind == "png":
-        figure.save(content, format="png", scale_factor=PIXELS_A_POINT)
-        return content.getvalue()
-    text = io.StringIO()
-    figure.save(text, format="svg")
-    return text.getvalue().encode()
+    point = amount_text(choice.effort, choice.point)
+    caption = f"{view.sweep.title}, after {point}, {len(choice.seeds)} seeds. rbmviz {version('rbmviz')}."
+    return draw([choice], view.sweep.plan, caption, form)
+
+
+def can_draw() -> bool:
+    """Return whether what drawing needs is installed."""
+    try:
+        check_installed()
+    except BadInput:
+        return False
+    return True

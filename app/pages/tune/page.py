@@ -30,7 +30,7 @@ from rbmviz_app.pages.tune.charts import (
     slice_chart,
     table_rows,
 )
-from rbmviz_app.pages.tune.exports import curves_parquet, map_file, table_csv
+from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, table_csv
 from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
 from rbmviz_app.pages.tune.settings import (
     AUTOMATIC_DATA,
@@ -197,14 +197,16 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             messages.refused(error)
 
     known = {one.name: one for one in queue.list()}
+    labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
-        key = f"sweep on screen {sweep.name} {len(known)}"
+        # Labels say the status: when one changes, this is another list.
+        key = f"sweep on screen {sweep.name} {' '.join(labels.values())}"
         options = [NEW_SWEEP, *known]
         chosen = st.selectbox(
             "Sweep",
             options,
             index=options.index(sweep.name) if sweep.name in options else 0,
-            format_func=lambda name: describe(known[name]) if name else "New: as set above",
+            format_func=labels.__getitem__,
             key=key,
             help="All sweeps of this server, the newest first. They belong to the server: each is found here "
             "again.",
@@ -476,7 +478,10 @@ def exports(view: SweepView) -> None:
     """Offer downloads, built when they are clicked."""
     if view.sweep.status == "planned":
         return
-    title = view.sweep.title
+    drawn = [
+        Download("Map (PNG)", lambda: map_file(view, "png"), "map.png", "The map as a picture."),
+        Download("Map (SVG)", lambda: map_file(view, "svg"), "map.svg", "The map as a drawing."),
+    ]
     with st.container(horizontal=True):
         controls.downloads(
             "tune",
@@ -493,12 +498,7 @@ def exports(view: SweepView) -> None:
                     "sweep.parquet",
                     "All points of the curves of all cells (.parquet).",
                 ),
-                Download(
-                    "Map (PNG)", lambda: map_file(view, title, "png"), "map.png", "The map as a picture."
-                ),
-                Download(
-                    "Map (SVG)", lambda: map_file(view, title, "svg"), "map.svg", "The map as a drawing."
-                ),
+                *(drawn if can_draw() else []),
             ],
         )
 

@@ -15,14 +15,14 @@ from rbmviz_app.panel.readouts import Readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
-ABOUT = (
+ABOUT_MAP = (
     "Each cell is one setting; its colour is the mean score of its runs, one for each seed, after as many "
     "samples as the slider says. Hatched cells cannot be told from the best one: the 95 % interval of the "
     "difference, paired over the seeds, holds zero. The star is the best mean, which chance may have chosen "
     "from the hatched ones. A dot marks the cells that run now."
 )
 
-DIGITS = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
+DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
 """Digits behind the point of a measure by the beginning of its name; others, which are shares, have three."""
 
 
@@ -134,7 +134,7 @@ def map_spec(plan: SweepPlan, settings: Sequence[GridSetting], pinned: Sequence[
 def measure_spec(name: str) -> dict[str, Any]:
     """Return how a measure is written: label, label of the colours, which values are better, digits."""
     measure = measures[name]
-    digits = next((digits for begin, digits in DIGITS.items() if name.startswith(begin)), 3)
+    digits = next((digits for begin, digits in DIGITS_OF.items() if name.startswith(begin)), 3)
     return {
         "name": name,
         "label": measure.label,
@@ -162,7 +162,7 @@ def sweep_map(
     spec = {
         "key": MAP_KEY,
         "label": title,
-        "about": prose(ABOUT),
+        "about": prose(ABOUT_MAP),
         "colour": RAMP[0],
         "dash": [],
         "knobs": [],

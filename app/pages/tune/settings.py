@@ -18,13 +18,13 @@ from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweep import Axis, Budget, SweepPlan, list_measures, measures
 from rbmviz.sweep.measures import DEFAULT_MEASURES
 from rbmviz.sweep.plan import Unit, knob_named
-from rbmviz_app import controls
+from rbmviz_app import controls, links
 from rbmviz_app.session import Setting
 from rbmviz_app.shared import pretrained_line
 
 AUTOMATIC_DATA = "automatic"
 NO_AXIS = "none"
-UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
+BUDGET_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
 SCALES = ("log", "linear")
 MAX_SIDE = 40
 """Values of one axis."""
@@ -81,6 +81,7 @@ def choose_what() -> list[str]:
     """Draw the choice of models and samplers; return the samplers."""
     shipped = sorted(list_models(), key=lambda name: (name != "mnist_fpcd", name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
+    labels = [f"- **{name}**: {samplers[name].label}" for name in list_samplers()]
     several(
         Settings.tune_models,
         "Models",
@@ -93,8 +94,7 @@ def choose_what() -> list[str]:
         Settings.tune_samplers,
         "Samplers",
         list_samplers(),
-        "What is tuned; several are side by side, with one colour scale.",
-        format_func=lambda name: samplers[name].label,
+        "\n".join(["What is tuned; several are side by side, with one colour scale.", "", *labels]),
         width=190,
         placeholder="Choose a sampler",
     )
@@ -117,7 +117,7 @@ def choose_axes(names: Sequence[str]) -> None:
         controls.choose(
             Settings.tune_unit,
             "in",
-            UNITS,
+            BUDGET_UNITS,
             "Equal samples; or equal sweeps, if samplers spend several on a sample; or seconds of computing.",
         )
         controls.number(
@@ -143,13 +143,18 @@ def _choose_axis(axis: Literal["x", "y"], label: str, options: list[str], known:
             hi.set(float(ends[1]))
             scale.set(now.scale)
 
+    asked = knob.chosen if knob.chosen is not None else next(iter(links.values(knob.key)), knob.default)
+    if asked not in options:  # another sampler has been chosen, which does not have this knob
+        knob.set(options[0])
+        chosen()
+    # Streamlit writes what the list says into the address: names, not labels.
+    lines = [f"- **{name}**: {one.label}" for name, one in known.items()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             label,
             options,
             index=options.index(knob.default) if knob.default in options else 0,
-            format_func=lambda name: known[name].label if name in known else "one row",
-            help="The knob along this axis; the others have their usual values.",
+            help="\n".join(["The knob along this axis.", "", *lines]),
             on_change=chosen,
             width=170,
             **knob.bound,
@@ -194,12 +199,12 @@ def choose_rest() -> None:
         ("data", "random"),
         "Held-out examples, the same for all settings with one seed; or random bits.",
     )
+    lines = [f"- **{name}**: {measures[name].label}" for name in MORE_MEASURES]
     several(
         Settings.tune_measures,
         "Measure also",
         MORE_MEASURES,
-        "Beside the ISL and the share of blank samples. Each takes time of its own.",
-        format_func=lambda name: measures[name].label,
+        "\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
         placeholder="nothing more",
     )
 
