@@ -540,5 +540,6 @@ def draw_chart(
         st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
+        height = "stretch" if size else height  # presenting.css makes it as high as the window lets it be
         spec = readable(spec, st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)

@@ -146,6 +146,9 @@ class Panel {
   /** Make the elements of the stage. @returns {HTMLElement[]} */
   makePictures() { return []; }
 
+  /** What becomes higher with the width of the stage, when panels are fitted to a window. @returns {HTMLElement | null} */
+  get scaled() { return this.stage.querySelector('canvas.picture'); }
+
   /** Lay out pictures and strip for the page's data and this.spec. */
   arrange() {}
 
@@ -351,10 +354,10 @@ class Grid {
       return;
     }
     const gap = 16, wide = host.clientWidth, left = innerHeight - host.getBoundingClientRect().top - gap;
-    const [first] = panels, picture = first.stage.querySelector('canvas.picture');
-    if (!(picture instanceof HTMLElement) || !picture.offsetHeight) return;
-    const ratio = first.stage.offsetWidth / picture.offsetHeight;
-    const rest = Math.max(...panels.map(({ node, stage }) => node.offsetHeight - (stage.querySelector('canvas.picture')?.clientHeight ?? 0)));
+    const [first] = panels, { scaled } = first;
+    if (!scaled?.offsetHeight) return;
+    const ratio = first.stage.offsetWidth / scaled.offsetHeight;
+    const rest = Math.max(...panels.map(({ node, scaled }) => node.offsetHeight - (scaled?.clientHeight ?? 0)));
     let best = [0, n];
     for (let columns = 1; columns <= n; columns++) {
       const across = (wide - gap * (columns - 1)) / columns, down = left / Math.ceil(n / columns) - gap - rest;

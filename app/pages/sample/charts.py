@@ -43,7 +43,9 @@ them."""
 View = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""
 
-ISL_HEIGHT = 300
+ISL_HEIGHT = 320
+PLOT_HEIGHT = 240
+"""Pixels of it between the axes, about."""
 DATA_COLUMNS = (
     *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
     *("n", "sweeps", "seconds", "isl", "std_error", "beta"),
@@ -132,10 +134,12 @@ def isl_chart(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     view: View,
+    present: bool = False,
 ) -> Chart:
     """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
 
     line : label and height of the score of the training set, where it is known
+    present : whether it is for a projector, beside the panels
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
@@ -150,13 +154,13 @@ def isl_chart(
         [(curve.name, curve.label) for curve in curves],
         rows,
         "sampler",
-        ISL_HEIGHT,
+        PLOT_HEIGHT,
         [line[1]] if line else [],
     )
     rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, cost_unit, view)
+    return data, _isl_spec(looks, line, cost_unit, view, present)
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
@@ -224,6 +228,7 @@ def _isl_spec(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     view: View,
+    present: bool,
 ) -> Spec:
     names = [name for name, *_ in looks]
     tone = alt.Color("sampler:N", legend=None, sort=names)
@@ -259,7 +264,7 @@ def _isl_spec(
     changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
     change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
     changes = changes.encode(y=y, color=tone, tooltip=change)
-    layers: list[Any] = [*common_layers(of), curves, *end_layers(of, y, tone, "Sampler"), changes]
+    layers: list[Any] = [*common_layers(of), curves, *end_layers(of, y, tone, "Sampler", present), changes]
     if view != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))

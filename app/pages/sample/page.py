@@ -16,7 +16,7 @@ from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.compiling import seconds_to_compile
 from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
-from rbmviz_app import controls, messages
+from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.compared import choice_help
 from rbmviz_app.controls import Download, data_or_reason
@@ -379,7 +379,12 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
     draw_chart(
         isl_chart(
-            curves_of(comparison, [one for _, one in shown]), compared, line, comparison.cost_unit, view
+            curves_of(comparison, [one for _, one in shown]),
+            compared,
+            line,
+            comparison.cost_unit,
+            view,
+            links.presenting(),
         ),
         "isl",
         f"{view} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
