@@ -10,7 +10,17 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
-from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
+from rbmviz_app.download_files import stay_until_fetched
+from rbmviz_app.session import (
+    FILE_GONE,
+    TRAINED,
+    Setting,
+    drop_upload,
+    keep_hidden,
+    show_in_address,
+    start_with,
+    uploaded,
+)
 from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
 
 T = TypeVar("T")
@@ -134,6 +144,7 @@ class Download(NamedTuple):
 
 def downloads(page: str, offered: Sequence[Download]) -> None:
     """Draw a button for each file."""
+    stay_until_fetched()
     for download in offered:
         st.download_button(
             download.label,
@@ -156,6 +167,7 @@ def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterat
     if links.names(setting.key for setting in within):
         start_with(opened.key, True)
     fold = st.expander("More charts", on_change="rerun", **opened.bound)
+    show_in_address(within, bool(fold.open))
     if not fold.open:
         keep_hidden(within)
     with fold:

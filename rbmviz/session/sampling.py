@@ -197,7 +197,7 @@ class SamplingRun(Run):
         return jobs_of(self.algorithm, scored=self._sampling.dataset is not None)
 
     def prepare(self) -> None:
-        """Make the chains and their scores; compile the kernels outside the run's own clock."""
+        """Make the chains and their scores; compile the kernels, which ``seconds`` leaves out."""
         model, seed, _, dataset, kernel, _ = self._sampling
         self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
         self._state = self.algorithm.init(model, seed, self._start)

@@ -121,7 +121,7 @@ class TrainingSnapshot(Snapshot):
     newest : dict of float
         Statistics of replicate 0 now.
     inner_samples : dict of arrays
-        Values per chain in its last update (stopping times, log weights), by label.
+        Values per chain in its last update (meeting times, log weights), by label.
     warning : str
         One sentence about a problem of replicate 0, or empty.
     sweeps : float
@@ -445,7 +445,7 @@ class TrainingRun(Run):
                 )
 
     def prepare(self) -> None:
-        """Make the states, start the first likelihood; compile the kernels outside the run's own clock."""
+        """Make the states, start the first likelihood; compile the kernels, which ``seconds`` leaves out."""
         plan, data = self.plan, self.plan.dataset.train
         if self._resumed is not None:
             self._check_resumed()
