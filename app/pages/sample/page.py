@@ -51,6 +51,11 @@ BANDS = (
     "could change, not what another run of the chains could."
 )
 """What the difference says, below its chart."""
+YARDSTICK = (
+    "What is a good ISL? The dashed line: what the training examples themselves score, taken for samples. A "
+    "sampler that comes near it covers the unseen data about as well as they do."
+)
+"""What to compare the curves with, below their chart."""
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
 
@@ -392,6 +397,8 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     )
     if view != "ISL":
         st.caption(BANDS)
+    elif line is not None and not links.presenting():
+        st.caption(YARDSTICK)
     PAGE.withdraw_preset(comparison)
 
 
