@@ -239,7 +239,7 @@ def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart
     line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
     return [
         line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
-        line.mark_text(align="left", dx=4, dy=-7, color=alt.ExprRef("ink")).encode(
+        line.mark_text(align="left", dx=4, dy=-7, color=alt.ExprRef("ink"), style="note").encode(
             x=alt.value(0), y=f"{field}:Q", text="label:N"
         ),
     ]
