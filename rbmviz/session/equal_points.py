@@ -145,8 +145,15 @@ class Compared(NamedTuple):
         """Whether the panel is far behind the first one, and holds the common point back."""
         return self.passed < BEHIND * self.most_passed and self.passed * BEHIND <= self.least_passed
 
+    @property
+    def held_back(self) -> bool:
+        """Whether another panel, far behind this one, holds the common point back."""
+        return not self.catching_up and self.passed * BEHIND > self.least_passed
 
-def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], cost_unit: CostUnit) -> list[Compared]:
+
+def compare(
+    runs: Sequence[tuple[SamplingSnapshot, bool]], cost_unit: CostUnit, point: float | None = None
+) -> list[Compared]:
     """Compare runs at the last point that all of them have passed, except those that are catching up.
 
     Parameters
@@ -154,9 +161,12 @@ def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], cost_unit: CostUnit) 
     runs : sequence of (snapshot, catching_up)
         A run that has failed is shown at the common point if it got so far, and does not hold it back.
     cost_unit : "samples", "sweeps" or "seconds"
+    point : float, optional
+        Compare there, if these runs have passed it; None (the default): at the last such point.
     """
     counted = [shown for shown, catching_up in runs if not catching_up and shown.status != "failed"]
-    point = common_point(counted, cost_unit)
+    if point is None or any(passed(shown, cost_unit) < point for shown in counted):
+        point = common_point(counted, cost_unit)
     reached = [passed(shown, cost_unit) for shown in counted] or [0.0]
     return [
         Compared(
@@ -173,12 +183,12 @@ def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], cost_unit: CostUnit) 
 
 
 def at_common_point(
-    runs: Sequence[tuple[SamplingSnapshot, bool]], cost_unit: CostUnit
+    runs: Sequence[tuple[SamplingSnapshot, bool]], cost_unit: CostUnit, point: float | None = None
 ) -> list[SamplingSnapshot]:
     """Return the snapshots with the scores that each run had at the common point; see ``compare``."""
     return [
         replace(shown, compared=compared, **_scores_of(compared.scores))
-        for (shown, _), compared in zip(runs, compare(runs, cost_unit), strict=True)
+        for (shown, _), compared in zip(runs, compare(runs, cost_unit, point), strict=True)
     ]
 
 
@@ -192,11 +202,12 @@ def _scores_of(scores: ScoresAtPoint | None) -> dict[str, Any]:
 class Difference(NamedTuple):
     """ISL of a run minus that of another at a point, in nats, with the standard error of the difference.
 
-    samples: how many the run had made by then.
+    samples, other_samples: how many the two had made by then.
     """
 
     point: float
     samples: int
+    other_samples: int
     difference: float
     std_error: float
 
@@ -217,7 +228,7 @@ def differences(shown: SamplingSnapshot, other: SamplingSnapshot, cost_unit: Cos
         _isl_at(run, cost_unit, points) for run in (shown, other)
     )
     both, errors = (n > 0) & (n_other > 0), paired_error(groups, groups_other)
-    found = zip(points[both], n[both], (isl - isl_other)[both], errors[both], strict=True)
+    found = zip(points[both], n[both], n_other[both], (isl - isl_other)[both], errors[both], strict=True)
     return [Difference(*one) for one in found]
 
 

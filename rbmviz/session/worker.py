@@ -578,7 +578,7 @@ class Worker(Generic[R]):
         late = self.catching_up or self._recording is not None
         at_full_speed = late or (self._running and math.isinf(self._rate))
         kind = Kind.FULL if at_full_speed else Kind.PACED
-        with SLOTS.turn(self._group, kind):
+        with SLOTS.turn(self._group, kind, late):
             self._make(run, n)
             self._publish_made(run)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter

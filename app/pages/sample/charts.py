@@ -1,5 +1,6 @@
 """The chart of the Sample page: ISL curves, or their differences to the best one, at equal points."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -33,19 +34,23 @@ CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"
 MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
 
-DIFFERENCE_SPAN = 30
-"""Differences are shown from this share of the last point on: the early ones are large, and would flatten
-them."""
+DIFFERENCE_SPAN = 10
+"""Differences are shown from this share of the common point on: the early ones are large, and would flatten
+the later ones and their bands."""
 
 View = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""
 
-ISL_HEIGHT = 300
+ISL_HEIGHT = 320
+PLOT_HEIGHT = 240
+"""Pixels of it between the axes, about."""
 LABEL_PIXELS = 15
-"""Distance of two labels at the ends of curves."""
+"""Distance of two labels: they stand in a column at the right, so that they cover no curve."""
 LEADER_PIXELS = 18
-"""Length of the line from the end of a curve to its label."""
+"""Distance of that column from the plot; a line leads there from the end of each curve."""
 MAX_LABEL_PIXELS = 170
+NARROW = "windowSize()[0] < 1600"
+"""Whether a presented chart is narrow: then it has no labels (the panels beside it have the same strokes)."""
 
 X_TITLES = {"samples": "Samples", "sweeps": "Sweeps", "seconds": "Seconds of computing in the sampler"}
 
@@ -142,10 +147,12 @@ def isl_chart(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     view: View,
+    present: bool = False,
 ) -> Chart:
     """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
 
     line : label and height of the score of the training set, where it is known
+    present : whether it is for a projector, beside the panels
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
@@ -153,18 +160,23 @@ def isl_chart(
     if view == "ISL":
         rows = [row for curve in curves for row in _score_rows(curve, cost_unit)]
     else:
-        against = None if first is None else curves[first].shown
-        rows = [row for curve in curves for row in _difference_rows(curve, against, cost_unit)]
-        line = None
+        rows, line = [], None
+        if first is not None:
+            late = {curve.name for curve, one in zip(curves, compared, strict=False) if one.catching_up}
+            against = curves[first].shown, compared[first].point
+            for curve in curves:
+                if curve.name not in late:
+                    rows += _difference_rows(curve, *against, cost_unit)
     rows += _ends(curves, rows, line)
     point = compared[0].point if compared else None
     if rows and point is not None:
-        rows.append(
-            {"kind": "common", "x": point, "note": f"all compared at {amount_text(cost_unit, point)}"}
-        )
+        shown = [row["x"] for row in rows if row["kind"] == "point"]
+        at_left = bool(shown) and point * point < min(shown) * max(shown)  # of a logarithmic axis
+        note = f"all compared at {amount_text(cost_unit, point)}"
+        rows.append({"kind": "common at left" if at_left else "common", "x": point, "note": note})
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, cost_unit, view)
+    return data, _isl_spec(looks, line, cost_unit, view, present)
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
@@ -180,11 +192,17 @@ def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
     return rows
 
 
-def _difference_rows(curve: Curve, against: SamplingSnapshot | None, cost_unit: CostUnit) -> Rows:
-    if against is None:
-        return []
-    found = [one for one in differences(curve.shown, against, cost_unit) if one.samples >= MIN_CURVE_SAMPLES]
-    found = [one for one in found if one.point * DIFFERENCE_SPAN >= found[-1].point]
+def _difference_rows(
+    curve: Curve, against: SamplingSnapshot, common: float | None, cost_unit: CostUnit
+) -> Rows:
+    found = [
+        one
+        for one in differences(curve.shown, against, cost_unit)
+        if min(one.samples, one.other_samples) >= MIN_CURVE_SAMPLES
+    ]
+    # A pinned run may have ended long before.
+    end = min(found[-1].point, common or math.inf) if found else 0.0
+    found = [one for one in found if one.point * DIFFERENCE_SPAN >= end]
     rows: Rows = [
         {
             "kind": "point",
@@ -238,7 +256,7 @@ def _ends(curves: Sequence[Curve], rows: Rows, line: tuple[str, float] | None) -
     heights = [row[name] for row in rows for name in ("y", "low", "high") if row.get(name) is not None]
     heights += [line[1]] if line else []
     if ends:
-        places = spread([end["y"] for end in ends], min(heights), max(heights), ISL_HEIGHT / LABEL_PIXELS)
+        places = spread([end["y"] for end in ends], min(heights), max(heights), PLOT_HEIGHT / LABEL_PIXELS)
         for end, place in zip(ends, places, strict=True):
             end["label_y"] = place
     return ends
@@ -269,6 +287,7 @@ def _isl_spec(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     view: View,
+    present: bool,
 ) -> Spec:
     names = [name for name, *_ in looks]
     tone = alt.Color("sampler:N", legend=None, sort=names)
@@ -302,17 +321,34 @@ def _isl_spec(
     known = tooltips(*(score if view == "ISL" else difference))
     curves = curves.encode(y=y, color=tone, strokeDash=dash, tooltip=known)
     ends = of("end").encode(y=y)
-    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.8)
-    leader = leader.encode(x2="x:Q", y2="label_y:Q", color=tone, tooltip=tooltips(("note", "Sampler", "")))
+    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.6)
+    leader = leader.encode(
+        x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=tooltips(("note", "Sampler", ""))
+    )
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    label = label.encode(y="label_y:Q", text="label:N", tooltip=tooltips(("note", "Sampler", "")))
+    label = label.encode(
+        x=alt.value("width"),
+        y="label_y:Q",
+        text="label:N",
+        tooltip=tooltips(("note", "Sampler", "")),
+    )
+    if present:
+        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.6)))
+        label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
     changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
     change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
     changes = changes.encode(y=y, color=tone, tooltip=change)
-    common = of("common").mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3])
-    common_label = of("common").mark_text(align="right", baseline="bottom", dx=-5, dy=-4, style="note")
-    common_label = common_label.encode(y=alt.value("height"), text="note:N")
-    layers: list[Any] = [common, common_label, curves, leader, label, changes]
+    named: list[tuple[str, Literal["left", "right"], int]] = [
+        ("common", "right", -5),
+        ("common at left", "left", 5),
+    ]
+    common: list[Any] = [
+        of(kind).mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3]) for kind, _, _ in named
+    ]
+    for kind, align, dx in named:
+        note = of(kind).mark_text(align=align, baseline="bottom", dx=dx, dy=-4, style="note")
+        common.append(note.encode(y=alt.value("height"), text="note:N"))
+    layers: list[Any] = [*common, curves, leader, label, changes]
     if view != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))

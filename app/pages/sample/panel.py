@@ -12,6 +12,7 @@ from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.equal_points import Compared
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
+from rbmviz.session.worker import CATCH_UP_SECONDS
 from rbmviz_app.charts.style import colours
 from rbmviz_app.pages.sample.charts import amount_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
@@ -23,6 +24,9 @@ from rbmviz_app.stream.requests import FrameRequest
 ALL_EMPTY = (
     "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
 )
+
+SOON = f"{CATCH_UP_SECONDS:g} s of computing"
+"""How long a panel that begins late is left out at most."""
 
 MAX_RHAT_SHOWN = 100
 """Larger values are shown as "over 100"; the R-hat of chains that never move is infinite."""
@@ -222,19 +226,22 @@ def all_empty(shown: SamplingSnapshot) -> bool:
 
 
 def standing_text(compared: Compared) -> str:
-    """Say at which point the numbers of a panel were taken, and whether the panel is behind the others."""
+    """Say at which point the numbers of a panel were taken, and which panel holds that point back."""
     cost_unit, point = compared.cost_unit, compared.point
-    passed, first = amount_text(cost_unit, compared.passed), amount_text(cost_unit, compared.most_passed)
     if compared.catching_up:
-        return f"Catching up at full speed: {passed} of {first}."
+        passed, last = (amount_text(cost_unit, one) for one in (compared.passed, compared.least_passed))
+        return f"Not compared yet: it catches up, {passed} of {last}. It joins there, or after {SOON}."
     if point is None:
-        return "Behind: nothing is scored yet." if compared.behind else ""
-    at = f"Scores at {amount_text(cost_unit, point)}"
-    if cost_unit != "samples" and compared.scores is not None:
-        at += f" ({amount_text('samples', compared.scores.isl.n)})"
+        return "Nothing is scored yet." if compared.behind else ""
+    at = amount_text(cost_unit, point)
     if compared.scores is None:
-        return f"No sample was complete at {amount_text(cost_unit, point)}."
-    return f"{at}. Behind: joins at {passed}, the first has {first}." if compared.behind else at
+        return f"No sample was complete at {at}, where the others are compared."
+    if cost_unit != "samples":
+        at += f" ({amount_text('samples', compared.scores.isl.n)})"
+    if compared.behind:
+        first = amount_text(cost_unit, compared.most_passed)
+        return f"Scores at {at}, because this panel is no further: the first has made {first}."
+    return f"Scores at {at}" + (", because the last panel is no further." if compared.held_back else "")
 
 
 def since_text(since: SinceChange | None) -> str:
@@ -243,7 +250,7 @@ def since_text(since: SinceChange | None) -> str:
         return ""
     parts = [] if since.isl is None else [f"ISL {since.isl:.1f} ± {since.std_error:.2g}".replace("-", "−")]
     if since.visited is not None:
-        parts += [f"{since.visited[0]} of {since.visited[1]} classes", f"{since.switches:,} switches"]
+        parts.append(f"{since.visited[0]} of {since.visited[1]} classes")
     if since.spurious is not None:
         parts.append(f"{100 * since.spurious:.1f} % spurious")
     return f"Since the last change ({amount_text('samples', since.n)}): {', '.join(parts)}"
@@ -305,6 +312,7 @@ def sample_grid(
     present: bool,
     on_edit: OnTrigger,
     on_remove: OnTrigger,
+    on_multiply: OnTrigger,
     key: str,
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``."""
@@ -323,6 +331,7 @@ def sample_grid(
             readouts,
             front=lambda knob: knob.live,
             accents=colours([panel.worker.algorithm for panel in comparison.panels]),
+            multiples=True,
         ),
         view=view,
         pixels=pixels,
@@ -332,6 +341,7 @@ def sample_grid(
         present=present,
         on_edit=on_edit,
         on_remove=on_remove,
+        on_multiply=on_multiply,
         key=key,
         **own,
     )
