@@ -112,10 +112,13 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         drop_upload(key)
         return name, chosen
     try:
-        return own.name, uploaded(own.name, own.content, key)
+        found = own.name, uploaded(own.name, own.content, key)
     except BadInput as error:
         messages.error(error)
+        kept.offer(key, own, usable=False)
         return name, chosen
+    kept.offer(key, own, usable=True)
+    return found
 
 
 def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:

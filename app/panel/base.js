@@ -104,11 +104,11 @@ class Panel {
     this.stage = element('div', { class: 'stage' });
     this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
       text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
-    this.menuButton = element('button', { class: 'remove menu', type: 'button', title: 'Panels beside this one', text: '⋮' });
-    this.menu = explain(this.menuButton, 'Panels beside this one');
+    this.menuButton = element('button', { class: 'menu', type: 'button', text: 'More like this' });
+    this.menu = explain(this.menuButton, 'More like this');
+    this.readouts.fold.before(this.menuButton, this.menu);
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
-      element('header', {}, element('span', { class: 'swatch' }), this.title, ...helpButton(spec.label, spec.about), this.count,
-        this.menuButton, this.menu, this.removeButton),
+      element('header', {}, element('span', { class: 'swatch' }), this.title, ...helpButton(spec.label, spec.about), this.count, this.removeButton),
       element('div', { class: 'body' }, this.stage, this.spoken, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
   }
 
@@ -155,8 +155,8 @@ class Panel {
   configureMenu() {
     const { label, multiples } = this.spec;
     this.menuButton.hidden = !multiples.length;
-    this.menuButton.setAttribute('aria-label', `Panels beside ${label}`);
-    this.menu.replaceChildren(element('h4', { text: 'Panels beside this one' }), ...multiples.map(({ text, knob, values, instead }) =>
+    this.menuButton.setAttribute('aria-label', `More like this: ${label}`);
+    this.menu.replaceChildren(element('h4', { text: 'Panels like this one' }), ...multiples.map(({ text, knob, values, instead }) =>
       element('button', { class: 'choice', type: 'button', text, onclick: () => {
         this.menu.hidePopover();
         this.grid.trigger('multiply', { key: this.key, knob, values, instead });

@@ -92,7 +92,7 @@ class FinishedPair(NamedTuple):
     """A displayed pair that has ended; the fields are those of ``DisplayedState`` at its last sweep.
 
     tau : int
-        Its stopping time.
+        Its meeting time.
     """
 
     pair: int
@@ -188,7 +188,7 @@ class PairStatistics(NamedTuple):
 
     @property
     def tau_mean(self) -> float:
-        """Mean stopping time; too small if pairs were cut off."""
+        """Mean meeting time; too small if pairs were cut off."""
         return float(self.tau.mean()) if self.n else float("nan")
 
     @property
@@ -198,7 +198,7 @@ class PairStatistics(NamedTuple):
         return float(first), float(second)
 
     def tau_shares(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return edges (bins + 1,) and shares (bins,) of the stopping times of pairs that have met.
+        """Return edges (bins + 1,) and shares (bins,) of the meeting times of pairs that have met.
 
         Bins hold whole numbers from one edge to below the next and widen with the sweeps; the shares and
         ``truncated_share`` add up to 1.
@@ -405,7 +405,7 @@ class CouplingRun(Run):
         self._work: Generator[None, None, None] | None = None
 
     def prepare(self) -> None:
-        """Make the chains; compile the kernels outside the run's own clock."""
+        """Make the chains; compile the kernels, which ``seconds`` leaves out."""
         base, scale = self.plan.rbm, self.algorithm.scale
         self.rbm = rbm = RBM(scale * base.W, scale * base.b, scale * base.c)
         i, j = np.unravel_index(np.abs(base.W).argmax(), base.W.shape)

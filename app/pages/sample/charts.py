@@ -11,8 +11,10 @@ from rbmviz.knobs import knobs_of
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
-from rbmviz.session.equal_points import Compared, CostUnit, best, differences, scores_at
+from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.isl_points import best, differences
 from rbmviz.session.snapshot import ChangedKnobs
+from rbmviz_app.charts.ends import common_layers, common_rows, end_layers, end_rows
 from rbmviz_app.charts.style import (
     DASHES,
     GREY,
@@ -29,6 +31,7 @@ from rbmviz_app.charts.style import (
     titles,
     tooltips,
 )
+from rbmviz_app.compared import AXIS_TITLES, amount_text
 
 CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps")
 MIN_CURVE_SAMPLES = 5
@@ -44,18 +47,8 @@ View = Literal["ISL", "difference to the best"]
 ISL_HEIGHT = 320
 PLOT_HEIGHT = 240
 """Pixels of it between the axes, about."""
-LABEL_PIXELS = 15
-"""Distance of two labels: they stand in a column at the right, so that they cover no curve."""
-LEADER_PIXELS = 18
-"""Distance of that column from the plot; a line leads there from the end of each curve."""
-MAX_LABEL_PIXELS = 170
-NARROW = "windowSize()[0] < 1600"
-"""Whether a presented chart is narrow: then it has no labels (the panels beside it have the same strokes)."""
-
-X_TITLES = {"samples": "Samples", "sweeps": "Sweeps", "seconds": "Seconds of computing in the sampler"}
-
 DATA_COLUMNS = (
-    *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note"),
+    *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
     *("n", "sweeps", "seconds", "isl", "std_error", "beta"),
 )
 """Columns of the chart's data. kind: "point" of a curve, "end" of one with its label, "change" of knobs,
@@ -71,11 +64,6 @@ class Curve(NamedTuple):
     dash: tuple[int, ...]
     shown: SamplingSnapshot
     pinned: bool = False
-
-
-def amount_text(cost_unit: CostUnit, amount: float) -> str:
-    """Write a number of samples, sweeps or seconds: "1,764 samples", "0.1 s"."""
-    return f"{float(f'{amount:.2g}'):,.10g} s" if cost_unit == "seconds" else f"{amount:,.0f} {cost_unit}"
 
 
 def pinned_name(name: str, shown: SamplingSnapshot) -> str:
@@ -167,13 +155,14 @@ def isl_chart(
             for curve in curves:
                 if curve.name not in late:
                     rows += _difference_rows(curve, *against, cost_unit)
-    rows += _ends(curves, rows, line)
-    point = compared[0].point if compared else None
-    if rows and point is not None:
-        shown = [row["x"] for row in rows if row["kind"] == "point"]
-        at_left = bool(shown) and point * point < min(shown) * max(shown)  # of a logarithmic axis
-        note = f"all compared at {amount_text(cost_unit, point)}"
-        rows.append({"kind": "common at left" if at_left else "common", "x": point, "note": note})
+    rows += end_rows(
+        [(curve.name, curve.label) for curve in curves],
+        rows,
+        "sampler",
+        PLOT_HEIGHT,
+        [line[1]] if line else [],
+    )
+    rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
     return data, _isl_spec(looks, line, cost_unit, view, present)
@@ -186,7 +175,7 @@ def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
             x = row["n" if cost_unit == "samples" else cost_unit]
             rows.append({"kind": "point", "x": x, "y": row["isl"], **row})
     for change in curve.shown.changes:
-        scores = scores_at(curve.shown, "samples", change.spent.samples)
+        scores = curve.shown.scores_at("samples", change.spent.samples)
         if scores is not None and change.spent.samples >= MIN_CURVE_SAMPLES:
             rows.append(_change_row(curve, change, cost_unit, scores.isl.isl))
     return rows
@@ -244,43 +233,6 @@ def _change_row(curve: Curve, change: ChangedKnobs, cost_unit: CostUnit, y: floa
     }
 
 
-def _ends(curves: Sequence[Curve], rows: Rows, line: tuple[str, float] | None) -> Rows:
-    """Return the end of each curve, with its label at a height where it covers no other label."""
-    ends: Rows = []
-    for curve in curves:
-        points = [row for row in rows if row["kind"] == "point" and row["sampler"] == curve.name]
-        if points:
-            last = max(points, key=lambda row: row["x"])
-            name = {"sampler": curve.name, "label": curve.label, "note": curve.name}
-            ends.append({"kind": "end", "x": last["x"], "y": last["y"], **name})
-    heights = [row[name] for row in rows for name in ("y", "low", "high") if row.get(name) is not None]
-    heights += [line[1]] if line else []
-    if ends:
-        places = spread([end["y"] for end in ends], min(heights), max(heights), PLOT_HEIGHT / LABEL_PIXELS)
-        for end, place in zip(ends, places, strict=True):
-            end["label_y"] = place
-    return ends
-
-
-def spread(values: Sequence[float], low: float, high: float, most: float) -> list[float]:
-    """Return values as near to these as can be, none nearer to another than (high - low) / most.
-
-    They keep their order, and stay between low and high if there is room.
-    """
-    gap = (high - low) / most
-    order = sorted(range(len(values)), key=values.__getitem__)
-    placed: dict[int, float] = {}
-    floor = low
-    for i in order:
-        placed[i] = max(values[i], floor)
-        floor = placed[i] + gap
-    ceiling = high
-    for i in reversed(order):
-        placed[i] = min(placed[i], ceiling)
-        ceiling = placed[i] - gap
-    return [placed[i] for i in range(len(values))]
-
-
 @kept_spec
 def _isl_spec(
     looks: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
@@ -294,7 +246,7 @@ def _isl_spec(
     tone = tone.scale(domain=names, range=[colour for _, _, colour, _, _ in looks])
     dash = alt.StrokeDash("sampler:N", legend=None, sort=names)
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
-    x = alt.X("x:Q", title=X_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
+    x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(cost_unit == "seconds"))
     title = "ISL (nats per test example)" if view == "ISL" else "ISL minus that of the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
@@ -313,42 +265,19 @@ def _isl_spec(
     ]
     difference = [
         ("sampler", "Sampler", ""),
-        ("x", X_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
+        ("x", AXIS_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
         ("y", "Difference (nats)", "+.2f"),
         ("std_error", "Its standard error", ".2f"),
     ]
     curves = of("point").mark_line(interpolate="monotone", strokeWidth=2)
     known = tooltips(*(score if view == "ISL" else difference))
     curves = curves.encode(y=y, color=tone, strokeDash=dash, tooltip=known)
-    ends = of("end").encode(y=y)
-    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.6)
-    leader = leader.encode(
-        x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=tooltips(("note", "Sampler", ""))
-    )
-    label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    label = label.encode(
-        x=alt.value("width"),
-        y="label_y:Q",
-        text="label:N",
-        tooltip=tooltips(("note", "Sampler", "")),
-    )
-    if present:
-        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.6)))
-        label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
     changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
     change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
     changes = changes.encode(y=y, color=tone, tooltip=change)
-    named: list[tuple[str, Literal["left", "right"], int]] = [
-        ("common", "right", -5),
-        ("common at left", "left", 5),
-    ]
-    common: list[Any] = [
-        of(kind).mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3]) for kind, _, _ in named
-    ]
-    for kind, align, dx in named:
-        note = of(kind).mark_text(align=align, baseline="bottom", dx=dx, dy=-4, style="note")
-        common.append(note.encode(y=alt.value("height"), text="note:N"))
-    layers: list[Any] = [*common, curves, leader, label, changes]
+    layers: list[Any] = [*common_layers(of), curves, changes]
+    if not present:  # the panels beside it have the same strokes, and names that are large enough
+        layers += end_layers(of, y, tone, "Sampler")
     if view != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))

@@ -85,7 +85,7 @@ class SamplePanel extends Panel {
   // Rows are classes, time runs to the right; the bars at the right are shares so far, ticks the data's.
   drawStrip() {
     // While presenting the names of the classes are read from afar, if the window has the room.
-    const { classes, data_shares, present } = this.page, n = classes.length, row = n > 12 ? 6 : present && innerHeight >= 1000 ? 15 : 10;
+    const { classes, data_shares, present } = this.page, n = classes.length, row = n > 12 ? 6 : present && innerHeight >= 1000 ? 13 : 10;
     const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
     paintOn(this.strip, n * row + 2, (x, width) => {
       const wide = width - names - bars - 6;

@@ -9,12 +9,10 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
-from rbmviz.session.equal_points import Compared
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
-from rbmviz.session.worker import CATCH_UP_SECONDS
 from rbmviz_app.charts.style import colours
-from rbmviz_app.pages.sample.charts import amount_text
+from rbmviz_app.compared import amount_text, standing_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -24,9 +22,6 @@ from rbmviz_app.stream.requests import FrameRequest
 ALL_EMPTY = (
     "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
 )
-
-SOON = f"{CATCH_UP_SECONDS:g} s of computing"
-"""How long a panel that begins late is left out at most."""
 
 MAX_RHAT_SHOWN = 100
 """Larger values are shown as "over 100"; the R-hat of chains that never move is infinite."""
@@ -225,25 +220,6 @@ def all_empty(shown: SamplingSnapshot) -> bool:
     return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
-def standing_text(compared: Compared) -> str:
-    """Say at which point the numbers of a panel were taken, and which panel holds that point back."""
-    cost_unit, point = compared.cost_unit, compared.point
-    if compared.catching_up:
-        passed, last = (amount_text(cost_unit, one) for one in (compared.passed, compared.least_passed))
-        return f"Not compared yet: it catches up, {passed} of {last}. It joins there, or after {SOON}."
-    if point is None:
-        return "Nothing is scored yet." if compared.behind else ""
-    at = amount_text(cost_unit, point)
-    if compared.scores is None:
-        return f"No sample was complete at {at}, where the others are compared."
-    if cost_unit != "samples":
-        at += f" ({amount_text('samples', compared.scores.isl.n)})"
-    if compared.behind:
-        first = amount_text(cost_unit, compared.most_passed)
-        return f"Scores at {at}, because this panel is no further: the first has made {first}."
-    return f"Scores at {at}" + (", because the last panel is no further." if compared.held_back else "")
-
-
 def since_text(since: SinceChange | None) -> str:
     """Say what the samples since the last change of a knob have scored."""
     if since is None:
@@ -287,7 +263,9 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
     said = {"standing": "", "since": ""}
     if shown.compared is not None and shown.curve:
-        said = {"standing": standing_text(shown.compared), "since": since_text(shown.since_change)}
+        scores = shown.compared.scores
+        standing = standing_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
+        said = {"standing": standing, "since": since_text(shown.since_change)}
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 
