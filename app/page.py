@@ -45,7 +45,19 @@ S = TypeVar("S", bound=Setup)
 
 
 class Transport(NamedTuple):
-    """The row of play, step, reset and speed: the speeds and their label, and what each control does."""
+    """The row of play, step, reset and speed.
+
+    Parameters
+    ----------
+    label : str
+        Label of the speeds.
+    speeds : tuple of float
+        Steps per second; infinity: full speed.
+    speed_help, play_help, step_help, reset_help : str
+        What each control does.
+    width : int
+        Of the speeds, in pixels.
+    """
 
     label: str
     speeds: tuple[float, ...]
@@ -192,14 +204,14 @@ class LivePage(Generic[S]):
         """
         try:
             preset = self._preset_of_link()
-            comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
-            if fresh:
+            comparison, self._token, is_new = session.open_comparison(self.name, setup, self.speed.value)
+            if is_new:
                 self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 if not links.starts_paused():
                     comparison.resume()
             elif comparison.setup != setup:
-                change(comparison, setup)
+                change_setup(comparison, setup)
                 session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
                     comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
@@ -240,16 +252,16 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        room, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
+        most, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
-        if len(asked) > room:
+        if len(asked) > most:
             session.add_link_warning(
-                f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
+                f"The link has {len(asked):,} panels and a page has room for {most}: the first {most} are "
                 "open.",
                 self.name,
             )
-        read, refused = self.read(asked[:room], version)
+        read, refused = self.read(asked[:most], version)
         for sentence in refused:
             session.add_link_warning(sentence, self.name)
         for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
@@ -418,7 +430,7 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     messages.show_refused()
 
 
-def change(comparison: Comparison[S], setup: S) -> None:
+def change_setup(comparison: Comparison[S], setup: S) -> None:
     """Begin anew with another setup; if the limits refuse it, show the reason and change nothing."""
     try:
         comparison.change(setup)
