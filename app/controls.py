@@ -10,7 +10,17 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
-from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
+from rbmviz_app.download_files import stay_until_fetched
+from rbmviz_app.session import (
+    FILE_GONE,
+    TRAINED,
+    Setting,
+    drop_upload,
+    keep_hidden,
+    show_in_address,
+    start_with,
+    uploaded,
+)
 from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
 
 T = TypeVar("T")
@@ -102,10 +112,13 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         drop_upload(key)
         return name, chosen
     try:
-        return own.name, uploaded(own.name, own.content, key)
+        found = own.name, uploaded(own.name, own.content, key)
     except BadInput as error:
         messages.error(error)
+        kept.offer(key, own, usable=False)
         return name, chosen
+    kept.offer(key, own, usable=True)
+    return found
 
 
 def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:
@@ -131,6 +144,7 @@ class Download(NamedTuple):
 
 def downloads(page: str, offered: Sequence[Download]) -> None:
     """Draw a button for each file."""
+    stay_until_fetched()
     for download in offered:
         st.download_button(
             download.label,
@@ -153,6 +167,7 @@ def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterat
     if links.gives_any(setting.key for setting in within):
         start_with(opened.key, True)
     fold = st.expander("More charts", on_change="rerun", **opened.bound)
+    show_in_address(within, bool(fold.open))
     if not fold.open:
         keep_hidden(within)
     with fold:

@@ -132,7 +132,7 @@ class Upload(NamedTuple):
 
 
 def upload(place: str, given: Any) -> Upload | None:
-    """Return the file of an uploader, or the kept one that the link has opened; offer to keep or delete it.
+    """Return the file of an uploader, or the kept one that the link has opened.
 
     given : uploaded file or None
     """
@@ -148,11 +148,12 @@ def upload(place: str, given: Any) -> Upload | None:
         if UPLOADED_FILE_IDS.ensure().get(place) != given.file_id:
             KEPT.ensure().pop(place, None)  # another file than the one that was kept
         UPLOADED_FILE_IDS.value[place] = given.file_id
-    _offer(place, found)
     return found
 
 
-def _offer(place: str, found: Upload) -> None:
+def offer(place: str, found: Upload, usable: bool) -> None:
+    """Offer to keep a file or, if it is kept, to delete it; one that has been refused is not offered."""
+
     def keep() -> None:
         try:
             KEPT.ensure()[place] = kept_files().put(found.name, place, owner(), found.content)
@@ -165,7 +166,7 @@ def _offer(place: str, found: Upload) -> None:
         st.button("Delete now", key=f"{place} delete", on_click=delete, args=(place, key))
         if place in KEPT_UPLOADS.value:
             st.button("Go on without it", key=f"{place} leave", on_click=_leave, args=(place,))
-    else:
+    elif usable:
         st.button(
             "Keep on this server",
             key=f"{place} keep",

@@ -49,15 +49,24 @@ def starts_paused() -> bool:
     return session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value
 
 
-def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
-    """Write these values by name into the address, in the browser; an empty list removes a name."""
+def write(
+    page: str, parts: Mapping[str, Sequence[str]], settings: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Write these values by name into the address, in the browser; an empty list removes a name.
+
+    settings : values of widgets that are bound to the address; the browser writes them when a user turns one
+    """
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
         texts[kept.PART] = kept.ids(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         gone = [name for name in ("present", "paused") if name not in texts]
-        data = {"parts": texts, "others": [*names_of_other_pages(page), *gone]}
+        data = {
+            "parts": texts,
+            "settings": {name: list(values) for name, values in (settings or {}).items()},
+            "others": [*names_of_other_pages(page), *gone],
+        }
         if texts[kept.PART]:
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
         _address(key=f"{page} address", data=data)

@@ -356,7 +356,7 @@ class LivePage(Generic[S]):
             st.rerun()
 
     def write_address(self, comparison: Comparison[S], panels: Sequence[str] | None = None) -> None:
-        """Write the panels, and the preset that the screen shows, into the address.
+        """Write the panels, the preset that the screen shows, and the settings into the address.
 
         panels : their texts, if they are not written like those of other pages
         """
@@ -365,14 +365,13 @@ class LivePage(Generic[S]):
             panels = write_panels(address.table, self.name, address.linkable(comparison), address.only_knobs)
         shown = next((one for one in self.presets if one.slug == SHOWN_PRESET.value.get(self.name)), None)
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
-        if shown is not None:  # Streamlit writes a value that a widget begins with only later
-            values = self.values_of(shown)
-            parts |= {
-                name: [address_text(values[name])]
-                for name, one in self.settings.items()
-                if values[name] != one.default
-            }
-        links.write(self.name, parts)
+        hidden = session.HIDDEN.value
+        values = {
+            name: [] if name in hidden or one.chosen == one.default else [address_text(one.chosen)]
+            for name, one in self.settings.items()
+            if one.chosen is not None
+        }
+        links.write(self.name, parts, values)
 
     def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
         """Return the callbacks for "knob released" and "panel closed".

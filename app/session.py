@@ -100,6 +100,12 @@ def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
             setting.set(setting.value)
 
 
+def show_in_address(settings: Iterable[Setting[Any]], shown: bool) -> None:
+    """Say whether settings stand in the address: those in a closed fold would open it in a copied link."""
+    keys = {setting.key for setting in settings}
+    HIDDEN.set(HIDDEN.value - keys if shown else HIDDEN.value | keys)
+
+
 def start_with(key: str, value: Value) -> None:
     """Give the widget of a setting its first value, unless it has one; call before it is drawn."""
     st.session_state.setdefault(key, value)
@@ -154,6 +160,9 @@ LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
 
 READ_UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("read uploads", dict)
 """The newest upload by uploader: the identity of the file, and the model or data read from it."""
+
+HIDDEN: Entry[frozenset[str]] = Entry("hidden settings", frozenset)
+"""Settings in closed folds, which stand in no address."""
 
 FILE_GONE: Entry[str] = Entry("file gone", str)
 """The page whose link names a kept file that is gone, which its visitor may have; "": none."""

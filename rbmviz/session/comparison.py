@@ -90,7 +90,8 @@ class Comparison(Generic[S]):
         self._next_key = 0
         self._undo: Undo | None = None
         self.undoable_commands = 0  # so far: two offers to undo differ in it
-        self.cost_unit: CostUnit = "samples"  # what panels are compared at equal numbers of
+        # What panels are compared at equal numbers of; some kinds of runs are not compared, and say nothing.
+        self.cost_unit: CostUnit = getattr(setup, "steps", "samples")
         self.pins: tuple[Pin, ...] = ()
         self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
@@ -112,7 +113,7 @@ class Comparison(Generic[S]):
         return panel
 
     def _catch_up(self, panel: Panel) -> None:
-        """Let a panel that begins later make the steps of the others, as far as that takes little time."""
+        """Have a panel that begins later make the steps of the others, as far as that takes little time."""
         others = [other.worker for other in self.panels if other is not panel]
         going = [(found.n, i) for i, other in enumerate(others) if (found := other.peek()).status != "failed"]
         if going:
@@ -136,7 +137,7 @@ class Comparison(Generic[S]):
             self._offer_undo(self.setup, before, {})
 
     def apply_knobs(self, key: int, **knobs: Value) -> None:
-        """Change knobs of one panel."""
+        """Change knobs of one panel, as they are let go: its run begins anew if one of them is not live."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
@@ -146,7 +147,7 @@ class Comparison(Generic[S]):
                     self._catch_up(panel)
 
     def set_live_knobs(self, key: int, **knobs: Value) -> None:
-        """Change live knobs of one panel, as they are dragged: no run is begun."""
+        """Change live knobs of one panel, while they are dragged: no run is begun."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
@@ -170,7 +171,7 @@ class Comparison(Generic[S]):
         """Start all panels in step, as soon as none of them is still starting."""
         with self._together:
             self.running = self.waiting_for_all = True
-        self.poll()
+        self.poll()  # renews the leases, so that runs that sleep are prepared; starts the panels if all are
 
     def pause(self) -> None:
         """Stop all panels; with a rate they stop at the same step."""
@@ -261,7 +262,7 @@ class Comparison(Generic[S]):
         return True
 
     def drop_undo(self) -> None:
-        """Offer no longer to take the newest command back."""
+        """Withdraw the offer to take the newest command back."""
         self._undo = None
 
     def free_undo(self) -> None:
@@ -329,7 +330,11 @@ class Comparison(Generic[S]):
         self.pins = tuple(pin for pin in self.pins if pin.number != number)
 
     def poll(self) -> list[tuple[int, Snapshot]]:
-        """Return key and newest snapshot of every panel, in order."""
+        """Return key and newest snapshot of every panel, in order.
+
+        Also renews the leases of the panels, starts all of them if they are waiting for each other and ready,
+        and drops an offer to undo that has expired. ``peek`` only reads.
+        """
         shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
         if self._undo is not None and not self.can_undo:
             self.drop_undo()

@@ -405,7 +405,7 @@ class CouplingRun(Run):
         self._work: Generator[None, None, None] | None = None
 
     def prepare(self) -> None:
-        """Make the chains; compile the kernels outside the run's own clock."""
+        """Make the chains; compile the kernels, which ``seconds`` leaves out."""
         base, scale = self.plan.rbm, self.algorithm.scale
         self.rbm = rbm = RBM(scale * base.W, scale * base.b, scale * base.c)
         i, j = np.unravel_index(np.abs(base.W).argmax(), base.W.shape)

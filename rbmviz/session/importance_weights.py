@@ -292,7 +292,7 @@ class WeightRun(Run):
         self._summed_up = 0.0
 
     def prepare(self) -> None:
-        """Make the state; compile the kernels outside the run's own clock."""
+        """Make the state; compile the kernels, which ``seconds`` leaves out."""
         rbm, rows, seed = self.plan.model.rbm, self.plan.starts(), self.plan.seed
         self._draw(self.algorithm.init(rbm, rows, seed))
         self._state = self.algorithm.init(rbm, rows, seed)

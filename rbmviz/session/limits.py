@@ -70,7 +70,7 @@ def limits() -> Limits:
 
 
 class VisitorUsage:
-    """The runs of one visitor on all pages, and what else is kept for them.
+    """The memory and the turns that one visitor uses: of the runs on all pages, of uploads, of models.
 
     Parameters
     ----------

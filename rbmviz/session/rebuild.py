@@ -17,7 +17,11 @@ class Change(NamedTuple):
 
 
 class Log:
-    """The algorithms that one run has used, by step: with its plan they make the run again, bit for bit."""
+    """The algorithms that one run has used, by step: with its plan they make the run again, bit for bit.
+
+    This log frees the memory of a run of any kind, and is saved with a training. A ``Recorder`` logs the same
+    changes of a sampler, by sample, to save them with the samples.
+    """
 
     def __init__(self, n: int, algorithm: Any) -> None:
         self._changes = [Change(n, algorithm)]
@@ -97,7 +101,7 @@ class Rebuild:
         return (self._again.n - self._begun) / (self.n - self._begun)
 
     def drop_steps(self) -> None:
-        """Drop the steps that have been computed again; ``work`` starts from the beginning."""
+        """Drop the steps that have been computed again; ``work`` begins from the start."""
         self._again = None
 
     def work(self) -> Any:

@@ -119,9 +119,10 @@ class Record:
 
 
 class Recorder:
-    """Keeps the log and the newest samples of one run, as many as its allowance permits.
+    """Holds the log and the newest samples of one run, as many as its allowance permits.
 
-    It is not thread-safe: its owner serialises the calls.
+    This log is saved with the samples, and makes them again from the model. The worker has the same changes
+    in a ``rebuild.Log``, which frees the memory of the run. Not thread-safe: its owner serialises the calls.
     """
 
     def __init__(

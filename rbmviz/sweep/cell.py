@@ -117,11 +117,12 @@ def _digest_of(arrays: Sequence[np.ndarray]) -> str:
 
 _PACKAGE = Path(__file__).parents[1]
 
-_SHARED_SOURCES = {
-    "sampler": ("samplers", "metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
-    "trainer": ("trainers", "metrics/exact.py"),
+_SOURCES = ("rng.py", "rbm.py", "sweep/cell.py", "sweep/measures.py")
+_SOURCES_OF_SCORES = {
+    "sampler": ("metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
+    "trainer": ("metrics/exact.py",),
 }
-"""Sources that results of all samplers, or all trainers, depend on, beside the kernels."""
+"""Sources that results depend on, beside the kernels and the folder of samplers or trainers."""
 
 
 @functools.cache
@@ -132,15 +133,14 @@ def version_of(kind: Kind, name: str) -> str:
     models, metrics, and the cell itself. A changed comment is another version: that costs a sweep done again,
     and the alternative would be results of two programs in one table.
     """
-    table = TABLES[kind]
-    own = {Path(str(sys.modules[table[each].__module__].__file__)).resolve(): each for each in table}
-    sources = {_PACKAGE / path for path in ("rng.py", "rbm.py", "sweep/cell.py", "sweep/measures.py")}
-    sources |= set((_PACKAGE / "kernels").rglob("*.py"))
-    for shared in _SHARED_SOURCES[kind]:
-        folder = _PACKAGE / shared
-        sources |= {folder} if shared.endswith(".py") else set(folder.glob("*.py"))
-    others = {path for path, each in own.items() if each != name}
-    chosen = ({path.resolve() for path in sources} | set(own)) - others
+    table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
+    modules = {each: table[each].__module__.rpartition(".")[2] for each in table}
+    of_others = {module for module in modules.values() if module != modules[name]}
+    chosen = {path for path in folder.glob("*.py") if path.stem not in of_others}
+    if folder / f"{modules[name]}.py" not in chosen:  # an algorithm from outside of the package
+        chosen.add(Path(str(sys.modules[table[name].__module__].__file__)))
+    chosen |= set((_PACKAGE / "kernels").rglob("*.py"))
+    chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_SCORES[kind])}
     texts = ((path.name, path.read_bytes().replace(b"\r\n", b"\n")) for path in chosen)
     each_file = sorted(hashlib.sha256(file.encode() + b"\0" + text).hexdigest() for file, text in texts)
     return hashlib.sha256("".join(each_file).encode()).hexdigest()[:16]
@@ -376,10 +376,11 @@ class CellRun:
 
     Examples
     --------
+    >>> from rbmviz.sweep import Budget, CellRun, SweepPlan, cells
     >>> plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 1000))
     >>> table = CellRun(cells(plan)[0]).finish()
-    >>> table["n"][-1], len(table["n"]) == len(table["isl_test"])
-    (np.int64(1000), True)
+    >>> int(table["n"][-1]), bool(table["isl_test"][-1] < 0)
+    (1000, True)
     """
 
     def __init__(self, cell: Cell) -> None:

@@ -275,7 +275,7 @@ measures: Mapping[str, Measure] = {one.name: one for one in _ALL}
 
 DEFAULT_MEASURES = {
     "sampler": ("isl_validation", "isl_test", "blank"),
-    "trainer": ("log_likelihood", "log_likelihood_test", "inner"),
+    "trainer": ("log_likelihood", "log_likelihood_validation", "log_likelihood_test", "inner"),
 }
 """What a plan measures that names nothing."""
 

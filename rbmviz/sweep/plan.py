@@ -261,9 +261,9 @@ class SweepPlan:
 
     Examples
     --------
-    >>> plan = SweepPlan(
-    ...     algorithms=["rates_fpcd"], axes=[Axis("eps", (0.01, 0.1))], models=["bas_pcd"], seeds=[0, 1]
-    ... )
+    >>> from rbmviz.sweep import Axis, SweepPlan
+    >>> eps = Axis("eps", (0.01, 0.1))
+    >>> plan = SweepPlan(algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], seeds=[0, 1])
     >>> plan.size
     4
     """
@@ -284,7 +284,7 @@ class SweepPlan:
         def keep(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        if self.kind not in TABLES:
+        if self.kind not in tuple(TABLES):
             raise unknown("kind of sweep", str(self.kind), TABLES)
         for name in ("algorithms", "axes", "models", "seeds", "metrics"):
             value = getattr(self, name)
@@ -310,7 +310,7 @@ class SweepPlan:
     def _algorithm(self, given: Any) -> Any:
         table = TABLES[self.kind]
         if not isinstance(given, str):
-            if not knobs_of(given) and not hasattr(given, "name"):
+            if not dataclasses.is_dataclass(given) or not hasattr(given, "name"):
                 raise BadInput(f"{shown(given)} is no {self.kind}: give its name, with knobs if need be.")
             given = text_of(given)
         return table.read(given)

@@ -235,9 +235,9 @@ def test_the_page_is_alive(page):
 
 
 def test_the_page_follows_its_link(page, address_of):
-    test = page(
-        c="scale=0.3,max_sweeps=50", coupling_visible="12", coupling_hidden="5", coupling_seed="4", lag="20"
-    )
+    link = {"c": "scale=0.3,max_sweeps=50", "coupling_visible": "12", "coupling_hidden": "5"}
+    link |= {"coupling_seed": "4", "lag": "20"}
+    test = page(**link)
     comparison = comparison_of(test)
     assert comparison.panels[0].worker.algorithm == Coupling(scale=0.3, max_sweeps=50)
     assert comparison.setup.rbm.W.shape == (12, 5)
@@ -245,7 +245,7 @@ def test_the_page_follows_its_link(page, address_of):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert address_of(test) == {"v": ["1"], "c": ["scale=0.3,max_sweeps=50"]}
+    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["1"]}
 
 
 def test_a_broken_link_is_named(page):

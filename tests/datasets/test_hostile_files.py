@@ -331,6 +331,14 @@ META = {
 }
 
 
+def test_an_array_without_numbers_is_read():
+    content = io.BytesIO()
+    np.savez(content, none=np.zeros((0, 6)), some=np.ones((2, 3)))
+    arrays = read_npz(content.getvalue(), "the file", lambda name: True, lambda headers: 0)
+    assert arrays["none"].shape == (0, 6)
+    np.testing.assert_array_equal(arrays["some"], np.ones((2, 3)))
+
+
 @pytest.mark.parametrize("key", META)
 def test_metadata_of_another_type(key, model):
     for value in META[key]:

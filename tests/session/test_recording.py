@@ -1,6 +1,7 @@
 """Runs whose recorded beginning is shown while they are prepared: the join, and what ends a recording."""
 
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -179,6 +180,19 @@ def test_a_pause_and_a_step_are_kept_at_the_join(open_recorded, compiled):
     compiled.set()
     wait(lambda: statuses(comparison) == {"paused"}, "a pause")
     assert {shown.n for _, shown in comparison.poll()} == {n}
+
+
+def test_a_recording_goes_on_where_it_was_paused(open_recorded, monkeypatch):
+    comparison = open_recorded()
+    wait(lambda: all(shown.n > 20 for _, shown in comparison.poll()), "a part of the recordings")
+    with monkeypatch.context() as patch:
+        now = time.monotonic()
+        patch.setattr(time, "monotonic", lambda: now)
+        comparison.pause()
+        [n] = {shown.n for _, shown in comparison.poll()}
+        now += 0.5
+        comparison.resume()
+        assert {shown.n for _, shown in comparison.poll()} == {n}
 
 
 def test_a_recording_that_waits_for_play_gives_way(open_recorded, compiled):

@@ -265,6 +265,8 @@ def _line_spec(
 def _colour(names: Sequence[str], symbol: str) -> alt.Color:
     legend = stroke_legend(legend_columns(4, 2), label_limit=200)
     legend.symbolType = symbol
+    if symbol == "square":
+        legend.symbolSize = 150
     scale = alt.Scale(domain=list(names), range=[style(name)[0] for name in names])
     return alt.Color("series:N", title=None, sort=list(names), scale=scale).legend(legend)
 

@@ -22,7 +22,7 @@ from rbmviz_app.pages.coupling.charts import all_rows
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.pages.coupling.pair_charts import ChartSettings, draw_pair_charts, request_results
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from rbmviz_app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, make_setup
+from rbmviz_app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_setup, make_setup
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import COUPLED_MODEL, settings_of
@@ -130,10 +130,9 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
     about="Each half shows one pair of chains of the same model, as two pictures: pixels in which they "
     "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
-    "pixels and hidden units that says how likely every picture is; a **sweep** draws all hidden units anew "
-    "and then all pixels, and the first chain is one sweep ahead; a **class**, the kind of a picture, plays "
-    "no part here, for only equal pictures count. First watch a few pairs meet, then drag the upper slider "
-    "to the right and see how long they take.",
+    "pixels and hidden units that says how likely every picture is, a **chain** makes one picture of it "
+    "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
+    "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
     in_address=PanelsInAddress(KNOBS, {Coupling.name: Coupling}),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
@@ -148,7 +147,6 @@ PAGE: LivePage[CouplingSetup] = LivePage(
         play_help="Stop both pairs at the same sweep, or let them go on; counting stops, too.",
         step_help="One more sweep of both pairs, then pause; after a meeting the next pair begins.",
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
-        width=130,
     ),
 )
 
@@ -157,11 +155,8 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
     with PAGE.toolbar():
-        middle = st.container(horizontal=True, vertical_alignment="bottom", width="content")
-        start, seed = choose_start()
+        name, model, start, seed = choose_setup()
         PAGE.menu()
-    with middle:
-        name, model = choose_model(seed)
     setup, reason = make_setup(model, start, seed)
     comparison = PAGE.open(setup, lambda comparison, wanted: begin(comparison, name, wanted))
     if comparison.setup == setup:  # otherwise the limits refused the setup

@@ -1,7 +1,7 @@
 // @ts-check
 // The panel of the Coupling page: for each algorithm a pair of chains side by side, sweep by sweep.
 
-/** @typedef {{ name: string, label: string, help: Prose, colour: string, readouts: ReadoutSpec[] }} PairColumnSpec */
+/** @typedef {{ name: string, label: string, help: Prose, colour: string, dash: number[], readouts: ReadoutSpec[] }} PairColumnSpec */
 /** @typedef {PageData & { pair_columns: PairColumnSpec[], highlight: string }} CouplingPageData */
 
 /**
@@ -52,6 +52,7 @@ class PairColumn {
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
       this.strip, this.readouts.node);
     this.node.style.setProperty('--accent', spec.colour);
+    this.node.style.setProperty('--dash', dashed(spec.dash)); // else it would be the panel's, in the panel's colour
   }
 
   clear() {

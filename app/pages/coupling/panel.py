@@ -10,6 +10,7 @@ from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz.session.coupling import PairStatistics
 from rbmviz_app.charts.style import colour
 from rbmviz_app.formulas import prose
+from rbmviz_app.pages.coupling.charts import NAMES, style
 from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
 from rbmviz_app.panel.readouts import Readout, Value, digits3
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -174,6 +175,7 @@ def coupling_panel(
         | {
             "help": prose(column["help"]),
             "colour": colour(column["name"]),
+            "dash": style(NAMES[column["name"]])[1],
             "readouts": [readout.spec() for readout in numbers],
         }
         for column, numbers in zip(PAIR_COLUMNS, READOUTS, strict=True)

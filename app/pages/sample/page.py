@@ -15,9 +15,10 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.compiling import seconds_to_compile
-from rbmviz.session.equal_points import COST_UNITS, CostUnit
+from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
+from rbmviz_app.compared import choice_help
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import (
@@ -223,9 +224,8 @@ def main() -> None:
         cost_unit = controls.choose(
             Settings.axis,
             "Compare at equal",
-            COST_UNITS,
-            "All numbers of all panels are those at the last number of samples, of sweeps, or of seconds of "
-            "computing that every panel has passed. It changes what is compared, not the pace.",
+            SAMPLER_UNITS,
+            choice_help("samples"),
         )
     comparison = PAGE.open(setup, fill)
     comparison.cost_unit = cost_unit

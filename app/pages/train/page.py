@@ -9,15 +9,17 @@ import streamlit as st
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
+from rbmviz.session.equal_points import TRAINER_UNITS
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, links, messages
+from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, offer_panels
 from rbmviz_app.pages.train.likelihood import draw_charts
 from rbmviz_app.pages.train.naming import fresh_starts, open_ended
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import keep, results
-from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, open_checkpoint
+from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
@@ -139,7 +141,11 @@ def main() -> None:
         asked = Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
         settings = choose_setup(asked)
         PAGE.menu()
+        cost_unit = controls.choose(
+            Settings.train_axis, "Compare at equal", TRAINER_UNITS, choice_help("updates")
+        )
     comparison = PAGE.open(settings.setup, fill)
+    comparison.cost_unit = cost_unit
     with PAGE.notes():
         refused = settings.refused
         if not refused:  # a checkpoint goes on with its own data: it is opened once they are there
@@ -147,8 +153,8 @@ def main() -> None:
         if refused:
             messages.error(refused)
             offer_download(Settings.train_data.value, "train")
-        if settings.caption:
-            st.caption(messages.plain(settings.caption))
+        if not present:
+            st.caption(messages.plain(settings.caption or data_line(comparison.setup)))
     chosen = None if present else results(comparison)
     panels(comparison, settings.begin_file, present)
     if not present:

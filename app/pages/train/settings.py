@@ -9,6 +9,8 @@ from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
+from rbmviz.session.equal_points import CostUnit
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, kept, messages
 from rbmviz_app.session import (
@@ -17,6 +19,7 @@ from rbmviz_app.session import (
     TRAINED,
     Setting,
     drop_upload,
+    keep_hidden,
     uploaded,
     uploaded_data,
 )
@@ -26,6 +29,7 @@ GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
 MAX_HIDDEN = 2000
 MAX_REPLICATES = 20
+DATA_WIDTH = 160
 OWN_DATA, BEGIN_AT = "own_data", "begin"
 """Keys of the uploads."""
 
@@ -42,7 +46,7 @@ class Settings:
     train_pixels = Setting("binary")
     train_cells = Setting(8)
     part = Setting("train")
-    train_axis = Setting("updates")
+    train_axis: Setting[CostUnit] = Setting("updates")  # what panels are compared at equal numbers of
     statistic = Setting("")
     log = Setting(False)
     pace: Setting[float] = Setting(500)
@@ -76,13 +80,7 @@ def choose_setup(asked: str | None) -> Chosen:
     """
     names, refused = data_names(asked)
     caption = ""
-    name = controls.select(
-        Settings.train_data,
-        "Data",
-        names,
-        "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
-        width=160,
-    )
+    data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
     n_hidden = controls.number(
         Settings.hidden,
         "Hidden units",
@@ -94,6 +92,7 @@ def choose_setup(asked: str | None) -> Chosen:
     with controls.settings("train"):
         given, rule, begin_file = uploads()
         own = kept.upload(OWN_DATA, given)
+        offer = st.container()
         seed = controls.seed(
             Settings.train_seed,
             "Weights, mini-batches and chains begin with it: the same seed repeats every update.",
@@ -107,11 +106,11 @@ def choose_setup(asked: str | None) -> Chosen:
         )
         choose_view()
     dataset = None
-    if own is None:
-        drop_upload(OWN_DATA)
     try:
         if own is None:
-            dataset = data(name)
+            drop_upload(OWN_DATA)
+            with data_box:
+                dataset = data(choose_data(names))
         else:
             dataset = uploaded_data(own.name, own.content, rule, OWN_DATA)
             caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
@@ -120,7 +119,48 @@ def choose_setup(asked: str | None) -> Chosen:
     # The page stays alive with the data it had.
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
+    if own is not None:
+        keep_hidden([Settings.train_data])
+        with data_box:
+            say_data(dataset, caption)
+        with offer:
+            kept.offer(OWN_DATA, own, usable=bool(caption))
     return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
+
+
+def choose_data(names: list[str]) -> str:
+    """Draw the choice of the data; return their name."""
+    return controls.select(
+        Settings.train_data,
+        "Data",
+        names,
+        "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
+        width=DATA_WIDTH,
+    )
+
+
+def say_data(dataset: Dataset, caption: str) -> None:
+    """Draw the name of what is learned in the place of the choice, while there is a file of one's own."""
+    st.selectbox(
+        "Data",
+        [dataset.name],
+        disabled=True,
+        key=f"data shown {dataset.name}",
+        width=DATA_WIDTH,
+        help=caption or "Your file was refused: what was learned before is learned on.",
+    )
+
+
+def data_line(setup: TrainingSetup) -> str:
+    """Return the sentence that says what is learned, and how models are judged."""
+    dataset, n_hidden = setup.dataset, setup.n_hidden
+    unit = "words" if dataset.vocabulary else "pixels"
+    exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD
+    judged = "known exactly" if exact else "estimated, with its error"
+    return (
+        f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {unit}, learned by models "
+        f"of {n_hidden} hidden units; their log-likelihood is {judged}."
+    )
 
 
 def data_names(asked: str | None) -> tuple[list[str], str]:

@@ -115,14 +115,12 @@ def setup_of(values: Mapping[str, Any]) -> WeightSetup:
 
 PAGE: LivePage[WeightSetup] = LivePage(
     name="weights",
-    question="pop-CD weighs the samples of CD by what the model gives them: does the weight spread, or does "
-    "one sample take all?",
+    question="pop-CD weighs the samples of CD: does the weight spread, or does one sample take all?",
     about="Each panel shows the samples of one batch that weigh most and least, and below how all of its "
     "weight is shared out. A **model** is a network of pixels and hidden units that says how likely every "
     "picture is, and each sample is weighed by how much likelier it is in the model than among the samples; "
-    "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example; a "
-    "**class**, the kind of a picture, plays no part here. First compare the large numbers, then drag the "
-    "sweeps or the samples a batch of one panel.",
+    "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example. "
+    "First compare the large numbers, then drag the sweeps or the samples a batch of one panel.",
     in_address=PanelsInAddress("w", trainers, only_name="pop_cd", only_knobs=tuple(WEIGHT_KNOBS)),
     title=figures.population_titles,
     # The study below the panels is another experiment, with settings of its own.
