@@ -121,7 +121,8 @@ class LivePage(Generic[S]):
     settings : mapping of str to Setting
         The settings that its presets set, by their names in the address.
     setup_of : callable
-        Returns the setup of a comparison for values of these settings, by name; BadInput if it cannot be had.
+        Returns the setup of a comparison for values of these settings, by name; raises BadInput if data are
+        missing or do not fit.
     presets : sequence of Preset
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
@@ -133,7 +134,7 @@ class LivePage(Generic[S]):
     title : callable
         Returns a different title for each of a list of algorithms.
     on_preset : callable
-        Called with a preset when the page is brought to it.
+        Called with a preset when the page has been set to it.
     """
 
     name: str
@@ -280,7 +281,7 @@ class LivePage(Generic[S]):
         return {name: preset.settings.get(name, one.default) for name, one in self.settings.items()}
 
     def apply(self, preset: Preset) -> None:
-        """Bring the page to a preset, in a callback; if it cannot be had, show why and change nothing."""
+        """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
         before = session.settings_now(self.name)
@@ -297,7 +298,7 @@ class LivePage(Generic[S]):
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
-        """Return the preset that a link asks for, before the page is open: what else it says comes first."""
+        """Return the preset of the link, until the page is open; what else the link says precedes it."""
         if self.name in COMPARISONS.value:
             return None
         asked = links.values(presets.KEY)

@@ -48,7 +48,7 @@ class Entry(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The stored value; if there is none, the first value, which reading does not store."""
+        """The stored value; if there is none, what ``make`` makes, which reading does not store."""
         return st.session_state[self.key] if self.key in st.session_state else self._make()
 
     def set(self, value: T) -> None:
