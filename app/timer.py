@@ -12,10 +12,10 @@ from rbmviz_app.session import STOPPED_TIMERS, StoppedTimer
 Args = ParamSpec("Args")
 
 UNCHANGED_DRAWS = 3
-"""The timer of a paused page stops when so many draws, a second apart, have shown the same."""
+"""The timer of a paused page stops when this many draws, a second apart, have shown the same."""
 
 UNWATCHED_DRAWS = 5
-"""The timer of a page stops after so many draws, a second apart, while its browser asked for no frames."""
+"""The timer of a page stops after this many draws, a second apart, while its browser asked for no frames."""
 
 WAITING_STATUSES = ("paused", "finished", "failed")
 """Statuses of runs that make no step until somebody gives a command."""

@@ -89,7 +89,7 @@ class KeptFiles:
     n_bytes : int
         Bytes of all files together.
     seconds : float
-        A file that nobody has opened or written for so long is removed.
+        A file that nobody has opened or written for this long is removed.
     """
 
     folder: Path

@@ -12,7 +12,7 @@ from types import FrameType
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 SAME_SIGNAL_SECONDS = 1.0
-"""Signals within so many seconds count as one: a key is held down, or a launcher passes on its own signal."""
+"""Signals within this many seconds count as one: a key is held down, or a launcher passes its signal on."""
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from rbmviz.trainers import STATS, Progress, Training, list_trainers, make_train
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
-"""Models with at most so many units in the smaller layer have exact likelihoods in every history row."""
+"""Models with at most this many units in the smaller layer have exact likelihoods in every history row."""
 
 N_SCORED = 10_000
 """Samples of each of these samplers that are scored."""
