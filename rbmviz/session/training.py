@@ -113,7 +113,7 @@ class TrainingSnapshot(Snapshot):
     newest : dict of float
         Statistics of replicate 0 now.
     inner_samples : dict of arrays
-        Values per chain in its last update (stopping times, log weights), by label.
+        Values per chain in its last update (meeting times, log weights), by label.
     warning : str
         One sentence about a problem of replicate 0, or empty.
     """
