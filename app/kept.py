@@ -85,7 +85,7 @@ def open_link(page: str, given: list[str]) -> None:
             if isinstance(error, Gone) and page in OFFERS:
                 advice = f" {OFFERS[page]}"
                 FILE_GONE.set(page if page in UPLOADERS else "")
-            session.leave_out(f"{error}{advice}")
+            session.add_link_warning(f"{error}{advice}")
 
 
 OFFERS = {
@@ -118,7 +118,7 @@ def keep_model(title: str, model: Model) -> None:
         try:
             KEPT_MODELS.value[title] = kept_files().put(title, MODEL, owner(), model_bytes(model))
         except (BadInput, OutputFailure) as error:
-            session.leave_out(f"The model will not survive a reload. {error}")
+            session.add_link_warning(f"The model will not survive a reload. {error}")
 
 
 # Uploads
@@ -132,7 +132,7 @@ class Upload(NamedTuple):
 
 
 def upload(place: str, given: Any) -> Upload | None:
-    """Return the file of an uploader, or the kept one that the link has opened; offer to keep or delete it.
+    """Return the file of an uploader, or the kept one that the link has opened.
 
     given : uploaded file or None
     """
@@ -148,11 +148,12 @@ def upload(place: str, given: Any) -> Upload | None:
         if UPLOADED_FILES.ensure().get(place) != given.file_id:
             KEPT.ensure().pop(place, None)  # another file than the one that was kept
         UPLOADED_FILES.value[place] = given.file_id
-    _offer(place, found)
     return found
 
 
-def _offer(place: str, found: Upload) -> None:
+def offer(place: str, found: Upload, usable: bool) -> None:
+    """Offer to keep a file or, if it is kept, to delete it; one that has been refused is not offered."""
+
     def keep() -> None:
         try:
             KEPT.ensure()[place] = kept_files().put(found.name, place, owner(), found.content)
@@ -165,7 +166,7 @@ def _offer(place: str, found: Upload) -> None:
         st.button("Delete now", key=f"{place} delete", on_click=delete, args=(place, key))
         if place in KEPT_UPLOADS.value:
             st.button("Go on without it", key=f"{place} leave", on_click=_leave, args=(place,))
-    else:
+    elif usable:
         st.button(
             "Keep on this server",
             key=f"{place} keep",
@@ -276,7 +277,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
             opened = bool(panels)
         except BadInput as error:
             opened = bool(comparison.panels)
-            session.leave_out(error, "train")
+            session.add_link_warning(error, "train")
     begin_keeping(comparison, key if mine else new_id())
     return opened
 

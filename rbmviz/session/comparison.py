@@ -91,7 +91,8 @@ class Comparison(Generic[S]):
         self._next_key = 0
         self._undo: Undo | None = None
         self.undoable_commands = 0  # so far: two offers to undo differ in it
-        self.cost_unit: CostUnit = "samples"  # what panels are compared at equal numbers of
+        # What panels are compared at equal numbers of; some kinds of runs are not compared, and say nothing.
+        self.cost_unit: CostUnit = getattr(setup, "steps", "samples")
         self.pins: tuple[Pin, ...] = ()
         self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.

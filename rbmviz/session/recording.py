@@ -18,8 +18,9 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 from rbmviz.metrics import Coverage
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan, SamplingRun, SamplingSnapshot
-from rbmviz.session.scores import COMPARED_EXAMPLES, OCCUPANCY_BINS
+from rbmviz.session.scores import OCCUPANCY_BINS
 from rbmviz.session.snapshot import Counts, NewestSamples, Point, Spent
 
 SCORE_TOLERANCE = 1e-3

@@ -4,17 +4,18 @@ import time
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import values_of
 from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
-from rbmviz.samplers.interleave import MAX_CHAINS
+from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
+from rbmviz.session import isl_points
+from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
@@ -29,9 +30,6 @@ from rbmviz.session.snapshot import (
     Status,
 )
 from rbmviz.session.warm import jobs_of
-
-if TYPE_CHECKING:
-    from rbmviz.session.equal_points import Compared
 
 MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
@@ -112,8 +110,20 @@ class SamplingSnapshot(Snapshot):
     blank: float | None = None
     spurious: float | None = None
     agreement: Diagnostics | None = None
-    compared: "Compared | None" = None
+    compared: Compared | None = None
     start: np.ndarray | None = None
+
+    def passed(self, cost_unit: CostUnit) -> float | None:
+        """Return up to which number of samples, sweeps or seconds the scores of the run are known."""
+        return isl_points.passed(self, cost_unit)
+
+    def scores_at(self, cost_unit: CostUnit, point: float) -> isl_points.ScoresAtPoint | None:
+        """Return the scores of the run at a point; None if it has not passed it, or had no sample by then."""
+        return isl_points.scores_at(self, cost_unit, point)
+
+    def at_common_point(self, compared: Compared) -> Self:
+        """Return the snapshot with the scores that it had at the common point."""
+        return replace(self, compared=compared, **isl_points.fields_of(compared.scores))
 
     def without_arrays(self) -> Self:
         """Return the numbers and curves without the pictures."""
@@ -309,13 +319,11 @@ class SamplingSetup(NamedTuple):
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits of the seed.
 
-        Chain c of every sampler starts at the same example. The examples are drawn with replacement, so that
-        the starts are overdispersed, as R-hat requires.
+        See ``starts_at_data``.
         """
         if self.start == "random" or self.dataset is None or not len(self.dataset.validation):
             return None
-        examples = self.dataset.validation
-        return examples[rng.generator(self.seed, "start").integers(len(examples), size=n_chains)]
+        return starts_at_data(self.dataset.validation, self.seed, n_chains)
 
     def _all_starts(self) -> np.ndarray | None:
         """Return the starts of as many chains as there can be, the same array for all panels and visitors."""

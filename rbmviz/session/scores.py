@@ -5,9 +5,7 @@ that they have passed: see ``equal_points``.
 """
 
 import functools
-import threading
 import time
-import weakref
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -16,13 +14,11 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value
 from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
-from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score
+from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score, empty_isl
 from rbmviz.samplers import Samples
 from rbmviz.session.snapshot import ChangedKnobs, Counts, Point, SinceChange, Spent
-
-COMPARED_EXAMPLES = 5000
-"""Live samples are compared with this many training examples; all would cost more than sampling."""
 
 OCCUPANCY_BINS = 120
 """Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
@@ -55,27 +51,6 @@ its histograms are a second set, which has to be small where the data are large.
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-agreement")
-
-
-_EMPTY_ISL: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, bool], ISL]] = weakref.WeakKeyDictionary()
-_EMPTY_ISL_LOCK = threading.Lock()
-
-
-def _empty_isl(dataset: Dataset, kernel: Kernel, few: bool = False) -> ISL:
-    """Return an ISL without samples, whose packed data points all runs on the data set share.
-
-    few : of at most POINTS_SINCE_CHANGE points of each part, evenly spaced
-    """
-    few = few and max(len(dataset.test), len(dataset.validation)) > POINTS_SINCE_CHANGE
-    with _EMPTY_ISL_LOCK:
-        known = _EMPTY_ISL.setdefault(dataset, {})
-        if (kernel, few) not in known:
-            test, validation = (
-                part[:: -(-len(part) // POINTS_SINCE_CHANGE) or 1] if few else part
-                for part in (dataset.test, dataset.validation)
-            )
-            known[kernel, few] = ISL(test, validation, kernel=kernel, counts=())
-        return known[kernel, few]
 
 
 class Agreement:
@@ -142,8 +117,8 @@ class Scores:
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
-        self._isl = _empty_isl(dataset, kernel).without_samples()
-        self._empty_few = _empty_isl(dataset, kernel, few=True)
+        self._isl = empty_isl(dataset, kernel)
+        self._empty_few = empty_isl(dataset, kernel, POINTS_SINCE_CHANGE)
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._agreement = Agreement(n_chains) if n_chains > 1 else None
         self._of_means = kernel == "mean"

@@ -19,11 +19,12 @@ from rbmviz.datasets import Dataset
 from rbmviz.links import write_panel
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
-from rbmviz.session.equal_points import scores_at
 from rbmviz.session.training import Likelihood
+from rbmviz_app.charts.ends import spread
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
-from rbmviz_app.pages.sample.charts import amount_text, curves_of, isl_chart, spread
+from rbmviz_app.compared import amount_text
+from rbmviz_app.pages.sample.charts import curves_of, isl_chart
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
@@ -259,9 +260,9 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
     assert (other["standing"].split(".")[0], other["since"]) == ("Scores at 27 sweeps (27 samples)", "")
-    assert "Behind: joins at 29 sweeps, the first has 182 sweeps" in other["standing"]
+    assert "Behind, and holds the point back: the first has 182 sweeps" in other["standing"]
     known = comparison.peek()[0][1]
-    assert gibbs["readouts"]["isl"][0] == scores_at(known, "sweeps", 27).isl.isl
+    assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
 
 
 # What goes over the wire
@@ -516,7 +517,11 @@ def test_frames_of_training(lesson):
     panels = read_frame(FrameEncoder(lesson).encode_next(request)).panels
     for (head, blocks), (_, shown) in zip(panels, lesson.poll(), strict=True):
         assert head["n"] == 40
-        assert head["readouts"]["likelihood"] == shown.likelihoods[-1].train[0]
+        assert head["standing"] == "Scores at 38 updates"  # the last point that both have passed
+        at = shown.scores_at("updates", 38)
+        assert head["readouts"]["likelihood"] == at.train[0]
+        best = max(point.train[0] for point in shown.likelihoods if point.update <= 38)
+        assert head["readouts"]["below_best"] == best - at.train[0]
         assert head["readouts"]["own_speed"] == pytest.approx(40 / shown.seconds)
         np.testing.assert_array_equal(blocks["v"], np.unpackbits(shown.fantasy.v[-9:], axis=1, count=5))
         W = shown.models[0].W.T
@@ -525,7 +530,23 @@ def test_frames_of_training(lesson):
     assert "trace" not in panels[0].blocks  # CD has no quantity of its own
     updates, values = panels[1].blocks["trace"].T
     assert updates.tolist() == list(range(1, 41))
-    assert values[-1] == panels[1].head["readouts"]["tau_mean"]
+    assert values[37] == panels[1].head["readouts"]["tau_mean"]
+    # At equal sweeps CD, with 30 chains, has made many more updates than UCD, with 100 pairs.
+    lesson.cost_unit = "sweeps"
+    cd, ucd = (panel.head for panel in read_frame(FrameEncoder(lesson).encode_next(request)).panels)
+    assert cd["standing"].startswith(
+        "Scores at 1,155 sweeps (38 updates). Behind, and holds the point back: "
+    )
+    assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
+    # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.
+    lesson.add(make_trainer("exact"))
+    lesson.step(2)
+    wait(lambda: lesson.peek()[2][1].n == 2 and lesson.peek()[2][1].passed("sweeps") is None, "its scores")
+    request = request._replace(panels=[panel.key for panel in lesson.panels])
+    heads = [panel.head for panel in read_frame(FrameEncoder(lesson).encode_next(request)).panels]
+    assert heads[2]["standing"] == "Makes no sweeps: not compared at equal sweeps."
+    assert heads[2]["readouts"]["likelihood"] is None
+    assert heads[0]["standing"].startswith("Scores at 1,")
 
 
 def test_training_curves_and_their_files(lesson):
@@ -534,16 +555,21 @@ def test_training_curves_and_their_files(lesson):
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
-    algorithms = [(name, snapshot.algorithm.name) for name, snapshot in shown]
-    data, spec = training_chart(rows, algorithms, "update", "nats", best=-1.0)
+    looks = [(name, snapshot.algorithm.label, snapshot.algorithm.name) for name, snapshot in shown]
+    compared = [one.compared for _, one in lesson.at_common_point(lesson.peek())]
+    data, spec = training_chart(rows, looks, "updates", "nats", best=-1.0, compared=compared)
     assert "data" not in spec["layer"][0]
-    assert len(data) == len(rows)
-    _, in_seconds = training_chart(rows, algorithms, "seconds", "nats")
+    assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
+    assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
+    assert list(data[data["kind"] == "common"]["x"]) == [38]
+    _, in_seconds = training_chart(rows, looks, "seconds", "nats")
     assert "' s'" in in_seconds["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
+    in_sweeps, _ = training_chart(rows, looks, "sweeps", "nats")
+    assert in_sweeps["x"].min() == 30  # without the point before the first update: the axis is logarithmic
     inner = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in inner} == {"panel 1"}
     lines = training_csv(shown).decode().splitlines()
-    assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error,ess"
+    assert lines[0] == "trainer,replicate,update,sweeps,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points
 
@@ -551,7 +577,15 @@ def test_training_curves_and_their_files(lesson):
 def test_a_collapse_leaves_the_other_curves_their_height():
     def curve(name, *values):
         return [
-            {"trainer": name, "update": i, "seconds": i / 10, "value": x, "low": x - 1, "high": x + 1}
+            {
+                "trainer": name,
+                "update": i,
+                "sweeps": i,
+                "seconds": i / 10,
+                "value": x,
+                "low": x - 1,
+                "high": x + 1,
+            }
             for i, x in enumerate(values)
         ]
 
@@ -561,10 +595,10 @@ def test_a_collapse_leaves_the_other_curves_their_height():
     floor = likelihood_floor(good + fallen)
     assert floor == -60
     data, _ = training_chart(
-        good + fallen, [("good", "pcd"), ("fallen", "cd")], "update", "nats", floor=floor
+        good + fallen, [("good", "PCD", "pcd"), ("fallen", "CD", "cd")], "updates", "nats", floor=floor
     )
-    assert data["shown"].min() == data["low"].min() == floor
-    assert data.loc[data["mark"], ["trainer", "value"]].to_numpy().tolist() == [
+    assert data["y"].min() == data["low"].min() == floor
+    assert data.loc[data["mark"].fillna(False).astype(bool), ["trainer", "value"]].to_numpy().tolist() == [
         ["fallen", -100.0],
         ["fallen", -400.0],
     ]
@@ -574,7 +608,7 @@ def test_a_collapse_leaves_the_other_curves_their_height():
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():
-    point = Likelihood(7, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
+    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
     several = point._replace(train=np.array([-3.0, -1.0]), std_error=np.array([0.25, 0.25]))

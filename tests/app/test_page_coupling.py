@@ -154,15 +154,15 @@ def test_frames_of_pairs(comparison):
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels
     for drawn in shown.displayed_pairs:
         name, ended = drawn.algorithm, drawn.ended
-        lane = head["lanes"][name]
-        assert (lane["pair"], lane["t"], lane["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
+        column = head["pair_columns"][name]
+        assert (column["pair"], column["t"], column["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
         assert head["readouts"][f"{name}-counted"] == drawn.counted.n
         for prefix, pair in ((name, drawn), (f"{name} ended", ended)):
             assert blocks[f"{prefix} path"].tolist() == list(pair.path)
             for state, bits in (("v", pair.v), ("v2", pair.v2)):
                 np.testing.assert_array_equal(np.packbits(blocks[f"{prefix} {state}"]), bits)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels  # the same meeting is not sent twice
-    assert [lane["ended"] for lane in head["lanes"].values()] == [None, None]
+    assert [column["ended"] for column in head["pair_columns"].values()] == [None, None]
     assert not [name for name in blocks if "ended" in name]
     assert read_frame(encoder.encode_next(request._replace(n_visible=8))).panels == []
 
@@ -235,9 +235,9 @@ def test_the_page_is_alive(page):
 
 
 def test_the_page_follows_its_link(page, address_of):
-    test = page(
-        c="scale=0.3,max_sweeps=50", coupling_visible="12", coupling_hidden="5", coupling_seed="4", lag="20"
-    )
+    link = {"c": "scale=0.3,max_sweeps=50", "coupling_visible": "12", "coupling_hidden": "5"}
+    link |= {"coupling_seed": "4", "lag": "20"}
+    test = page(**link)
     comparison = comparison_of(test)
     assert comparison.panels[0].worker.algorithm == Coupling(scale=0.3, max_sweeps=50)
     assert comparison.setup.rbm.W.shape == (12, 5)
@@ -245,7 +245,7 @@ def test_the_page_follows_its_link(page, address_of):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert address_of(test) == {"v": ["1"], "c": ["scale=0.3,max_sweeps=50"]}
+    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["1"]}
 
 
 def test_a_broken_link_is_named(page):

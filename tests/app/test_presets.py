@@ -98,6 +98,15 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     }
 
 
+def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page, address_of):
+    test = page("train", preset="four-prototypes")
+    assert address_of(test)["pace"] == ["200"]
+    test.button(key="train preset The yardstick").click().run()
+    assert address_of(test)["pace"] == []
+    test.select_slider(key="pace").set_value(50).run()
+    assert address_of(test)["pace"] == ["50"]
+
+
 def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
     test = page("coupling", preset="weights-grow")
     [grow] = [preset for preset in live_page("coupling").presets if preset.slug == "weights-grow"]

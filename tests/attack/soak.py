@@ -188,9 +188,9 @@ def _floods(data: dict[str, object]) -> dict[str, Callable[[int], str | bytes]]:
         "panels": keys,
     }
     damage = np.random.default_rng(0)
-    change = {"panel": keys[0], "knobs": {"temperature": 1.0, "eps": 0.1}}
+    knob = {"panel": keys[0], "knobs": {"temperature": 1.0, "eps": 0.1}}
     return {
-        "damaged": lambda i: json.dumps(mutate.json_value(damage, change if i % 2 else request)),
+        "damaged": lambda i: json.dumps(mutate.json_value(damage, knob if i % 2 else request)),
         "knobs that are not live": lambda i: json.dumps(
             {"panel": keys[0], "knobs": {"n_chains": 1 + i % 50}}
         ),

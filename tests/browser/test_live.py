@@ -240,10 +240,16 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
         page.page.get_by_role("link", name=name).click()
         page.page.wait_for_url(f"**/{name.lower()}?**")
 
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="The yardstick").click()
-    page.page.wait_for_url("**t=exact**")
+    for preset in ("Four prototypes", "The yardstick"):
+        page.page.get_by_role("button", name="Presets").click()
+        page.page.get_by_role("button", name=preset).click()
+        slug = preset.lower().replace(" ", "-")
+        page.page.wait_for_url(f"**preset={slug}**")
+        assert ("pace=200" in page.page.url) == (preset == "Four prototypes")
+    page.page.wait_for_timeout(1000)  # nothing brings the settings of the first preset back
     there = page.page.url
+    assert "t=exact" in there
+    assert "pace=" not in there
     assert "hidden=8" in there
     assert "train_seed=" not in there  # a preset sets every control: the seed is that of the default
     assert "&seed=" not in there  # it is the Sample page's
@@ -311,7 +317,7 @@ def test_a_warning_moves_no_slider_and_the_transport_stays(live):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     before = page.ask(knob)
-    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).warnOf('All of it is empty. '.repeat(12))")
+    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).setWarning('All of it is empty. '.repeat(12))")
     assert page.ask("panels[0].querySelector('.warning').textContent.length") > 200
     assert page.ask(knob) == before
     page.page.mouse.move(600, 600)

@@ -1,6 +1,7 @@
 """Trainings that are kept as bytes go on elsewhere to the same bits; what was not written here is refused."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -124,7 +125,19 @@ def test_other_settings_and_damage_are_one_sentence(lesson):
     for name, x in arrays.items():
         if name != "json":
             refused(**{name: None})
-            refused(**{name: x[:-1]} if "likelihoods" not in name else {name: x[:, :-1]})
+            refused(**{name: x[:-1]} if "likelihoods" not in name else {name: x[:, :-2]})
+    file = io.BytesIO()  # as it was written before sweeps were counted
+    earlier = {
+        name: x[:, :-1] if name.endswith(("likelihoods", "clocks")) else x for name, x in arrays.items()
+    }
+    earlier["json"] = np.array(re.sub(r', "sweeps": [0-9.]+', "", text))
+    np.savez(file, **earlier)
+    for now, (*_, was) in zip(
+        read_trainings(content, setup), read_trainings(file.getvalue(), setup), strict=True
+    ):
+        assert [p.update for p in now.kept.likelihoods] == [p.update for p in was.likelihoods]
+        assert {p.sweeps for p in was.likelihoods} == {0}
+        assert [(update, 0, seconds) for update, _, seconds in now.kept.clocks] == list(was.clocks)
     for damaged in (b"", b"\x80\x04pickled", content[:-100]):
         with pytest.raises(BadInput):
             read_trainings(damaged, setup)

@@ -15,12 +15,21 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.compiling import seconds_to_compile
-from rbmviz.session.equal_points import COST_UNITS, CostUnit
+from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
+from rbmviz_app.compared import choice_help
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
+from rbmviz_app.page import (
+    LivePage,
+    PanelsInAddress,
+    Transport,
+    algorithms_of,
+    catch_up_page,
+    draw_chart,
+    offer_panels,
+)
 from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import sample_grid
@@ -182,8 +191,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
     "that it shows. First wait until the large numbers differ, then drag a step size and watch how the "
     "pictures and the numbers answer.",
-    link="p",
-    table=samplers,
+    in_address=PanelsInAddress("p", samplers),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,
@@ -216,9 +224,8 @@ def main() -> None:
         cost_unit = controls.choose(
             Settings.axis,
             "Compare at equal",
-            COST_UNITS,
-            "All numbers of all panels are those at the last number of samples, of sweeps, or of seconds of "
-            "computing that every panel has passed. It changes what is compared, not the pace.",
+            SAMPLER_UNITS,
+            choice_help("samples"),
         )
     comparison = PAGE.open(setup, fill)
     comparison.cost_unit = cost_unit
@@ -323,13 +330,14 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         **PAGE.callbacks(comparison, "grid"),
     )
     labels = {name: samplers[name].label for name in list_samplers()}
-    below_panels(
+    offer_panels(
         comparison,
         "sampler",
         "grid_view",
         "Add a panel:",
         lambda: controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name))),
     )
+    catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 

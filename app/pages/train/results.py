@@ -43,12 +43,14 @@ def results(comparison: Comparison[TrainingSetup]) -> int | None:
     if not comparison.panels:
         return None
     names = {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
+        st.caption("With what has been learned by", width="content")
         key = st.selectbox(
             "With what has been learned by",
             list(names),
             format_func=lambda key: names.get(key, "a panel that has gone"),
-            width=260,
+            width=220,
+            label_visibility="collapsed",
             help="The model of this panel, at the moment of the click.",
         )
         worker = comparison[key]
