@@ -72,7 +72,7 @@ def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
     comparison.resume()
 
     def results(lag, k):
-        return worker.read(lambda run: run.results(lag, k))
+        return worker.read(lambda run: run.request_results(lag, k))
 
     wait(lambda: all(c.n > 50 for c in (*results(3, 2).pairs, *results(3, 2).lagged)), "lagged pairs")
     found = results(3, 2)
@@ -105,11 +105,11 @@ def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
 def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
     run = CouplingSetup(random_rbm(9, 6, 2)).run(1, Coupling())
     enumerated = run._enumerated
-    monkeypatch.setattr(run, "_enumerated", lambda: [run.results(7, 2), enumerated()][1])
+    monkeypatch.setattr(run, "_enumerated", lambda: [run.request_results(7, 2), enumerated()][1])
     run.prepare()
     assert [pair.counted.k for pair in run.view("paused").displayed_pairs] == [2, 2]
     assert run.background_work(paused=True)
-    assert [counted.lag for counted in run.results(7, 2).lagged] == [7, 7]
+    assert [counted.lag for counted in run.request_results(7, 2).lagged] == [7, 7]
 
 
 def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
@@ -169,8 +169,8 @@ def test_frames_of_pairs(comparison):
 
 def test_charts_and_files(comparison):
     worker = comparison.panels[0].worker
-    wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.results(4, 1)).lagged), "pairs")
-    found = worker.read(lambda run: run.results(4, 1))
+    wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.request_results(4, 1)).lagged), "pairs")
+    found = worker.read(lambda run: run.request_results(4, 1))
     rows, spec = charts.tau_chart(found.pairs, True)
     assert rows["value"].min() > 0
     assert set(rows["series"]) == {"Algorithm 3", "Algorithm 1"}
@@ -197,7 +197,7 @@ def test_charts_and_files(comparison):
     assert len(list(csv.DictReader(io.StringIO(points)))) == len(charts.distance_rows(found.pairs))
     image = Image.open(io.BytesIO(picture(comparison.poll()[0][1], (3, 3), "#ff5c00")))
     assert image.width > image.height > 100
-    again = worker.read(lambda run: run.results(4, 1))
+    again = worker.read(lambda run: run.request_results(4, 1))
     assert charts.tau_chart(again.pairs, True)[1] == spec  # a live chart keeps its zoom
 
 
@@ -309,7 +309,7 @@ def test_lag_and_k_are_those_of_the_charts(page):
     texts = " ".join(caption.value for caption in test.caption)
     assert "over pairs of lag 5" in texts
     assert "CD-3 stops after 3 sweeps" in texts
-    found = comparison.panels[0].worker.read(lambda run: run.results(5, 3))
+    found = comparison.panels[0].worker.read(lambda run: run.request_results(5, 3))
     assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3), (1, 3), (5, 1), (5, 1)]
 
 

@@ -46,7 +46,7 @@ def comparison(model):
     comparison.step(12)
     wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.poll()), "twelve batches")
     wait(lambda: all(s.summary and s.summary.n == 108 for _, s in comparison.poll()), "a summary")
-    wait(lambda: all(s.truth for _, s in comparison.poll()), "log Z")
+    wait(lambda: all(s.reference for _, s in comparison.poll()), "log Z")
     yield comparison
     close(comparison)
 
@@ -119,9 +119,9 @@ def test_charts_show_the_summaries(comparison):
         last = points[points["panel"] == name].iloc[-1]
         assert (last["n"], last["log_z"]) == (108, snapshot.newest.log_z)
         assert last["high"] - last["low"] == pytest.approx(4 * snapshot.newest.std_error)
-        assert last["low"] - 0.5 < snapshot.truth.log_z < last["high"] + 0.5
+        assert last["low"] - 0.5 < snapshot.reference.log_z < last["high"] + 0.5
     truth = [layer for layer in spec["layer"] if "data" in layer]
-    assert truth[1]["data"]["values"][0]["value"] == shown[0][1].truth.log_z
+    assert truth[1]["data"]["values"][0]["value"] == shown[0][1].reference.log_z
     comparison.step(1)
     wait(lambda: all(s.n == 13 for _, s in comparison.poll()), "one more")
     assert log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
@@ -196,8 +196,8 @@ def test_frames_carry_the_heaviest_and_the_lightest(comparison):
         readouts, batch = head["readouts"], shown.batch
         assert (head["n"], readouts["pooled"], readouts["ess"]) == (12, 108, [batch.ess, 9])
         assert head["log_z"] == readouts["log_z"] == shown.newest.log_z
-        assert head["truth"] == readouts["truth"] == shown.truth.log_z
-        assert readouts["gap"] == shown.truth.log_z - shown.newest.log_z
+        assert head["truth"] == readouts["truth"] == shown.reference.log_z
+        assert readouts["gap"] == shown.reference.log_z - shown.newest.log_z
         for name, rows in (("heaviest", slice(6)), ("lightest", slice(3, None))):
             np.testing.assert_array_equal(blocks[name], batch.v[rows])
             np.testing.assert_allclose(blocks[f"{name} shares"], batch.shares[rows], rtol=1e-6)
@@ -229,7 +229,7 @@ def test_it_is_alive(page):
         "mixture",
     ]
     wait(
-        lambda: all(s.summary is not None and s.truth for _, s in comparison.poll()),
+        lambda: all(s.summary is not None and s.reference for _, s in comparison.poll()),
         "weights in every panel",
     )
     study = comparisons["growth"][0]

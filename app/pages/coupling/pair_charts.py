@@ -40,7 +40,7 @@ def request_results(comparison: Comparison[CouplingSetup], asked: ChartSettings)
     """
     try:
         return comparison.panels[0].worker.read(
-            lambda run: CouplingRun.results(run, asked.lag, asked.k, exact=asked.more)
+            lambda run: CouplingRun.request_results(run, asked.lag, asked.k, exact=asked.more)
         )
     except BadInput:  # the run is being rebuilt, which the panel shows
         return None

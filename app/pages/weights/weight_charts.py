@@ -68,5 +68,6 @@ def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], 
             draw_chart(chart, f"weights {name}", title)
             if not present:
                 st.caption(LOOKS[name])
-            if name == "log_z" and (warning := next((s.truth.warning for _, s in shown if s.truth), "")):
-                st.caption(f":material/warning: AIS: {warning}")
+            references = [snapshot.reference for _, snapshot in shown if snapshot.reference]
+            if name == "log_z" and references and references[0].warning:
+                st.caption(f":material/warning: AIS: {references[0].warning}")
