@@ -309,7 +309,9 @@ class _SamplingWork:
             v0 = starts_at_data(dataset.validation, cell.seed, n_chains)
         needs = {measures[name].needs for name in cell.metrics}
         self.evidence = SamplerEvidence(dataset, cell.kernel, n_chains, needs)
-        self._made: Samples = self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)  # compiles
+        if cell.algorithm not in _COMPILED:
+            self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)
+            _COMPILED.add(cell.algorithm)
         self._state = self.sampler.init(model, cell.seed, v0)
 
     def make(self, n: int) -> np.ndarray:
@@ -319,7 +321,7 @@ class _SamplingWork:
 
     def take(self, n: int) -> None:
         """Measure the first n of the samples that were made last."""
-        made = self._made
+        made: Samples = self._made
         kept = made if n == len(made.v) else Samples(made.v[:n], made.p[:n], {})
         self.evidence.update(kept)
 
@@ -352,7 +354,8 @@ class _TrainingWork:
 
 
 _COMPILED: set[str] = set()
-"""Names of trainers whose kernels this process has compiled, outside the clock of any cell."""
+"""Samplers with their knobs, and names of trainers, whose kernels this process has compiled, outside the clock
+of any cell."""
 
 
 class _Row(NamedTuple):
