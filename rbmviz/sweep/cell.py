@@ -354,8 +354,8 @@ class _TrainingWork:
 
 
 _COMPILED: set[str] = set()
-"""Samplers with their knobs, and names of trainers, whose kernels this process has compiled, outside the clock
-of any cell."""
+"""Samplers with their knobs, and names of trainers, whose kernels this process has compiled, outside the
+clock of any cell."""
 
 
 class _Row(NamedTuple):
