@@ -12,10 +12,10 @@ from rbmviz.cli import add_command, print_message
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, reference
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import ENTRIES_PER_BLOCK
-from rbmviz.session.scores import COMPARED_EXAMPLES
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """Array of the sample file -> the ISL kernel that scores it."""

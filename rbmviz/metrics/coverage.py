@@ -14,6 +14,10 @@ from rbmviz.registry import metric
 PERCENTILE = 99
 """Percentile of the distances of held-out data beyond which a sample counts as spurious."""
 
+COMPARED_EXAMPLES = 5000
+"""Samples of live runs, sample files and sweeps are compared with this many training examples; all would cost
+more than sampling."""
+
 
 class Labelled(Protocol):
     """The attributes of a data set that Coverage needs; ``rbmviz.datasets.Dataset`` has them."""

@@ -6,8 +6,10 @@ call of ``step`` makes.
 The state of a single chain is that chain's state, not a list with one entry.
 """
 
+import contextlib
 import functools
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -138,6 +140,22 @@ def starts(
         yield start, rng.kernel_state(seed, "chain", c)
 
 
+def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.ndarray:
+    """Return examples for chains to start at, uint8 (n_chains, n_visible).
+
+    They are drawn with replacement by the stream "start" of the seed, so that chain c of every sampler starts
+    at the same example, and the starts are overdispersed, as R-hat requires.
+
+    Parameters
+    ----------
+    examples : uint8 (n, n_visible)
+        Held-out examples, at least one.
+    seed : int, SeedSequence or Generator
+    n_chains : int
+    """
+    return examples[rng.generator(seed, "start").integers(len(examples), size=n_chains)]
+
+
 def empty_samples(like: Samples, n: int) -> Samples:
     """Return arrays for n samples, of the dtypes and traces of ``like``; their values are not set."""
 
@@ -158,6 +176,20 @@ def copy_into(out: Samples, rows: slice, samples: Samples, source_rows: slice = 
 def _pool(process: int) -> ThreadPoolExecutor:
     # One pool per process, which all runs share; a forked process needs its own, because it has no threads.
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="rbmviz-chains")
+
+
+_THIS_THREAD = threading.local()
+
+
+@contextlib.contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Advance chains on the calling thread alone, within the block: for runs that already fill the cores."""
+    before = getattr(_THIS_THREAD, "alone", False)
+    _THIS_THREAD.alone = True
+    try:
+        yield
+    finally:
+        _THIS_THREAD.alone = before
 
 
 def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) -> Samples:
@@ -183,8 +215,8 @@ def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) 
             turns = slice(i, n, count)
             copy_into(out, turns, step(state.each[(first + i) % count], len(range(n)[turns])))
 
-    busy = min(n, count)
-    blocks = np.array_split(np.arange(busy), max(min(THREADS, busy, n // SAMPLES_PER_THREAD), 1))
+    busy, threads = min(n, count), 1 if getattr(_THIS_THREAD, "alone", False) else THREADS
+    blocks = np.array_split(np.arange(busy), max(min(threads, busy, n // SAMPLES_PER_THREAD), 1))
     if len(blocks) == 1:
         advance(blocks[0])
     else:

@@ -5,9 +5,7 @@ that they have passed: see ``equal_points``.
 """
 
 import functools
-import threading
 import time
-import weakref
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -16,13 +14,11 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value
 from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
-from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score
+from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score, empty_isl
 from rbmviz.samplers import Samples
-from rbmviz.session.snapshot import ChangedKnobs, Clock, Counts, Point, SinceChange
-
-COMPARED_EXAMPLES = 5000
-"""Live samples are compared with this many training examples; all would cost more than sampling."""
+from rbmviz.session.snapshot import ChangedKnobs, Counts, Point, SinceChange, Spent
 
 OCCUPANCY_BINS = 120
 """Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
@@ -55,27 +51,6 @@ its histograms are a second set, which has to be small where the data are large.
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-agreement")
-
-
-_EMPTY_ISL: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, bool], ISL]] = weakref.WeakKeyDictionary()
-_EMPTY_ISL_LOCK = threading.Lock()
-
-
-def _empty_isl(dataset: Dataset, kernel: Kernel, few: bool = False) -> ISL:
-    """Return an ISL without samples, whose packed data points all runs on the data set share.
-
-    few : of at most POINTS_SINCE_CHANGE points of each part, evenly spaced
-    """
-    few = few and max(len(dataset.test), len(dataset.validation)) > POINTS_SINCE_CHANGE
-    with _EMPTY_ISL_LOCK:
-        known = _EMPTY_ISL.setdefault(dataset, {})
-        if (kernel, few) not in known:
-            test, validation = (
-                part[:: -(-len(part) // POINTS_SINCE_CHANGE) or 1] if few else part
-                for part in (dataset.test, dataset.validation)
-            )
-            known[kernel, few] = ISL(test, validation, kernel=kernel, counts=())
-        return known[kernel, few]
 
 
 class Agreement:
@@ -142,8 +117,8 @@ class Scores:
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
-        self._isl = _empty_isl(dataset, kernel).without_samples()
-        self._few = _empty_isl(dataset, kernel, few=True)
+        self._isl = empty_isl(dataset, kernel)
+        self._few = empty_isl(dataset, kernel, POINTS_SINCE_CHANGE)
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._agreement = Agreement(n_chains) if n_chains > 1 else None
         self._of_means = kernel == "mean"
@@ -198,28 +173,28 @@ class Scores:
         if self._isl.n - self._n_covered >= COMPARED_AT_ONCE or now - self._covered_at > SCORE_SECONDS:
             self._update_coverage()
 
-    def evaluate(self, clock: Clock, watched: bool) -> None:
+    def evaluate(self, spent: Spent, watched: bool) -> None:
         """Compute the ISL if the curve has a point here, or if the run is watched and the last value is old.
 
-        clock : what the run has spent
+        spent : what the run has spent
         """
         now = time.monotonic()
         at_count = self._isl.n in CURVE_COUNTS
         interval = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
         if at_count or (watched and now - self._valued_at > interval):
-            self._add_value(clock, since_change=watched)
+            self._add_value(spent, since_change=watched)
             if at_count:
                 assert self.newest is not None
                 self.curve += (self.newest,)
                 self._note_counts()
 
-    def note_change(self, clock: Clock, knobs: Mapping[str, Value]) -> None:
+    def note_change(self, spent: Spent, knobs: Mapping[str, Value]) -> None:
         """Note that knobs have other values from the next sample on."""
         self._update_coverage()
-        if self.changes and clock.samples < self._next_point_after(self.changes[-1].clock.samples):
+        if self.changes and spent.samples < self._next_point_after(self.changes[-1].spent.samples):
             knobs = {**self.changes[-1].knobs, **knobs}
             self.changes = self.changes[:-1]
-        self.changes += (ChangedKnobs(clock, knobs),)
+        self.changes += (ChangedKnobs(spent, knobs),)
         # A value of the mean kernel costs hundreds of times more: there is none since the change.
         self._isl_since = None if self._of_means else self._few.without_samples()
         self._score_since = None
@@ -231,20 +206,20 @@ class Scores:
         later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, n, side="right") :]
         return float(later[0]) if len(later) else np.inf
 
-    def complete(self, clock: Clock) -> None:
+    def complete(self, spent: Spent) -> None:
         """Score the samples that have not been scored, because the run stops here."""
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._isl.n
         if stale and time.monotonic() - self._valued_at > SCORE_SECONDS:
-            self._add_value(clock, since_change=True)
+            self._add_value(spent, since_change=True)
 
-    def _add_value(self, clock: Clock, since_change: bool) -> None:
+    def _add_value(self, spent: Spent, since_change: bool) -> None:
         begin = time.perf_counter()
         score, groups = self._isl.value_by_group()
         if since_change and self._isl_since is not None and self._isl_since.n:
             self._score_since = self._isl_since.value()
         self._value_seconds, self._valued_at = time.perf_counter() - begin, time.monotonic()
-        self.newest = Point(clock, score.isl, score.std_error, score.beta, groups)
+        self.newest = Point(spent, score.isl, score.std_error, score.beta, groups)
 
     def _update_coverage(self) -> None:
         """Compare the samples since the last time with the training examples."""

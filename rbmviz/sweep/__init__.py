@@ -1,0 +1,41 @@
+"""Sweeps: the same run over a grid of knobs, models and seeds, and the choice of a setting by its scores.
+
+``plan`` says what is run and in which order, ``cell`` runs one cell of it, ``measures`` names what is
+measured, ``choose`` compares settings over seeds. Tables are columns, ``dict`` of one-dimensional arrays, in
+long form: a row for each point of each cell's curve.
+"""
+
+from rbmviz.sweep.cell import Cell, CellRun, cells
+from rbmviz.sweep.choose import (
+    Choice,
+    Robustness,
+    ScoredSetting,
+    compare,
+    joined,
+    models_of_data,
+    robustness,
+    select,
+    telling_point,
+)
+from rbmviz.sweep.measures import list_measures, measures
+from rbmviz.sweep.plan import Axis, Budget, SweepPlan
+
+__all__ = [
+    "Axis",
+    "Budget",
+    "Cell",
+    "CellRun",
+    "Choice",
+    "Robustness",
+    "ScoredSetting",
+    "SweepPlan",
+    "cells",
+    "compare",
+    "joined",
+    "list_measures",
+    "measures",
+    "models_of_data",
+    "robustness",
+    "select",
+    "telling_point",
+]

@@ -1,0 +1,512 @@
+"""A cell: one run of a sweep, small enough to travel, and what it is identified by.
+
+``cells(plan)`` loads models and data once and returns the cells in the order of the plan. ``CellRun(cell)``
+runs one, slice by slice; it loads what the cell names, once in each process.
+"""
+
+import functools
+import hashlib
+import json
+import math
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rbmviz.checks import MAX_EXACT_INTEGER
+from rbmviz.datasets import Dataset, load_dataset, load_registered
+from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of
+from rbmviz.metrics import Kernel
+from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.models import data_of, load_model
+from rbmviz.rbm import Model
+from rbmviz.samplers import Sampler, Samples
+from rbmviz.samplers.interleave import on_one_thread, starts_at_data
+from rbmviz.sweep.measures import SamplerEvidence, TrainerEvidence, measures
+from rbmviz.sweep.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
+from rbmviz.trainers import Trainer, Training, train
+
+SLICE_SECONDS = 0.03
+"""Target duration of a slice, as that of a live run's chunk."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One run: hashable, picklable, less than 2 kB. Models and data travel by name and digest.
+
+    Parameters
+    ----------
+    kind : "sampler" or "trainer"
+    algorithm : str
+        With *all* knobs, ``rates_fpcd:eps=0.03,alpha=1.0,...``.
+    model, model_digest : str
+        Name and digest of the model; "" for trainers.
+    data, data_digest : str
+        Name and digest of the data.
+    seed : int
+    start : "data" or "random"
+        See ``SweepPlan``.
+    budget : Budget
+    metrics : tuple of str
+        Sorted names of measures.
+    kernel : "binary" or "mean"
+    n_hidden : int
+        Trainers: hidden units; 0 for samplers.
+    version : str
+        ``version_of`` the algorithm: what computes it.
+    at : tuple of int
+        Place in the grid of the plan, see ``GridSetting``; no part of the identity.
+    """
+
+    kind: Kind
+    algorithm: str
+    model: str = field(compare=False)
+    model_digest: str
+    data: str = field(compare=False)
+    data_digest: str
+    seed: int
+    start: Literal["data", "random"]
+    budget: Budget
+    metrics: tuple[str, ...]
+    kernel: Kernel
+    n_hidden: int
+    version: str
+    at: tuple[int, ...] = field(default=(), compare=False)
+
+    @property
+    def identity(self) -> str:
+        """Hash of everything that the result depends on, 32 hexadecimal digits.
+
+        Digests of model and data, the algorithm with all its knobs, seed, start, budget, metrics, kernel of
+        the ISL, hidden units, and the version of the code. Names of models and data are no part of it: the
+        same model under another name has the same results.
+        """
+        content = [
+            *(self.kind, self.algorithm, self.model_digest, self.data_digest, self.seed, self.start),
+            *(self.budget.unit, self.budget.amount, self.metrics, self.kernel, self.n_hidden, self.version),
+        ]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+
+
+def model_digest(model: Model) -> str:
+    """Return a hash of a model's parameters and rates, 16 hexadecimal digits; its metadata do not count."""
+    parts = [model.rbm.W, model.rbm.b, model.rbm.c]
+    parts += [model.rates.W, model.rates.b, model.rates.c] if model.rates is not None else []
+    return _digest_of(parts)
+
+
+def data_digest(dataset: Dataset) -> str:
+    """Return a hash of the rows and labels of all parts of a data set, 16 hexadecimal digits."""
+    labels = np.zeros(0, np.int64) if dataset.train_labels is None else dataset.train_labels
+    return _digest_of([dataset.train, dataset.validation, dataset.test, labels])
+
+
+def _digest_of(arrays: Sequence[np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]
+
+
+_PACKAGE = Path(__file__).parents[1]
+
+_SOURCES = ("rng.py", "rbm.py", "sweep/cell.py", "sweep/measures.py")
+_SOURCES_OF_SCORES = {
+    "sampler": ("metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
+    "trainer": ("metrics/exact.py",),
+}
+"""Sources that results depend on, beside the kernels and the folder of samplers or trainers."""
+
+
+@functools.cache
+def version_of(kind: Kind, name: str) -> str:
+    """Return a hash of the sources that compute an algorithm's results, 16 hexadecimal digits.
+
+    These are the kernels, the algorithm's own file, what it shares with others of its kind, random numbers,
+    models, metrics, and the cell itself. A changed comment is another version: that costs a sweep done again,
+    and the alternative would be results of two programs in one table.
+    """
+    table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
+    modules = {each: table[each].__module__.rpartition(".")[2] for each in table}
+    of_others = {module for module in modules.values() if module != modules[name]}
+    chosen = {path for path in folder.glob("*.py") if path.stem not in of_others}
+    if folder / f"{modules[name]}.py" not in chosen:  # an algorithm from outside of the package
+        chosen.add(Path(str(sys.modules[table[name].__module__].__file__)))
+    chosen |= set((_PACKAGE / "kernels").rglob("*.py"))
+    chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_SCORES[kind])}
+    texts = ((path.name, path.read_bytes().replace(b"\r\n", b"\n")) for path in chosen)
+    each_file = sorted(hashlib.sha256(file.encode() + b"\0" + text).hexdigest() for file, text in texts)
+    return hashlib.sha256("".join(each_file).encode()).hexdigest()[:16]
+
+
+_LOADED: dict[str, Any] = {}
+"""Models and data sets of this process by digest."""
+
+_LOADED_LOCK = threading.Lock()
+
+
+def provide(loaded: Model | Dataset) -> str:
+    """Keep a model or a data set for the cells of this process, and return its digest.
+
+    A worker process on another machine, which does not have the file that a cell names, is given it this way
+    once.
+    """
+    digest = model_digest(loaded) if isinstance(loaded, Model) else data_digest(loaded)
+    with _LOADED_LOCK:
+        _LOADED.setdefault(digest, loaded)
+    return digest
+
+
+def forget() -> None:
+    """Free the models and data sets that are kept for cells."""
+    with _LOADED_LOCK:
+        _LOADED.clear()
+
+
+def _load(what: str, name: str, digest: str, load: Any) -> Any:
+    with _LOADED_LOCK:
+        if digest not in _LOADED:
+            found = load(name)
+            is_now = model_digest(found) if isinstance(found, Model) else data_digest(found)
+            if is_now != digest:
+                raise BadInput(
+                    f"The {what} '{name}' is another one here than where the sweep was made: give all "
+                    "machines the same file."
+                )
+            _LOADED[digest] = found
+        return _LOADED[digest]
+
+
+def model_of(cell: Cell) -> Model:
+    """Return the cell's model, loaded once in this process.
+
+    Raises
+    ------
+    BadInput
+        If there is none of this name, or it has another digest.
+    """
+    return _load("model", cell.model, cell.model_digest, load_model)
+
+
+def data_of_cell(cell: Cell) -> Dataset:
+    """Return the cell's data, loaded once in this process.
+
+    Raises
+    ------
+    BadInput
+        If there are none of this name, or they have another digest.
+    """
+    return _load("data set", cell.data, cell.data_digest, load_dataset)
+
+
+def cells(plan: SweepPlan) -> list[Cell]:
+    """Return the cells of a plan, in the order in which they are run; load and check what it names.
+
+    Raises
+    ------
+    BadInput
+        If a model or data cannot be loaded or do not fit each other, or a sampler needs rates that a model
+        does not have.
+    """
+    known: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
+    if plan.kind == "trainer":
+        dataset = load_dataset(plan.data)
+        known[""] = ("", plan.data, provide(dataset))
+    for name in plan.models:
+        model = load_model(name)
+        dataset = (
+            data_of(model, plan.data, load_dataset) if plan.data else data_of(model, load=load_registered)
+        )
+        for text in plan.algorithms:
+            algorithm = read_algorithm(plan.kind, text)
+            if algorithm.needs_rates and model.rates is None:
+                raise BadInput(f"{algorithm.name} needs the rates of a training set and {name} has none.")
+        known[name] = (provide(model), plan.data or dataset.name, provide(dataset))
+    return [
+        Cell(
+            kind=plan.kind,
+            algorithm=setting.algorithm,
+            model=setting.model,
+            model_digest=known[setting.model][0],
+            data=known[setting.model][1],
+            data_digest=known[setting.model][2],
+            seed=seed,
+            start=plan.start,
+            budget=plan.budget,
+            metrics=tuple(sorted(plan.metrics)),
+            kernel=plan.kernel,
+            n_hidden=plan.n_hidden if plan.kind == "trainer" else 0,
+            version=version_of(plan.kind, setting.algorithm.partition(":")[0]),
+            at=setting.at,
+        )
+        for seed, setting in plan.order()
+    ]
+
+
+FIXED_COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("identity", "version", "setting", "algorithm", "model", "model_digest"), str),
+    **dict.fromkeys(("data", "data_digest", "start", "kernel"), str),
+    **{"seed": int, "n_hidden": int, "budget_unit": str, "budget_amount": float},
+    **{"n": int, "sweeps": int, "seconds": float, "note": str},
+}
+"""Columns that every table of a sweep has, with their types, before those of knobs and measures.
+
+setting : the algorithm with all its knobs, as text; algorithm : its name
+n : samples of a sampler, or updates of a trainer, up to this row; sweeps : -1 for trainers
+seconds : processor time in the algorithm up to this row
+note : sentences that say why a number of this cell is NaN, or ""
+"""
+
+
+def columns_of(kind: Kind) -> dict[str, type]:
+    """Return the columns of a table of samplers, or of trainers, in order, with their types: str, int, float.
+
+    They are the same for all algorithms of a kind, so that all cells of a folder have one schema: a knob that
+    an algorithm does not have, and a measure that was not asked for, are NaN or "". Numeric knobs are float,
+    bool and text knobs str. Columns of knobs are called ``knob_eps``.
+    """
+    found = dict(FIXED_COLUMNS)
+    table = TABLES[kind]
+    for name in table:
+        for knob in knobs_of(table[name]).values():
+            numeric = knob.kind in (int, float) and found.get(f"knob_{knob.name}") is not str
+            found[f"knob_{knob.name}"] = float if numeric else str
+    for name, measure in measures.items():
+        if measure.kind == kind:
+            found[name] = float
+            if measure.error is not None:
+                found[f"{name}_error"] = float
+    return found
+
+
+class _SamplingWork:
+    """The chains of a cell, and what their samples show."""
+
+    def __init__(self, cell: Cell) -> None:
+        model, dataset = model_of(cell), data_of_cell(cell)
+        self.sampler: Sampler = read_algorithm("sampler", cell.algorithm)
+        n_chains, v0 = self.sampler.n_chains, None
+        if cell.start == "data" and len(dataset.validation):
+            v0 = starts_at_data(dataset.validation, cell.seed, n_chains)
+        needs = {measures[name].needs for name in cell.metrics}
+        self.evidence = SamplerEvidence(dataset, cell.kernel, n_chains, needs)
+        self._made: Samples = self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)  # compiles
+        self._state = self.sampler.init(model, cell.seed, v0)
+
+    def make(self, n: int) -> np.ndarray:
+        """Make n samples; return the sweeps of each."""
+        self._made = self.sampler.step(self._state, n)
+        return self._made.info["sweeps"]
+
+    def take(self, n: int) -> None:
+        """Measure the first n of the samples that were made last."""
+        made = self._made
+        kept = made if n == len(made.v) else Samples(made.v[:n], made.p[:n], {})
+        self.evidence.update(kept)
+
+
+class _TrainingWork:
+    """The training of a cell, and what its models show."""
+
+    def __init__(self, cell: Cell) -> None:
+        dataset = data_of_cell(cell)
+        trainer: Trainer = read_algorithm("trainer", cell.algorithm)
+
+        def begin() -> Training:
+            return train(dataset, trainer, cell.n_hidden, trainer.iterations, cell.seed)
+
+        if trainer.name not in _COMPILED:
+            warming = begin()
+            warming.trainer.step(warming.state, 1)
+            _COMPILED.add(trainer.name)
+        self._training = begin()
+        self.evidence = TrainerEvidence(dataset, trainer.inner)
+
+    def make(self, n: int) -> np.ndarray:
+        """Make n updates; their sweeps are not counted."""
+        self._progress = self._training.trainer.step(self._training.state, n)
+        return np.zeros(n, np.int64)
+
+    def take(self, n: int) -> None:
+        """Measure the model after the updates that were made last."""
+        self.evidence.update(self._progress)
+
+
+_COMPILED: set[str] = set()
+"""Names of trainers whose kernels this process has compiled, outside the clock of any cell."""
+
+
+class _Row(NamedTuple):
+    """A point of a cell's curve; ``values``: of its measures and their errors, by column."""
+
+    n: int
+    sweeps: int
+    seconds: float
+    values: dict[str, float]
+
+
+class CellRun:
+    """One cell as it runs, slice by slice.
+
+    Bits do not depend on the slices, on the thread that makes each, or on how many cells run side by side,
+    except in the column ``seconds``, and in ``n`` where the budget is in seconds. A training that diverges
+    has rows up to its end, with NaN in the measures and the reason in ``note``.
+
+    Parameters
+    ----------
+    cell : Cell
+
+    Attributes
+    ----------
+    cell : Cell
+    n : int
+        Samples or updates so far.
+
+    Raises
+    ------
+    BadInput
+        If the model or data cannot be loaded, or are others than those that the cell was made for.
+
+    Examples
+    --------
+    >>> from rbmviz.sweep import Budget, CellRun, SweepPlan, cells
+    >>> plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 1000))
+    >>> table = CellRun(cells(plan)[0]).finish()
+    >>> int(table["n"][-1]), bool(table["isl_test"][-1] < 0)
+    (1000, True)
+    """
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell, self.n = cell, 0
+        self._work = _SamplingWork(cell) if cell.kind == "sampler" else _TrainingWork(cell)
+        self._rows: tuple[_Row, ...] = ()
+        self._sweeps, self._seconds = 0, 0.0
+        self._chunk, self._each = 1, math.inf  # samples of the next chunk, seconds of one
+        self._over, self._failure = False, ""
+
+    @property
+    def done(self) -> float:
+        """Share of the budget that is used, 0 to 1."""
+        budget = self.cell.budget
+        used = {"sweeps": self._sweeps, "seconds": self._seconds}.get(budget.unit, self.n)
+        return 1.0 if self._over else min(used / budget.amount, 1.0)
+
+    def step(self, seconds: float = SLICE_SECONDS) -> bool:
+        """Run for about so many seconds; return whether there is more to do.
+
+        Chains are advanced on the calling thread alone, so that as many cells as there are cores fill them.
+        """
+        end = time.perf_counter() + seconds
+        with on_one_thread():
+            while not self._over:
+                self._advance()
+                if time.perf_counter() >= end:
+                    break
+        return not self._over
+
+    def _next_point(self) -> int:
+        """Return the next number of samples or updates at which there is a row."""
+        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self.n, side="right") :]
+        point = int(later[0]) if len(later) else MAX_EXACT_INTEGER
+        if self.cell.budget.unit in ("samples", "updates"):
+            point = min(point, int(self.cell.budget.amount))
+        return point
+
+    def _advance(self) -> None:
+        """Make and measure one chunk, at most up to the next point of the curve."""
+        unit, amount = self.cell.budget.unit, self.cell.budget.amount
+        point = self._next_point()
+        n = min(self._chunk, point - self.n)
+        if unit == "seconds":
+            n = min(n, int((amount - self._seconds) / self._each) + 1)
+        begin, clock = time.perf_counter(), time.thread_time()
+        try:
+            sweeps = self._work.make(n)
+        except BadInput as error:
+            self._fail(str(error))
+            return
+        spent = time.thread_time() - clock
+        if unit == "sweeps":
+            within = int(np.searchsorted(self._sweeps + np.cumsum(sweeps), amount, side="right"))
+            kept = max(within, 1 - self.n)  # at least one sample in all
+            self._over = kept < n
+            spent, sweeps, n = spent * min(kept / n, 1.0), sweeps[:kept], min(kept, n)
+        if n:
+            self._work.take(n)
+        self._n_more(n, int(sweeps.sum()), spent)
+        if self.n == point or (self._over and self.n > (self._rows[-1].n if self._rows else 0)):
+            self._add_row()
+        took = max(time.perf_counter() - begin, 1e-7)
+        self._chunk = min(max(int(n * SLICE_SECONDS / took), 1), 2 * self._chunk)
+
+    def _n_more(self, n: int, sweeps: int, seconds: float) -> None:
+        self.n, self._sweeps, self._seconds = self.n + n, self._sweeps + sweeps, self._seconds + seconds
+        self._each = seconds / n if n and seconds else self._each
+        self._over |= self.done >= 1
+
+    def _add_row(self) -> None:
+        evidence, values = self._work.evidence, {}
+        for name in self.cell.metrics:
+            measure = measures[name]
+            values[name] = float(measure.take(evidence))
+            if measure.error is not None:
+                values[f"{name}_error"] = float(measure.error(evidence))
+        sweeps = self._sweeps if self.cell.kind == "sampler" else -1
+        self._rows += (_Row(self.n, sweeps, self._seconds, values),)
+
+    def _fail(self, reason: str) -> None:
+        """End the cell: its remaining points are NaN."""
+        self._failure = reason
+        amount = self.cell.budget.amount if self.cell.budget.unit == "updates" else self.n + 1
+        while self.n < amount:
+            self.n = self._next_point()
+            self._rows += (_Row(self.n, -1, self._seconds, {}),)
+        self._over = True
+
+    def finish(self) -> dict[str, np.ndarray]:
+        """Run to the end and return ``columns()``."""
+        while self.step(math.inf):
+            pass
+        return self.columns()
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the table of the curve so far, a row for each point, ``columns_of(cell.kind)``.
+
+        Points are those of ``CURVE_COUNTS`` that have been reached, and the last sample. dtypes: str, int64
+        and float64. May be called from another thread while the cell runs.
+        """
+        rows, cell = self._rows, self.cell
+        notes = [self._failure, *self._work.evidence.notes.values()]
+        given: dict[str, Any] = {
+            "identity": cell.identity,
+            "version": cell.version,
+            "setting": cell.algorithm,
+            "algorithm": cell.algorithm.partition(":")[0],
+            **{name: getattr(cell, name) for name in ("model", "model_digest", "data", "data_digest")},
+            **{name: getattr(cell, name) for name in ("start", "kernel", "seed", "n_hidden")},
+            "budget_unit": cell.budget.unit,
+            "budget_amount": cell.budget.amount,
+            "note": " ".join(note if note.endswith(".") else f"{note}." for note in notes if note),
+        }
+        algorithm = read_algorithm(cell.kind, cell.algorithm)
+        for name, knob in knobs_of(algorithm).items():
+            value = getattr(algorithm, name)
+            given[f"knob_{name}"] = float(value) if knob.kind in (int, float) else knob.text(value)
+        measured: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _Row._fields[:3]}
+        for name in {name for row in rows for name in row.values}:
+            measured[name] = [row.values.get(name, math.nan) for row in rows]
+        empty = {str: "", int: -1, float: math.nan}
+        dtypes = {str: None, int: np.int64, float: np.float64}
+        return {
+            name: np.array(measured[name], dtype=dtypes[kind])
+            if name in measured
+            else np.full(len(rows), given.get(name, empty[kind]), dtype=dtypes[kind])
+            for name, kind in columns_of(cell.kind).items()
+        }

@@ -1,0 +1,575 @@
+"""Choosing a setting honestly: on the validation part, by differences that are paired over seeds.
+
+A setting is a ``setting`` on a ``model`` of a table of cells. At a point (so many samples, sweeps or seconds)
+each has one score for each seed. The best setting is the one whose mean over the seeds is best on the
+*validation* part. Another one is compared with it by the differences seed by seed, as both had the same
+seeds and the same starts: mean, standard error over the seeds, and the interval of Student's t. The
+``region`` is what cannot be told from the best at 95 %. The score of the winner is that on the *test* part,
+which has chosen nothing. Errors over test points say how well a test set of this size knows a score; they
+are the same for all seeds, and are never used to compare.
+
+Only seeds that all settings have are compared, so that a sweep that is not complete yet is compared by the
+seeds that are; the number stands in ``Choice.seeds``.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtri, stdtrit
+
+from rbmviz.errors import BadInput, unknown
+from rbmviz.knobs import knobs_of
+from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.models import list_models, load_pretrained
+from rbmviz.sweep.measures import measures
+from rbmviz.sweep.plan import TABLES, Unit
+
+Columns = Mapping[str, np.ndarray]
+"""A table in long form: one-dimensional arrays of one length, see ``cell.columns_of``."""
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class ScoredSetting:
+    """One setting compared with the best one, at one point.
+
+    Parameters
+    ----------
+    setting, model : str
+        See the columns of tables.
+    knobs : dict
+        Values of the knobs along which the settings of the table differ, by name; numbers are float.
+    by_seed : dict of int to float
+        Scores on the validation part (or by the measure chosen), of all its seeds.
+    mean, std_dev : float
+        Over all its seeds; std_dev is NaN for one seed.
+    difference : float
+        Mean over the common seeds of its score minus that of the best setting; 0 for the best itself.
+    std_error : float
+        Standard error over the seeds of this paired difference; NaN with one seed.
+    interval : (float, float)
+        Of the difference, at 95 %, by Student's t with (seeds - 1) degrees of freedom; NaN with one seed.
+    in_region : bool
+        Whether it cannot be told from the best. With one seed, nothing can.
+    test : float
+        Mean over the seeds of the score on the test part; NaN if it is not in the table.
+    test_std_dev : float
+        Its standard deviation over the seeds.
+    test_point_error : float
+        Mean over the seeds of the standard error over test points, to be shown apart.
+    blank : float
+        Mean share of blank samples; NaN if it is not in the table.
+    n, sweeps, seconds : float
+        Mean over the seeds of what it had spent by then.
+    """
+
+    setting: str
+    model: str
+    knobs: Mapping[str, float | str]
+    by_seed: Mapping[int, float]
+    mean: float
+    std_dev: float
+    difference: float
+    std_error: float
+    interval: tuple[float, float]
+    in_region: bool
+    test: float
+    test_std_dev: float
+    test_point_error: float
+    blank: float
+    n: float
+    sweeps: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a sweep says at one point.
+
+    Parameters
+    ----------
+    effort, point
+        Where the settings were compared: after ``point`` samples, sweeps or seconds.
+    by : str
+        The measure that was compared.
+    seeds : tuple of int
+        Seeds that all settings have.
+    settings : tuple of ScoredSetting
+        All settings that have reached the point, the best first, then by their means.
+    not_reached : int
+        Number of settings of the table that have not reached the point with any seed.
+    border : tuple of str
+        A sentence for each axis on whose border the best setting lies, though its knob goes further.
+    """
+
+    effort: Unit
+    point: float
+    by: str
+    seeds: tuple[int, ...]
+    settings: tuple[ScoredSetting, ...]
+    not_reached: int
+    border: tuple[str, ...]
+
+    @property
+    def best(self) -> ScoredSetting:
+        """The setting with the best mean; ``region`` says which others are as good for all one knows."""
+        return self.settings[0]
+
+    @property
+    def region(self) -> tuple[ScoredSetting, ...]:
+        """The settings that cannot be told from the best, the best included."""
+        return tuple(one for one in self.settings if one.in_region)
+
+
+def joined(tables: Iterable[Columns]) -> dict[str, np.ndarray]:
+    """Return the tables of cells of one kind below each other."""
+    each = list(tables)
+    if not each:
+        raise BadInput("There is no table to join: no cell of the sweep has ended yet.")
+    return {name: np.concatenate([table[name] for table in each]) for name in each[0]}
+
+
+def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
+    """Return the rows of a table whose columns have these values: ``select(table, model="bas_pcd")``."""
+    keep = np.ones(len(next(iter(columns.values()))), bool)
+    for name, value in values.items():
+        keep &= np.asarray(columns[name] == value)
+    return {name: column[keep] for name, column in columns.items()}
+
+
+class _Grid:
+    """The cells of a table by setting and seed, with what they measure at any point.
+
+    Attributes
+    ----------
+    settings : list of (str, str)
+        Setting and model, in the order of the table.
+    seeds : list of int
+        Rising.
+    """
+
+    def __init__(self, columns: Columns, effort: Unit) -> None:
+        self.columns = {name: np.asarray(column) for name, column in columns.items()}
+        lacking = [name for name in (*_NEEDED, _COLUMN_OF[effort]) if name not in columns]
+        if lacking:
+            raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
+        if not len(self.columns["n"]):
+            raise BadInput("The table has no rows: no cell of the sweep has ended yet.")
+        for name, what in _SAME.items():
+            values = np.unique(self.columns.get(name, np.zeros(0)))
+            if len(values) > 1:
+                raise BadInput(
+                    f"The cells differ in their {what} ({values[0]} and {values[1]}): compare those of one."
+                )
+        self.x = self.columns[_COLUMN_OF[effort]].astype(np.float64)
+        self._find_cells()
+
+    def _find_cells(self) -> None:
+        """Find the rows of each cell; of two cells of one setting and seed the longer one counts."""
+        names = [self.columns[name] for name in ("setting", "model", "seed", "identity")]
+        codes = [np.unique(column, return_inverse=True)[1] for column in names]
+        order = np.lexsort((self.x, *codes[::-1]))
+        changes = np.zeros(len(order), bool)
+        for code in codes:
+            changes[1:] |= code[order][1:] != code[order][:-1]
+        self.rows: dict[tuple[str, str, int], np.ndarray] = {}
+        for rows in np.split(order, np.flatnonzero(changes)):
+            key = str(names[0][rows[0]]), str(names[1][rows[0]]), int(names[2][rows[0]])
+            if key not in self.rows or self.x[rows[-1]] > self.x[self.rows[key][-1]]:
+                self.rows[key] = rows
+        in_order = sorted(self.rows, key=lambda key: int(self.rows[key].min()))
+        self.settings = list(dict.fromkeys((setting, model) for setting, model, _ in in_order))
+        self.seeds = sorted({seed for *_, seed in self.rows})
+
+    def last(self) -> float:
+        """Return the last point that all cells have reached."""
+        return float(min(self.x[rows[-1]] for rows in self.rows.values()))
+
+    def at(self, points: np.ndarray, name: str) -> np.ndarray:
+        """Return a measure at each point, float64 (settings, seeds, points); NaN where it is not known.
+
+        Read off linearly in the logarithm of the effort; a column that is not in the table is NaN.
+        """
+        found = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
+        if name in self.columns:
+            y = self.columns[name].astype(np.float64)
+            for i, j, rows in self._cells():
+                x = np.log(np.maximum(self.x[rows], 1e-12))
+                found[i, j] = np.interp(np.log(points), x, y[rows], left=np.nan, right=np.nan)
+                # A point of the curve has its own number, whatever its neighbours have.
+                place = np.minimum(np.searchsorted(self.x[rows], points), len(rows) - 1)
+                exact = self.x[rows][place] == points
+                found[i, j, exact] = y[rows][place[exact]]
+        return found
+
+    def reached(self, points: np.ndarray) -> np.ndarray:
+        """Return which cells have reached each point, bool (settings, seeds, points)."""
+        found = np.zeros((len(self.settings), len(self.seeds), len(points)), bool)
+        for i, j, rows in self._cells():
+            found[i, j] = (points >= self.x[rows[0]]) & (points <= self.x[rows[-1]])
+        return found
+
+    def _cells(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        places = {setting: i for i, setting in enumerate(self.settings)}
+        for (setting, model, seed), rows in self.rows.items():
+            yield places[setting, model], self.seeds.index(seed), rows
+
+    def knobs(self) -> list[dict[str, float | str]]:
+        """Return by setting the values of the knobs along which settings of its algorithm differ."""
+        first = {(setting, model): rows[0] for (setting, model, _), rows in self.rows.items()}
+        rows = np.array([first[setting] for setting in self.settings])
+        algorithms = self.columns["algorithm"][rows]
+        found: list[dict[str, float | str]] = [{} for _ in rows]
+        for name in self.columns:
+            if not name.startswith("knob_"):
+                continue
+            values = self.columns[name][rows]
+            for algorithm in np.unique(algorithms):
+                here = np.flatnonzero(algorithms == algorithm)
+                if len(np.unique(values[here])) > 1:
+                    for i in here:
+                        value = values[i]
+                        found[i][name.removeprefix("knob_")] = (
+                            float(value) if values.dtype.kind in "fiu" else str(value)
+                        )
+        return found
+
+
+_NEEDED = ("identity", "setting", "model", "seed", "algorithm", "n")
+
+_SAME = {"data_digest": "data", "kernel": "kernel of the ISL", "n_hidden": "hidden units", "start": "starts"}
+"""Columns that must have one value, and what they are."""
+
+_COLUMN_OF: Mapping[Unit, str] = {
+    "samples": "n",
+    "updates": "n",
+    "sweeps": "sweeps",
+    "seconds": "seconds",
+}
+
+_CHOOSING = ("isl_validation", "log_likelihood_validation")
+"""Measures that choose by default, and behind them those that are reported."""
+_REPORTED = ("isl_test", "log_likelihood_test")
+
+
+def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
+    """Return the name of a measure of the table; "": the first default of which there is a number."""
+    known = [each for each in default if each in columns and np.isfinite(columns[each]).any()]
+    if name and name not in columns:
+        raise unknown("measure of this table", name, [each for each in columns if each in measures])
+    return name or (known[0] if known else default[0])
+
+
+def _sign(name: str) -> int:
+    return -1 if name in measures and measures[name].best == "low" else 1
+
+
+def _common(known: np.ndarray) -> np.ndarray:
+    """Return which seeds all settings have that have any, bool (seeds,); ``known`` (settings, seeds)."""
+    some = known[known.any(axis=1)]
+    return np.asarray(some.all(axis=0)) if len(some) else np.zeros(known.shape[1], bool)
+
+
+def _mean(x: np.ndarray) -> float:
+    return float(x.mean()) if len(x) else math.nan
+
+
+def _deviation(x: np.ndarray) -> float:
+    return float(x.std(ddof=1)) if len(x) > 1 else math.nan
+
+
+def compare(
+    columns: Columns,
+    point: float | None = None,
+    effort: Unit = "samples",
+    by: str = "",
+    test: str = "",
+) -> Choice:
+    """Compare all settings of a table at one point, and choose one.
+
+    Parameters
+    ----------
+    columns : Columns
+        Cells of one data set; rows of several models or samplers are settings side by side (``select`` takes
+        some of them).
+    point : float, optional
+        After so many samples, sweeps or seconds (default: the last point that all settings have reached).
+        Between two points of a curve, scores are read off linearly in the logarithm of the effort.
+    effort : "samples", "updates", "sweeps" or "seconds"
+        What is equal at the point; samples of a sampler and updates of a trainer are the column ``n``.
+    by : str
+        Measure that chooses (default: ISL, or of trainers log-likelihood, of the validation part).
+    test : str
+        Measure of the winner that is reported (default: that of the test part).
+
+    Raises
+    ------
+    BadInput
+        If the table has no such column, no setting has reached the point, or the cells differ in data.
+
+    Examples
+    --------
+    >>> from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
+    >>> eps = Axis("eps", (0.0001, 0.1))
+    >>> plan = SweepPlan(
+    ...     algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], budget=Budget("samples", 500)
+    ... )
+    >>> choice = compare(joined(CellRun(cell).finish() for cell in cells(plan)))
+    >>> choice.best.knobs, len(choice.region)
+    ({'eps': 0.1}, 1)
+    """
+    grid = _Grid(columns, effort)
+    by, test = _measure(grid.columns, by, _CHOOSING), _measure(grid.columns, test, _REPORTED)
+    point = grid.last() if point is None else float(point)
+    where = np.array([point])
+    reached = grid.reached(where)[..., 0]
+    if not reached.any():
+        raise BadInput(f"No setting of the sweep has reached {point:,g} {effort}: take a smaller point.")
+    scores, sign = grid.at(where, by)[..., 0], _sign(by)
+    if not np.isfinite(scores).any():
+        raise BadInput(
+            f"The sweep knows no number of '{by}' at {point:,g} {effort}: choose by another measure."
+        )
+    common, there = _common(reached), np.asarray(reached.any(axis=1))
+    # Without a seed that all have, the best is that of the highest mean, and nothing can be told apart.
+    means = np.array(
+        [_mean(row[common if common.any() else has]) for row, has in zip(scores, reached, strict=True)]
+    )
+    ranked = np.where(there & np.isfinite(means), sign * means, -np.inf)
+    best = int(ranked.argmax())
+    also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *_SPENT)}
+    knobs, found = grid.knobs(), []
+    for i, (setting, model) in enumerate(grid.settings):
+        if not there[i]:
+            continue
+        has, paired = reached[i], scores[i, common] - scores[best, common]
+        difference = _mean(paired) if len(paired) else math.nan
+        error = _deviation(paired) / math.sqrt(max(len(paired), 1))
+        half = float(stdtrit(len(paired) - 1, (1 + CONFIDENCE) / 2)) * error if len(paired) > 1 else math.nan
+        beyond = sign * difference + half < 0  # the whole interval lies on the worse side
+        mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
+        found.append(
+            ScoredSetting(
+                setting=setting,
+                model=model,
+                knobs=knobs[i],
+                by_seed={
+                    seed: float(x) for seed, x, ok in zip(grid.seeds, scores[i], has, strict=True) if ok
+                },
+                mean=_mean(scores[i, has]),
+                std_dev=_deviation(scores[i, has]),
+                difference=difference,
+                std_error=error,
+                interval=(difference - half, difference + half),
+                in_region=i == best or (bool(np.isfinite(means[i])) and not beyond),
+                test=mean_of[test],
+                test_std_dev=_deviation(also[test][i, has]),
+                test_point_error=mean_of[f"{test}_error"],
+                blank=mean_of["blank"],
+                **{name: mean_of[name] for name in _SPENT},
+            )
+        )
+    places = [i for i in range(len(grid.settings)) if there[i]]
+    order = sorted(range(len(found)), key=lambda k: (places[k] != best, -ranked[places[k]]))
+    return Choice(
+        effort=effort,
+        point=point,
+        by=by,
+        seeds=tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok),
+        settings=tuple(found[k] for k in order),
+        not_reached=int((~there).sum()),
+        border=_border(grid, best, knobs),
+    )
+
+
+_SPENT = ("n", "sweeps", "seconds")
+
+
+def _border(grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]]) -> tuple[str, ...]:
+    """Return a sentence for each axis on whose border the best setting lies."""
+    algorithm = grid.settings[best][0].partition(":")[0]
+    alike = [
+        i
+        for i, (setting, model) in enumerate(grid.settings)
+        if setting.partition(":")[0] == algorithm and model == grid.settings[best][1]
+    ]
+    sentences = []
+    for name, value in knobs[best].items():
+        tried = sorted({x for i in alike if isinstance(x := knobs[i].get(name), float)})
+        if not isinstance(value, float) or len(tried) < 2:
+            continue
+        declared = next(
+            (knobs_of(table[algorithm])[name] for table in TABLES.values() if algorithm in list(table)), None
+        )
+        lo, hi = (declared.lo, declared.hi) if declared is not None else (-math.inf, math.inf)
+        for end, which, free in ((tried[0], "smallest", lo), (tried[-1], "largest", hi)):
+            beyond = free < end if which == "smallest" else free > end
+            if value == end and beyond:
+                sentences.append(
+                    f"The best cell lies on the border: {name} = {value:g} is the {which} of the sweep, and "
+                    f"the knob goes to {free:g}; extend the axis."
+                )
+    return tuple(sentences)
+
+
+def points(columns: Columns, effort: Unit = "samples") -> np.ndarray:
+    """Return the points at which all settings of a table can be compared, float64, rising.
+
+    For samples these are the points of the curves, for sweeps and seconds about as many, log-spaced.
+    """
+    return _points(_Grid(columns, effort), effort)
+
+
+def _points(grid: _Grid, effort: Unit) -> np.ndarray:
+    last = grid.last()
+    first = max(float(grid.x[rows[0]]) for rows in grid.rows.values())
+    found = _POINTS[effort]
+    return np.unique([*found[(found >= first) & (found < last)], last])
+
+
+_POINTS: Mapping[Unit, np.ndarray] = {
+    "samples": CURVE_COUNTS.astype(np.float64),
+    "updates": CURVE_COUNTS.astype(np.float64),
+    "sweeps": np.unique(np.rint(np.geomspace(1, 1e9, 145))),
+    "seconds": np.array([float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)]),
+}
+"""The points at which settings are compared, in all cells the same."""
+
+
+def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:
+    """Return the point, from 10 samples on, at which the settings differ most; None before it is known.
+
+    That is where the variance of the settings' means exceeds most what chance over the seeds explains (the
+    quantile of F at 99 %, as it is asked at many points). Settings of mostly blank samples do not count,
+    because they are bad at any point. It needs two settings and two seeds.
+    """
+    grid = _Grid(columns, effort)
+    by = _measure(grid.columns, by, _CHOOSING)
+    where = _points(grid, effort)
+    scores, blank, n = grid.at(where, by), grid.at(where, "blank"), grid.at(where, "n")
+    reached = grid.reached(where)
+    spread = np.full(len(where), -np.inf)
+    for p in range(len(where)):
+        if not n[..., p][reached[..., p]].min(initial=np.inf) >= LEAST_SAMPLES:
+            continue
+        common = _common(reached[..., p])
+        x, empty = scores[..., p][:, common], blank[..., p][:, common]
+        x = x[np.isfinite(x).all(axis=1) & ~(empty.mean(axis=1) > MOSTLY_BLANK)] if common.any() else x
+        if min(x.shape) > 1:
+            means = x.mean(axis=1)
+            rest = x - means[:, None] - x.mean(axis=0) + x.mean()
+            free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
+            chance = (rest**2).sum() / free[1] / x.shape[1]
+            spread[p] = means.var(ddof=1) - chance * float(fdtri(*free, TELLING))
+    best = int(spread.argmax()) if len(spread) else 0
+    return float(where[best]) if len(spread) and spread[best] > 0 else None
+
+
+LEAST_SAMPLES, MOSTLY_BLANK, TELLING = 10, 0.5, 0.99
+"""From so many samples on; beyond this share of blank samples; quantile of F. See ``telling_point``."""
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """One setting of a sampler over several trained models.
+
+    Parameters
+    ----------
+    setting : str
+        The sampler with its knobs.
+    models : tuple of str
+        The models.
+    by_model : tuple of float
+        Mean score over the seeds on each model, in the same order.
+    errors : tuple of float
+        Standard error of each over the seeds; NaN for one seed.
+    mean : float
+        Mean over the models.
+    spread : float
+        Standard deviation over the models: how much the sampler depends on how a model was trained; NaN for
+        one model.
+    worst : str
+        The model with the lowest score.
+    """
+
+    setting: str
+    models: tuple[str, ...]
+    by_model: tuple[float, ...]
+    errors: tuple[float, ...]
+    mean: float
+    spread: float
+    worst: str
+
+
+def robustness(
+    columns: Columns, point: float | None = None, effort: Unit = "samples", by: str = ""
+) -> list[Robustness]:
+    """Return each setting's mean and spread over trained models, the best mean first.
+
+    The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the training of
+    the model. The same settings, seeds and starts are run on models of the same data trained by different
+    algorithms. Settings that lack one of the table's models are left out.
+
+    Shipped models (``pretrained/``) of one data set: MNIST by CD-1, PCD and FPCD (``mnist_cd1``,
+    ``mnist_pcd``, ``mnist_fpcd``), USPS by CD-1 and FPCD (``usps_cd1``, ``usps_fpcd``), reviews by CD-1 and
+    FPCD, Bars and Stripes and the 16 modes by CD-1, PCD, population CD and UCD (``bas_cd1``, ``bas_pcd``,
+    ``bas_pop_cd``, ``bas_ucd``; ``modes_...``). There are none of MNIST or USPS by population CD or UCD:
+    'rbmviz train' makes them, and files of models can be swept as well.
+
+    Parameters
+    ----------
+    columns : Columns
+        Cells on two or more models of one data set.
+    point, effort
+        As in ``compare``.
+    by : str
+        Measure that is reported (default the ISL of the test part; nothing is chosen here).
+
+    Raises
+    ------
+    BadInput
+        If the cells are of several data sets, or of one model only.
+    """
+    grid = _Grid(columns, effort)
+    by = _measure(grid.columns, by, _REPORTED)
+    models = list(dict.fromkeys(model for _, model in grid.settings))
+    if len(models) < 2:
+        raise BadInput("All cells are on one model: a sweep over robustness needs two or more models.")
+    point = grid.last() if point is None else float(point)
+    scores = dict(zip(grid.settings, grid.at(np.array([point]), by)[..., 0], strict=True))
+    found = []
+    for setting in dict.fromkeys(setting for setting, _ in grid.settings):
+        if not all((setting, model) in scores for model in models):
+            continue
+        rows = [scores[setting, model] for model in models]
+        known = [row[np.isfinite(row)] for row in rows]
+        means = np.array([_mean(row) for row in known])
+        if not np.isfinite(means).all():
+            continue
+        worst = int((_sign(by) * means).argmin())
+        errors = tuple(_deviation(row) / math.sqrt(max(len(row), 1)) for row in known)
+        found.append(
+            Robustness(
+                setting,
+                tuple(models),
+                tuple(means.tolist()),
+                errors,
+                float(means.mean()),
+                _deviation(means),
+                models[worst],
+            )
+        )
+    return sorted(found, key=lambda one: -_sign(by) * one.mean)
+
+
+def models_of_data(data: str) -> Sequence[str]:
+    """Return the pretrained models that were trained, or are scored, on data of this name: ``mnist5k``."""
+    found = []
+    for name in list_models():
+        meta = load_pretrained(name).meta
+        if data in (str(meta.get(key)).partition("@")[0] for key in ("dataset", "scored_on")):
+            found.append(name)
+    return found

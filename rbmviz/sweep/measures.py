@@ -1,0 +1,285 @@
+"""What a sweep measures, by name: one line each, from what a cell has seen so far.
+
+A measure is a function of the *evidence* of a cell, ``SamplerEvidence`` or ``TrainerEvidence``, which
+computes only what the measures of its cell need. What cannot be computed is NaN, and the evidence's ``notes``
+say why.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from rbmviz.datasets import Dataset
+from rbmviz.metrics import ISL, Coverage, Kernel, chain_diagnostics, log_z, too_large
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
+from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
+from rbmviz.metrics.isl import Score, empty_isl
+from rbmviz.rbm import RBM
+from rbmviz.samplers import Samples
+from rbmviz.trainers import STATS, Progress
+
+MAX_UNITS_EACH_POINT = 20
+"""Models with at most so many units in the smaller layer are enumerated at each point of a training's curve;
+25 units would take a minute for a curve."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that is measured at each point of a cell's curve.
+
+    Parameters
+    ----------
+    name : str
+        The word of plans, and the column of tables.
+    label : str
+        What people read, with the unit.
+    kind : "sampler" or "trainer"
+    take : callable
+        Returns the number from the evidence.
+    needs : str
+        What the evidence has to keep for it: "isl", "coverage", "blank", "activity", "likelihood" or "".
+    best : "high", "low" or ""
+        Which of two values is better; "": neither.
+    error : callable or None
+        Returns its standard error over test points, column ``<name>_error``; None: it has none of its own.
+        Errors over test points are shown, but never used to compare settings: see ``choose``.
+    """
+
+    name: str
+    label: str
+    kind: Literal["sampler", "trainer"]
+    take: Callable[[Any], float]
+    needs: str = ""
+    best: Literal["high", "low", ""] = ""
+    error: Callable[[Any], float] | None = None
+
+
+@dataclass
+class SamplerEvidence:
+    """What the samples of a cell have shown so far.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Data to score on. Packed points and examples are shared by all cells of this process.
+    kernel : "binary" or "mean"
+        Kernel of the ISL.
+    n_chains : int
+        Sample t is of chain t % n_chains.
+    needs : collection of str
+        What the measures of the cell need; nothing else is computed.
+    """
+
+    dataset: Dataset
+    kernel: Kernel
+    n_chains: int
+    needs: Collection[str]
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._isl: ISL | None = None
+        self._coverage: Coverage | None = None
+        self._score: Score | None = None
+        self._blank = self._n = 0
+        self._activity: list[np.ndarray] = []
+        if "isl" in self.needs:
+            if len(self.dataset.test) and len(self.dataset.validation):
+                self._isl = empty_isl(self.dataset, self.kernel)
+            else:
+                self.notes["isl"] = f"{self.dataset.name} has no test or no validation part: there is no ISL."
+        if {"coverage", "blank"} & set(self.needs):
+            self._coverage = Coverage(self.dataset, COMPARED_EXAMPLES, self.n_chains)
+            if "coverage" in self.needs and not self.dataset.classes:
+                self.notes["coverage"] = f"{self.dataset.name} has no classes: nothing is known of switches."
+
+    def update(self, samples: Samples) -> None:
+        """Take the next samples; none may lie across a point of the curve."""
+        self._score, self._n = None, self._n + len(samples.v)
+        if self._isl is not None:
+            self._isl.update(samples.p if self.kernel == "mean" else samples.v)
+        if self._coverage is not None:
+            self._blank += int(self._coverage.is_blank(samples.v).sum())
+            if "coverage" in self.needs:
+                self._coverage.update(samples.v)
+        if "activity" in self.needs:
+            self._activity.append(samples.v.sum(axis=1, dtype=np.uint32))
+
+    @property
+    def score(self) -> Score:
+        """ISL of the samples so far, computed once for each point."""
+        if self._score is None:
+            nan = float("nan")
+            self._score = self._isl.value() if self._isl is not None else Score(nan, nan, self._n, nan, nan)
+        return self._score
+
+    @property
+    def blank(self) -> float:
+        """Share of blank samples, 0 to 1."""
+        return self._blank / self._n
+
+    @property
+    def coverage(self) -> Coverage:
+        """Classes, and which samples are spurious."""
+        assert self._coverage is not None
+        return self._coverage
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the data have classes."""
+        return bool(self.dataset.classes)
+
+    def ess(self) -> float:
+        """Return the effective sample size by the number of active units, over all chains."""
+        values = np.concatenate(self._activity)
+        self._activity = [values]
+        if len(values) < MIN_DRAWS * self.n_chains:
+            return float("nan")
+        found = chain_diagnostics(chains_apart(values, self.n_chains)).ess
+        if np.isnan(found):
+            self.notes["activity"] = "The number of active units never changes: there is no ESS."
+        else:
+            self.notes.pop("activity", None)
+        return found
+
+
+@dataclass
+class TrainerEvidence:
+    """What the updates of a cell have shown so far.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The training part is learned from; likelihoods are of all three parts.
+    inner : Mapping of str
+        Labels of the trainer's own statistics, the most telling one first.
+    """
+
+    dataset: Dataset
+    inner: Mapping[str, str]
+    notes: dict[str, str] = field(default_factory=dict)
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        self._log_z: float | None = None
+
+    def update(self, progress: Progress) -> None:
+        """Take the progress at a point of the curve."""
+        self.progress, self._log_z = progress, None
+
+    def log_likelihood(self, part: Literal["train", "validation", "test"]) -> float:
+        """Return the exact mean log-likelihood of a part, nats per example."""
+        assert self.progress is not None
+        rbm, rows = self.progress.rbm, getattr(self.dataset, part)
+        if min(rbm.n_visible, rbm.n_hidden) > MAX_UNITS_EACH_POINT:
+            self.notes["likelihood"] = _too_large(rbm)
+            return float("nan")
+        if not len(rows):
+            self.notes[f"likelihood of {part}"] = f"{self.dataset.name} has no {part} part."
+            return float("nan")
+        if self._log_z is None:
+            self._log_z = log_z(rbm)
+        return float(-rbm.free_energy(rows).mean() - self._log_z)
+
+    def stat(self, name: str) -> float:
+        """Return a statistic of the trainer; NaN if it has none of this name."""
+        assert self.progress is not None
+        return float(self.progress.stats.get(name, float("nan")))
+
+    def inner_value(self) -> float:
+        """Return the trainer's own quantity: the first of ``Trainer.inner``; NaN if it has none."""
+        first = next(iter(self.inner), "")
+        if not first:
+            self.notes["inner"] = "This trainer has no quantity of its own."
+        return self.stat(first)
+
+
+def _too_large(rbm: RBM) -> str:
+    return too_large(rbm) or (
+        f"The smaller layer has {min(rbm.n_visible, rbm.n_hidden)} units, and likelihoods of a sweep are "
+        f"enumerated up to {MAX_UNITS_EACH_POINT}"
+    )
+
+
+def _isl_error(evidence: SamplerEvidence) -> float:
+    return evidence.score.std_error
+
+
+def _stat(name: str) -> Callable[[Any], float]:
+    return lambda evidence: evidence.stat(name)
+
+
+_ALL = (
+    Measure(
+        "isl_validation",
+        "ISL, validation part (nats)",
+        "sampler",
+        lambda e: e.score.validation,
+        "isl",
+        "high",
+    ),
+    Measure("isl_test", "ISL, test part (nats)", "sampler", lambda e: e.score.isl, "isl", "high", _isl_error),
+    Measure("beta", "Kernel parameter of the ISL", "sampler", lambda e: e.score.beta, "isl"),
+    Measure("blank", "Blank samples (share)", "sampler", lambda e: e.blank, "blank", "low"),
+    Measure(
+        "spurious", "Spurious samples (share)", "sampler", lambda e: e.coverage.spurious, "coverage", "low"
+    ),
+    Measure(
+        "coverage",
+        "Class coverage (share)",
+        "sampler",
+        lambda e: e.coverage.class_coverage,
+        "coverage",
+        "high",
+    ),
+    Measure(
+        "switches",
+        "Class switches",
+        "sampler",
+        lambda e: e.coverage.switches if e.has_classes else float("nan"),
+        "coverage",
+        "high",
+    ),
+    Measure("ess", "Effective sample size, activity", "sampler", lambda e: e.ess(), "activity", "high"),
+    Measure(
+        "log_likelihood",
+        "Log-likelihood, training part (nats)",
+        "trainer",
+        lambda e: e.log_likelihood("train"),
+        "likelihood",
+        "high",
+    ),
+    Measure(
+        "log_likelihood_validation",
+        "Log-likelihood, validation part (nats)",
+        "trainer",
+        lambda e: e.log_likelihood("validation"),
+        "likelihood",
+        "high",
+    ),
+    Measure(
+        "log_likelihood_test",
+        "Log-likelihood, test part (nats)",
+        "trainer",
+        lambda e: e.log_likelihood("test"),
+        "likelihood",
+        "high",
+    ),
+    Measure("inner", "The trainer's own quantity", "trainer", lambda e: e.inner_value()),
+    *(Measure(name, label, "trainer", _stat(name)) for name, label in STATS.items()),
+)
+
+measures: Mapping[str, Measure] = {one.name: one for one in _ALL}
+"""The measures by name."""
+
+DEFAULT_MEASURES = {
+    "sampler": ("isl_validation", "isl_test", "blank"),
+    "trainer": ("log_likelihood", "log_likelihood_validation", "log_likelihood_test", "inner"),
+}
+"""What a plan measures that names nothing."""
+
+
+def list_measures(kind: str | None = None) -> list[str]:
+    """Return the names of the measures of samplers or trainers (None: of both), as plans name them."""
+    return [name for name, one in measures.items() if kind in (None, one.kind)]

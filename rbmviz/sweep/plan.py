@@ -1,0 +1,490 @@
+"""The plan of a sweep: axes over knobs, models, seeds and a budget; its checks, its order, its JSON.
+
+Nothing is loaded here: a plan names models and data, ``rbmviz.sweep.cell.cells`` loads them.
+"""
+
+import dataclasses
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+
+from rbmviz.array_files import Damaged, read_json
+from rbmviz.checks import whole
+from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.knobs import Knob, Value, knobs_of, write_knobs
+from rbmviz.metrics import Kernel
+from rbmviz.registry import Table, samplers, trainers
+from rbmviz.sweep.measures import DEFAULT_MEASURES, measures
+
+Kind = Literal["sampler", "trainer"]
+"""What a sweep is over: samplers on trained models, or trainers on data."""
+
+Unit = Literal["samples", "updates", "sweeps", "seconds"]
+"""What a budget is counted in: samples of samplers, updates of trainers; sweeps of samplers; seconds."""
+
+MAX_SWEEP_CELLS = 100_000
+"""Most cells of a plan."""
+
+MAX_VALUES_OF_AXIS = 10_000
+"""Most values of one axis."""
+
+MAX_NAME = 4096
+"""Most characters of a name of a model or of data, as of a path."""
+
+_MAX_SEED = 2**53
+
+TABLES: dict[str, Table] = {"sampler": samplers, "trainer": trainers}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values that a sweep gives to one knob.
+
+    Parameters
+    ----------
+    knob : str
+        Name of the knob.
+    values : sequence of int, float, bool or str
+        At least one, all different; the plan checks them against the knob's range.
+
+    Raises
+    ------
+    BadInput
+        If there is no value, one stands there twice, or there are more than ``MAX_VALUES_OF_AXIS``.
+    """
+
+    knob: str
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.knob, str):
+            raise BadInput(f"The axis {shown(self.knob)} is no name of a knob: give a text, as 'eps'.")
+        values = tuple(self.values)
+        if not values:
+            raise BadInput(f"The axis {shown(self.knob)} is empty: give it at least one value.")
+        if len(values) > MAX_VALUES_OF_AXIS:
+            raise BadInput(
+                f"Axis {shown(self.knob)} has {len(values):,} values: give {MAX_VALUES_OF_AXIS:,} at most."
+            )
+        for value in values:
+            if not isinstance(value, int | float | bool | str):
+                raise BadInput(f"The axis {shown(self.knob)}: {shown(value)} is no number, text or bool.")
+        if len(set(values)) < len(values):
+            twice = next(value for value in values if values.count(value) > 1)
+            raise BadInput(f"The axis {shown(self.knob)} has the value {shown(twice)} twice: give it once.")
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def spaced(cls, knob: Knob, lo: float, hi: float, n: int, scale: str = "") -> Self:
+        """Return an axis of about n values from lo to hi, both included; of a whole-number knob, rounded.
+
+        Parameters
+        ----------
+        knob : Knob
+            The knob, with its kind, its range and its scale.
+        lo, hi : float
+            Ends, lo <= hi, positive on a log scale.
+        n : int
+            Number of values, from 1 up. Values of a log scale are rounded to four digits.
+        scale : "linear", "log" or ""
+            "" (default): that of the knob's slider.
+
+        Raises
+        ------
+        BadInput
+            If the knob is no number, or the ends do not fit.
+        """
+        if knob.kind not in (int, float):
+            raise BadInput(f"The knob {knob.name} is no number: list its values, {knob.range_text}.")
+        n = whole(f"The axis {knob.name}: the number of values", n, 1, MAX_VALUES_OF_AXIS)
+        log = (scale or knob.scale) == "log"
+        if not (math.isfinite(lo) and math.isfinite(hi)) or lo > hi or (log and lo <= 0):
+            raise BadInput(
+                f"The axis {knob.name} cannot run from {shown(lo)} to {shown(hi)}: give the smaller number "
+                f"first{', both above 0 on a log scale' if log else ''}."
+            )
+        found = np.geomspace(lo, hi, n) if log else np.linspace(lo, hi, n)
+        texts = [f"{x:.4g}" if log else f"{x:.10g}" for x in found]
+        ends = {0: lo, n - 1: hi} if n > 1 else {0: lo}
+        numbers = [ends.get(i, float(text)) for i, text in enumerate(texts)]
+        if knob.kind is int:
+            return cls(knob.name, tuple(dict.fromkeys(round(x) for x in numbers)))
+        return cls(knob.name, tuple(dict.fromkeys(float(x) for x in numbers)))
+
+    @classmethod
+    def read(cls, text: str, algorithms: Sequence[Any]) -> Self:
+        """Return the axis of a text: ``eps=0.01,0.03,0.1``, ``eps=0.001:1:13``, ``alpha=0.9:1:5:linear``.
+
+        Parameters
+        ----------
+        text : str
+            A knob and its values, or ``lo:hi:n`` and if need be the scale (default: that of the slider).
+        algorithms : sequence
+            Samplers or trainers (classes or instances); one of them has the knob.
+
+        Raises
+        ------
+        BadInput
+            If no algorithm has the knob, or the values cannot be read.
+        """
+        name, equals, rest = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise BadInput(
+                f"The axis {shown(text)} gives no values: write it as eps=0.01,0.1 or eps=0.001:1:13."
+            )
+        knob = knob_named(name, algorithms)
+        if ":" not in rest:
+            return cls(name, tuple(knob.parse(x.strip(), "axis") for x in rest.split(",") if x.strip()))
+        parts = rest.split(":")
+        try:
+            lo, hi, n = float(parts[0]), float(parts[1]), int(parts[2])
+            scale = parts[3] if len(parts) > 3 else ""
+        except (ValueError, IndexError):
+            lo, hi, n, scale = math.nan, math.nan, 0, "?"
+        if len(parts) > 4 or scale not in ("", "linear", "log"):
+            raise BadInput(
+                f"The axis {shown(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, and if "
+                "need be ':log' or ':linear' behind it."
+            )
+        return cls.spaced(knob, lo, hi, n, scale)
+
+
+def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
+    """Return the knob of the first of these algorithms that has it.
+
+    Raises
+    ------
+    BadInput
+        If none has it.
+    """
+    for algorithm in algorithms:
+        if name in knobs_of(algorithm):
+            return knobs_of(algorithm)[name]
+    known = {knob for algorithm in algorithms for knob in knobs_of(algorithm)}
+    raise unknown("knob", name, known)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long each cell runs.
+
+    Parameters
+    ----------
+    unit : "samples", "updates", "sweeps" or "seconds"
+        Samplers: samples, sweeps or seconds; trainers: updates or seconds. Samples and sweeps are those of
+        all chains together, seconds those of the processor in the algorithm itself, without scores.
+    amount : int, or float for seconds
+        In sweeps, the cell ends with the last sample that is complete by then, and has at least one. In
+        seconds, the number of samples depends on the machine; the table says how many there were.
+
+    Raises
+    ------
+    BadInput
+        If the unit is unknown, or the amount is no number above 0.
+    """
+
+    unit: Unit
+    amount: float
+
+    def __post_init__(self) -> None:
+        if self.unit not in get_args(Unit):
+            raise unknown("unit of a budget", str(self.unit), get_args(Unit))
+        if self.unit == "seconds":
+            number = isinstance(self.amount, int | float) and not isinstance(self.amount, bool)
+            if not number or not 0 < self.amount <= 1e7:
+                raise BadInput(
+                    f"The budget {shown(self.amount)} is no number of seconds from 0 to 10,000,000."
+                )
+            object.__setattr__(self, "amount", float(self.amount))
+        else:
+            object.__setattr__(self, "amount", whole(f"The budget in {self.unit}", self.amount, 1, 10**12))
+
+
+class GridSetting(NamedTuple):
+    """One place of the grid: an algorithm with all its knobs, on one model.
+
+    algorithm : text with every knob, ``rates_fpcd:eps=0.03,alpha=1.0,...``
+    model : name of the model; "" for trainers
+    number : place of the algorithm in the plan, from 0
+    at : by axis, the place of its value, from 0; -1 where the algorithm does not have the knob
+    """
+
+    algorithm: str
+    model: str
+    number: int
+    at: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan:
+    """Algorithms x axes x models x seeds, with what is measured and for how long.
+
+    Parameters
+    ----------
+    algorithms : sequence of str, Sampler or Trainer
+        Texts ``name`` or ``name:knob=value,...``, of one kind. They are kept with *all* knobs, so that a plan
+        means the same after a default has changed.
+    axes : sequence of Axis
+        Over knobs of the algorithms, all different. An algorithm that has not the knob of an axis is run once
+        along this axis.
+    models : sequence of str
+        Samplers: names of pretrained models, or files. Trainers: none.
+    data : str
+        Data to score on, or to train on; "": those that each model names.
+    seeds : sequence of int
+        Replications; seed s is that of ``rbmviz sample --seed s`` (default 0 to 4).
+    budget : Budget
+        Default 20,000 samples; trainers: 1,000 updates.
+    metrics : sequence of str
+        Names of ``measures`` (default ``DEFAULT_MEASURES``).
+    kernel : "binary" or "mean"
+        Kernel of the ISL.
+    start : "data" or "random"
+        Samplers: whether chains start at validation examples, drawn by the seed (the same ones for all
+        settings), or at random bits.
+    n_hidden : int
+        Trainers: hidden units (default 16).
+    kind : "sampler" or "trainer"
+        What the algorithms are (default "sampler").
+
+    Raises
+    ------
+    BadInput
+        If a name is unknown, a value out of its range, something stands there twice, or there are more than
+        ``MAX_SWEEP_CELLS`` cells.
+
+    Examples
+    --------
+    >>> from rbmviz.sweep import Axis, SweepPlan
+    >>> eps = Axis("eps", (0.01, 0.1))
+    >>> plan = SweepPlan(algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], seeds=[0, 1])
+    >>> plan.size
+    4
+    """
+
+    algorithms: tuple[str, ...]
+    axes: tuple[Axis, ...] = ()
+    models: tuple[str, ...] = ()
+    data: str = ""
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    budget: Budget = None  # type: ignore[assignment]
+    metrics: tuple[str, ...] = ()
+    kernel: Kernel = "binary"
+    start: Literal["data", "random"] = "data"
+    n_hidden: int = 16
+    kind: Kind = "sampler"
+
+    def __post_init__(self) -> None:
+        def keep(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        if self.kind not in tuple(TABLES):
+            raise unknown("kind of sweep", str(self.kind), TABLES)
+        for name in ("algorithms", "axes", "models", "seeds", "metrics"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not isinstance(value, Sequence):
+                raise BadInput(f"The sweep's {name} are {shown(value)}: give a list.")
+            keep(name, tuple(value))
+        self._check_choices()
+        found = [self._algorithm(given) for given in self.algorithms]
+        if not found:
+            raise BadInput(f"The sweep has no {self.kind}: name at least one.")
+        keep("algorithms", tuple(text_of(algorithm) for algorithm in found))
+        keep("budget", self.budget or Budget(*(("samples", 20_000) if self._samples else ("updates", 1000))))
+        keep("metrics", self.metrics or DEFAULT_MEASURES[self.kind])
+        keep("axes", tuple(self._checked(axis, found) for axis in self.axes))
+        self._check_budget(found)
+        self._check_twice()
+        self._check_size(found)
+
+    @property
+    def _samples(self) -> bool:
+        return self.kind == "sampler"
+
+    def _algorithm(self, given: Any) -> Any:
+        table = TABLES[self.kind]
+        if not isinstance(given, str):
+            if not dataclasses.is_dataclass(given) or not hasattr(given, "name"):
+                raise BadInput(f"{shown(given)} is no {self.kind}: give its name, with knobs if need be.")
+            given = text_of(given)
+        return table.read(given)
+
+    def _check_choices(self) -> None:
+        if self.kernel not in get_args(Kernel):
+            raise unknown("kernel", str(self.kernel), get_args(Kernel))
+        if self.start not in ("data", "random"):
+            raise unknown("start", str(self.start), ("data", "random"))
+        for name in (*self.models, self.data):
+            if not isinstance(name, str) or len(name) > MAX_NAME:
+                raise BadInput(f"{shown(name)} is no name of a model or of data.")
+        if self._samples and not self.models:
+            raise BadInput("The sweep has no model: name at least one.")
+        if not self._samples and self.models:
+            raise BadInput("A sweep over trainers takes no models: it trains its own, on the data.")
+        if not self._samples and not self.data:
+            raise BadInput("A sweep over trainers needs the data to train on: name them.")
+        object.__setattr__(self, "n_hidden", whole("The hidden units", self.n_hidden, 1, 10**6))
+        if not self.seeds:
+            raise BadInput("The sweep has no seed: give at least one.")
+        object.__setattr__(
+            self, "seeds", tuple(whole("A seed of the sweep", seed, 0, _MAX_SEED) for seed in self.seeds)
+        )
+        known = [name for name, one in measures.items() if one.kind == self.kind]
+        for name in self.metrics:
+            if name not in known:
+                raise unknown(f"metric of {self.kind}s", str(name), known)
+
+    def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
+        if not isinstance(axis, Axis):
+            raise BadInput(f"{shown(axis)} is no axis: give an Axis, a knob with its values.")
+        knob_named(axis.knob, algorithms)
+        for algorithm in algorithms:
+            if axis.knob in (known := knobs_of(algorithm)):
+                values = tuple(known[axis.knob].check(value, algorithm.name) for value in axis.values)
+        return Axis(axis.knob, values)
+
+    def _check_budget(self, algorithms: Sequence[Any]) -> None:
+        if not isinstance(self.budget, Budget):
+            raise BadInput(f"{shown(self.budget)} is no budget: give a Budget, a unit with an amount.")
+        units = ("samples", "sweeps", "seconds") if self._samples else ("updates", "seconds")
+        if self.budget.unit not in units:
+            raise BadInput(
+                f"A sweep over {self.kind}s has no budget in {self.budget.unit}: give {' or '.join(units)}."
+            )
+        if self.budget.unit == "updates" and any(axis.knob == "iterations" for axis in self.axes):
+            raise BadInput(
+                "The axis 'iterations' is the number of updates, which the budget gives: leave it out."
+            )
+
+    def _check_twice(self) -> None:
+        knobs = [axis.knob for axis in self.axes]
+        for what, names in (
+            ("axis", knobs),
+            ("model", self.models),
+            (self.kind, self.algorithms),
+            ("seed", self.seeds),
+            ("metric", self.metrics),
+        ):
+            twice = [name for i, name in enumerate(names) if name in names[:i]]
+            if twice:
+                raise BadInput(f"The {what} {shown(twice[0])} stands in the sweep twice: give it once.")
+
+    def _check_size(self, algorithms: Sequence[Any]) -> None:
+        if self.size > MAX_SWEEP_CELLS:
+            raise BadInput(
+                f"The sweep has {self.size:,} cells, of which {MAX_SWEEP_CELLS:,} are allowed: give fewer "
+                "values or seeds, or divide it."
+            )
+
+    def _lengths(self, algorithm: Any) -> tuple[int, ...]:
+        known = knobs_of(algorithm)
+        return tuple(len(axis.values) if axis.knob in known else 1 for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        places = sum(math.prod(self._lengths(self._algorithm(text))) for text in self.algorithms)
+        return places * max(len(self.models), 1) * len(self.seeds)
+
+    def settings(self) -> list[GridSetting]:
+        """Return the places of the grid in the order in which they are run, coarse to fine.
+
+        A level of the grid is done before the next finer one begins: the places 0, 8, 4, 12, ... of an axis
+        come first, then those between. A sixteenth of a grid of two axes already shows its shape.
+        """
+        found = []
+        for number, text in enumerate(self.algorithms):
+            algorithm = self._algorithm(text)
+            if self.budget.unit == "updates":  # the end of a falling schedule is that of the training
+                algorithm = dataclasses.replace(algorithm, iterations=self.budget.amount)
+            known, lengths = knobs_of(algorithm), self._lengths(algorithm)
+            for at in itertools.product(*(range(n) for n in lengths)):
+                given = {
+                    axis.knob: axis.values[i]
+                    for axis, i in zip(self.axes, at, strict=True)
+                    if axis.knob in known
+                }
+                here = tuple(i if axis.knob in known else -1 for axis, i in zip(self.axes, at, strict=True))
+                one = text_of(dataclasses.replace(algorithm, **given))
+                found += [
+                    (_fineness(at, lengths), number, m, GridSetting(one, model, number, here))
+                    for m, model in enumerate(self.models or ("",))
+                ]
+        return [setting for *_, setting in sorted(found, key=lambda one: one[:3])]
+
+    def order(self) -> Iterator[tuple[int, GridSetting]]:
+        """Yield seed and setting of each cell in the order in which they are run: seeds outermost."""
+        settings = self.settings()
+        for seed in self.seeds:
+            for setting in settings:
+                yield seed, setting
+
+    def to_json(self) -> str:
+        """Return the plan as JSON, which ``from_json`` reads."""
+        content = dataclasses.asdict(self)
+        return json.dumps({"rbmviz_sweep": 1, **content}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the plan that a JSON text holds.
+
+        Raises
+        ------
+        BadInput
+            If it is longer than 1 MB, no JSON, or no plan of a sweep.
+        """
+        try:
+            content = read_json(text)
+        except Damaged as error:
+            raise BadInput(
+                f"This is not a plan of a sweep ({error}): write one with SweepPlan.to_json."
+            ) from None
+        if not isinstance(content, Mapping) or content.get("rbmviz_sweep") != 1:
+            raise BadInput(
+                "This is not a plan of a sweep, or of a newer rbmviz: it must say rbmviz_sweep: 1."
+            )
+        fields = {field.name for field in dataclasses.fields(cls)}
+        given = {name: value for name, value in content.items() if name != "rbmviz_sweep"}
+        for name in given:
+            if name not in fields:
+                raise unknown("part of a plan", name, fields)
+        try:
+            axes = [Axis(**axis) for axis in given.pop("axes", ())]
+            budget = Budget(**given.pop("budget")) if given.get("budget") is not None else None
+            return cls(axes=axes, budget=budget, **given)  # type: ignore[arg-type]
+        except (TypeError, AttributeError):
+            raise BadInput(
+                "This is not a plan of a sweep: a part of it is missing or of another type."
+            ) from None
+
+
+def text_of(algorithm: Any) -> str:
+    """Return a sampler or trainer as text with all its knobs: ``gibbs:temperature=1.0,k=1,n_chains=1``."""
+    return f"{algorithm.name}:{write_knobs(algorithm)}".removesuffix(":")
+
+
+def read_algorithm(kind: Kind, text: str) -> Any:
+    """Return the sampler or trainer of a text.
+
+    Raises
+    ------
+    BadInput
+        If the algorithm or a knob is unknown, or a value is out of range.
+    """
+    return TABLES[kind].read(text)
+
+
+def _fineness(at: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...]:
+    """Return the key by which places are sorted: the finest level of any axis, then bit-reversed places."""
+    levels, reversed_places = [0], []
+    for i, n in zip(at, lengths, strict=True):
+        bits = max(n - 1, 0).bit_length()
+        levels.append(bits - ((i & -i).bit_length() - 1) if i else 0)
+        reversed_places.append(int(f"{i:0{bits}b}"[::-1], 2) if bits else 0)
+    return max(levels), *reversed_places

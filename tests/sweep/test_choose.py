@@ -1,0 +1,207 @@
+"""Choosing a setting, on tables that are made up so that the answer is known."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rbmviz.errors import BadInput
+from rbmviz.sweep.choose import compare, models_of_data, points, robustness, select, telling_point
+
+COUNTS = np.array([1, 10, 100, 1000])
+
+
+def table(scores, *, model="bas_pcd", tests=None, sampler="rates_fpcd", seconds=1e-3, **more):
+    """Return a table: ``scores`` by eps a list of curves (or last values), one for each seed."""
+    rows = []
+    for eps, of_seeds in scores.items():
+        for seed, curve in enumerate(of_seeds):
+            curve = np.broadcast_to(curve, len(COUNTS)) if np.ndim(curve) == 0 else np.array(curve)
+            for n, value in zip(COUNTS, curve, strict=False):
+                rows.append(
+                    {
+                        **{"identity": f"{sampler} {eps} {seed} {model}", "setting": f"{sampler}:eps={eps}"},
+                        **{"algorithm": sampler, "model": model, "seed": seed, "n": n, "sweeps": 2 * n},
+                        **{"seconds": n * seconds * eps, "knob_eps": eps, "isl_validation": value},
+                        "isl_test": value + 1 if tests is None else tests[eps][seed],
+                        "isl_test_error": 0.7,
+                        "blank": 0.0,
+                        **more,
+                    }
+                )
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def joined(*tables):
+    return {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
+
+
+def test_the_differences_are_paired_and_their_errors_are_over_seeds():
+    # Seeds differ by far more than settings do: only paired differences tell the settings apart.
+    luck = np.array([-20.0, 5.0, 40.0, 0.0, 11.0])
+    worse = np.array([1.0, 1.4, 0.6, 0.9, 1.3])
+    same = np.array([0.4, -0.5, 0.3, -0.3, 0.2])
+    choice = compare(table({0.1: luck, 0.5: luck - worse, 0.02: luck - same - 0.1}))
+    best, close, far = choice.settings
+    assert (best.knobs["eps"], close.knobs["eps"], far.knobs["eps"]) == (0.1, 0.02, 0.5)
+    assert choice.point == 1000
+    assert choice.seeds == (0, 1, 2, 3, 4)
+    assert far.difference == pytest.approx(-worse.mean())
+    assert far.std_error == pytest.approx(worse.std(ddof=1) / math.sqrt(5))
+    quantile = stats.t.ppf(0.975, 4)
+    assert quantile == pytest.approx(2.776445, abs=1e-6)
+    assert far.interval == pytest.approx(
+        (-worse.mean() - quantile * far.std_error, -worse.mean() + quantile * far.std_error)
+    )
+    assert [one.knobs["eps"] for one in choice.region] == [0.1, 0.02]
+    assert best.std_dev == pytest.approx(luck.std(ddof=1))
+    # The test part has chosen nothing; the error over test points stands apart.
+    assert best.test == pytest.approx(luck.mean() + 1)
+    assert best.test_std_dev == pytest.approx(luck.std(ddof=1))
+    assert best.test_point_error == pytest.approx(0.7)
+    assert (best.difference, best.std_error) == (0, 0)
+
+
+@pytest.mark.parametrize(("factor", "inside"), [(0.999, True), (1.001, False)])
+def test_the_border_of_the_region_is_the_quantile_of_t(factor, inside):
+    noise = np.array([1.0, -1.0, 0.0])
+    half = stats.t.ppf(0.975, 2) * noise.std(ddof=1) / math.sqrt(3)
+    choice = compare(table({0.1: [0.0, 0.0, 0.0], 0.5: noise - factor * half}))
+    assert choice.settings[1].in_region is inside
+
+
+def test_a_winner_of_the_test_part_is_not_the_winner():
+    scores = {0.1: [0.0, 0.1, 0.0], 0.5: [-3.0, -3.1, -3.0]}
+    choice = compare(table(scores, tests={0.1: [0.0, 0.0, 0.0], 0.5: [9.0, 9.0, 9.0]}))
+    assert choice.best.knobs["eps"] == 0.1
+    assert choice.best.test == 0
+    assert choice.settings[1].test == 9
+
+
+def test_one_seed_tells_nothing_apart():
+    choice = compare(table({0.1: [0.0], 0.5: [-30.0]}))
+    assert len(choice.region) == 2
+    assert math.isnan(choice.settings[1].std_error)
+
+
+def test_a_sweep_that_is_not_complete_is_compared_by_the_seeds_that_are():
+    choice = compare(table({0.1: [0.0, 0.0, 100.0], 0.5: [-1.0, -1.2], 0.2: [1.0, 1.0]}))
+    assert choice.seeds == (0, 1)
+    assert choice.best.knobs["eps"] == 0.2  # the lucky third seed of 0.1 does not count
+    assert choice.settings[-1].difference == pytest.approx(-2.1)
+
+
+def test_a_setting_that_diverged_is_last_and_not_in_the_region():
+    choice = compare(table({0.1: [0.0, 0.0], 0.5: [np.nan, 3.0]}))
+    assert choice.best.knobs["eps"] == 0.1
+    assert not choice.settings[1].in_region
+
+
+def test_points_between_two_of_a_curve_are_read_off_in_the_logarithm():
+    choice = compare(table({0.1: [[0, 10, 20, 30], [0, 10, 20, 30]]}), point=10**1.5)
+    assert choice.best.mean == pytest.approx(15)
+    sweeps = compare(table({0.1: [[0, 10, 20, 30]]}), point=200, effort="sweeps")
+    assert sweeps.best.mean == 20
+    # A point of the curve has its own number, even beside one that is not known.
+    assert compare(table({0.1: [[0, 10, np.nan, np.nan]]}), point=10).best.mean == 10
+
+
+def test_equal_seconds_are_not_equal_samples():
+    cells = table({0.1: [[0, 10, 20, 30]] * 2, 1.0: [[5, 15, 25, 35]] * 2})
+    assert compare(cells, point=100).best.knobs["eps"] == 1.0
+    choice = compare(cells, point=0.1, effort="seconds")
+    assert choice.best.knobs["eps"] == 0.1
+    assert [one.n for one in choice.settings] == pytest.approx([1000, 100])
+    assert compare(cells, effort="seconds").point == pytest.approx(0.1)  # all have got so far
+
+
+def test_a_setting_that_has_not_got_so_far_is_counted():
+    short = table({0.5: [[0.0, 9.0]]})
+    choice = compare(joined(table({0.1: [1.0]}), short), point=100)
+    assert (len(choice.settings), choice.not_reached) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((0.1, 0.2, 0.3), "smallest"),
+        ((0.01, 0.05, 0.1), "largest"),
+        ((0.05, 0.1, 0.2), ""),
+        ((0.0, 0.1), "largest"),
+    ],
+)
+def test_the_border_of_the_grid_is_said(values, said):
+    cells = table({eps: [0.0 if eps == 0.1 else -9.0, 0.0 if eps == 0.1 else -9.1] for eps in values})
+    border = compare(cells).border
+    assert (said in border[0]) if said else border == ()
+
+
+def test_the_end_of_a_knob_is_no_border():
+    cells = table({eps: [-eps, -eps] for eps in (0.5, 1.0)})
+    cells["isl_validation"] = -cells["isl_validation"]
+    assert compare(cells).best.knobs["eps"] == 1.0
+    assert compare(cells).border == ()
+
+
+def test_the_telling_point_is_where_settings_differ_beyond_chance():
+    rng = np.random.default_rng(0)
+    # Early, seeds differ and settings do not; at 100 settings differ; at the end all are alike.
+    scores = {
+        eps: [
+            [30 * rng.normal(), 20 * rng.normal(), 10 * eps + 0.1 * rng.normal(), 0.1 * rng.normal()]
+            for _ in range(5)
+        ]
+        for eps in (0.1, 0.3, 1.0)
+    }
+    assert 70 < telling_point(table(scores)) < 140
+    assert telling_point(table({eps: seeds[:1] for eps, seeds in scores.items()})) is None
+    assert points(table(scores)).tolist()[-1] == 1000
+
+
+def test_blank_settings_do_not_tell():
+    blank = table({1.0: [[-500, -500, -500, -500]] * 3}, sampler="rates_herding", blank=1.0)
+    differ = table({0.1: [[0, 0, 5, 0], [0, 0.1, 5, 0], [0, 0, 5, 0]], 0.2: [[0, 0, 0, 0]] * 3})
+    assert telling_point(joined(differ, blank)) in (95, 108)
+
+
+def test_lower_is_better_for_what_is_better_low():
+    cells = table({0.1: [0.0, 0.1], 0.5: [0.0, 0.1]})
+    cells["spurious"] = np.where(cells["knob_eps"] == 0.1, 0.4, 0.1) + 0.01 * cells["seed"]
+    assert compare(cells, by="spurious").best.knobs["eps"] == 0.5
+    assert len(compare(cells, by="spurious").region) == 1
+
+
+def test_robustness_is_the_spread_over_models():
+    one = table({0.1: [-10.0, -12.0], 0.5: [-20.0, -20.0]}, model="bas_pcd")
+    two = table({0.1: [-30.0, -32.0], 0.5: [-22.0, -22.0]}, model="bas_cd1")
+    steady, shaky = robustness(joined(one, two), by="isl_validation")
+    assert "eps=0.1" in steady.setting or steady.mean >= shaky.mean
+    by_eps = {found.setting[-3:]: found for found in (steady, shaky)}
+    assert by_eps["0.1"].by_model == (-11, -31)
+    assert by_eps["0.1"].errors == pytest.approx((1, 1))
+    assert by_eps["0.1"].spread == pytest.approx(20 / math.sqrt(2))
+    assert (by_eps["0.1"].mean, by_eps["0.1"].worst) == (-21, "bas_cd1")
+    assert by_eps["0.5"].spread == pytest.approx(math.sqrt(2))
+    with pytest.raises(BadInput, match="two or more models"):
+        robustness(one)
+
+
+def test_the_shipped_models_of_one_data_set():
+    assert models_of_data("bas") == ["bas_cd1", "bas_pcd", "bas_pop_cd", "bas_ucd"]
+    assert models_of_data("mnist5k") == ["mnist_cd1", "mnist_fpcd", "mnist_pcd"]
+
+
+def test_what_cannot_be_compared_is_refused():
+    cells = table({0.1: [0.0], 0.5: [1.0]})
+    with pytest.raises(BadInput, match="has reached"):
+        compare(cells, point=1e6)
+    with pytest.raises(BadInput, match="differ in their data"):
+        compare(cells | {"data_digest": np.where(cells["knob_eps"] == 0.1, "a", "b")})
+    with pytest.raises(BadInput, match="no column"):
+        compare({"n": np.zeros(1)})
+    with pytest.raises(BadInput, match="no cell of the sweep has ended"):
+        compare({name: column[:0] for name, column in cells.items()})
+    with pytest.raises(BadInput, match="did you mean 'isl_test'"):
+        compare(cells, by="isl_tset")
+    assert len(select(cells, seed=0, knob_eps=0.1)["n"]) == len(COUNTS)

@@ -1,0 +1,219 @@
+"""Plans: their checks at the door, their order, their JSON."""
+
+import dataclasses
+import json
+
+import pytest
+
+from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of
+from rbmviz.registry import samplers
+from rbmviz.samplers import make_sampler
+from rbmviz.sweep import Axis, Budget, SweepPlan
+from rbmviz.sweep.plan import MAX_SWEEP_CELLS, GridSetting
+
+EPS = Axis("eps", (0.01, 0.1))
+FINE = Axis("eps", tuple(1e-4 + 1e-5 * i for i in range(1000)))
+
+
+def plan(**given):
+    return SweepPlan(**({"algorithms": ["rates_fpcd"], "models": ["bas_pcd"], "seeds": [0, 1]} | given))
+
+
+def test_a_plan_is_algorithms_by_axes_by_models_by_seeds():
+    found = plan(
+        algorithms=["rates_fpcd:k=2", "rates_herding"],
+        axes=[EPS, Axis("alpha", (0.9, 0.95, 1))],
+        models=["bas_pcd", "bas_cd1"],
+    )
+    assert found.size == len(list(found.order())) == 2 * 6 * 2 * 2
+    assert len({(seed, setting.algorithm, setting.model) for seed, setting in found.order()}) == found.size
+    assert all("k=2" in one.algorithm for one in found.settings() if one.number == 0)
+    # 1 is 1.0 for a knob that is a float: one setting, not two.
+    assert found.axes[1].values == (0.9, 0.95, 1.0)
+
+
+def test_an_algorithm_without_the_knob_is_run_once_along_its_axis():
+    found = plan(algorithms=["gibbs", "rates_fpcd"], axes=[EPS, Axis("k", (1, 2, 3))])
+    of_gibbs = [one for one in found.settings() if one.number == 0]
+    assert len(of_gibbs) == 3
+    assert {one.at for one in of_gibbs} == {(-1, 0), (-1, 1), (-1, 2)}
+    assert found.size == (3 + 6) * 2
+
+
+def test_the_order_is_seeds_outermost_and_coarse_to_fine():
+    found = plan(
+        axes=[Axis("eps", tuple(0.01 * i for i in range(1, 14))), Axis("alpha", (0.9, 0.95, 0.99, 1))]
+    )
+    order = list(found.order())
+    assert [seed for seed, _ in order] == [0] * 52 + [1] * 52
+    settings = [setting.at for _, setting in order[:52]]
+    assert sorted(settings) == sorted({(i, j) for i in range(13) for j in range(4)})
+    # The first tenth of one seed already reaches over the whole grid.
+    assert settings[0] == (0, 0)
+    assert {i for i, _ in settings[:2]} <= {0, 8}
+    assert {i for i, _ in settings[:16]} == {0, 4, 8, 12}
+    assert {j for _, j in settings[:16]} == {0, 1, 2, 3}
+    # Of a longer axis each level halves the gaps.
+    line = plan(axes=[Axis("eps", tuple(0.01 * i for i in range(1, 17)))])
+    assert [one.at[0] for one in line.settings()] == [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15]
+
+
+def test_settings_name_all_knobs_so_that_defaults_may_change():
+    setting = plan(axes=[EPS]).settings()[0]
+    assert setting == GridSetting(
+        "rates_fpcd:eps=0.01,alpha=1.0,k=1,statistics=sampled,n_chains=1,share=false", "bas_pcd", 0, (0,)
+    )
+    assert plan(algorithms=[make_sampler("gibbs", k=3)]).algorithms == (
+        "gibbs:temperature=1.0,k=3,n_chains=1",
+    )
+
+
+def test_json_gives_the_plan_back():
+    found = plan(
+        axes=[EPS, Axis("statistics", ("sampled", "mean"))], budget=Budget("seconds", 2), kernel="mean"
+    )
+    assert SweepPlan.from_json(found.to_json()) == found
+    trainers = SweepPlan(kind="trainer", algorithms=["cd"], data="bas", n_hidden=8)
+    assert SweepPlan.from_json(trainers.to_json()) == trainers
+    assert trainers.budget == Budget("updates", 1000)
+    assert "iterations=1000" in trainers.settings()[0].algorithm
+
+
+def test_axes_are_read_from_text():
+    rates = [samplers["gibbs"], samplers["rates_fpcd"]]
+    assert Axis.read("eps=0.001:1:4", rates).values == (0.001, 0.01, 0.1, 1.0)
+    assert Axis.read("alpha=0.9:1:3", rates).values == (0.9, 0.95, 1.0)
+    assert Axis.read("k=1:100:3", rates).values == (1, 10, 100)
+    assert Axis.read("k=1:3:3:linear", rates).values == (1, 2, 3)
+    assert Axis.read("statistics=sampled,mean", rates).values == ("sampled", "mean")
+    assert Axis.read("n-chains=1, 10", rates).values == (1, 10)
+    assert Axis.spaced(knobs_of(samplers["gibbs"])["k"], 1, 4, 20).values == (
+        1,
+        2,
+        3,
+        4,
+    )  # rounded, each once
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"algorithms": ["rates_fpdc"]}, "did you mean 'rates_fpcd'"),
+        ({"algorithms": ["rates_fpcd:eps=7"]}, "outside 0, or 0.0001 to 1"),
+        ({"algorithms": []}, "no sampler"),
+        ({"algorithms": "rates_fpcd"}, "give a list"),
+        ({"algorithms": ["gibbs", "gibbs:k=1"]}, "twice"),
+        ({"axes": [Axis("epz", (0.1,))]}, "did you mean 'eps'"),
+        ({"axes": [Axis("eps", (0.1, 2.0))]}, "outside 0, or 0.0001 to 1"),
+        ({"axes": [Axis("eps", ("much",))]}, "outside"),
+        ({"axes": [EPS, Axis("eps", (0.5,))]}, "axis 'eps' stands in the sweep twice"),
+        ({"axes": [("eps", (0.5,))]}, "no axis"),
+        ({"models": []}, "no model"),
+        ({"models": ["x" * 5000]}, "no name"),
+        ({"seeds": []}, "no seed"),
+        ({"seeds": [-1]}, "from 0 up"),
+        ({"seeds": [1, 1]}, "seed 1 stands in the sweep twice"),
+        ({"metrics": ["isl"]}, "metric of sampler"),
+        ({"metrics": ["log_likelihood"]}, "metric of sampler"),
+        ({"kernel": "box"}, "kernel"),
+        ({"start": "middle"}, "start"),
+        ({"kind": "coupling"}, "kind"),
+        ({"budget": Budget("updates", 100)}, "no budget in updates"),
+        ({"budget": 100}, "no budget"),
+        ({"kind": "trainer", "algorithms": ["cd"]}, "takes no models"),
+        ({"kind": "trainer", "algorithms": ["cd"], "models": []}, "data to train on"),
+        (
+            {
+                **{"kind": "trainer", "algorithms": ["cd"], "models": [], "data": "bas"},
+                "axes": [Axis("iterations", (10, 20))],
+            },
+            "the budget gives",
+        ),
+        (
+            {"axes": [Axis("eps", tuple(1e-4 + 1e-5 * i for i in range(500))), Axis("k", range(1, 101))]},
+            "100,000",
+        ),
+    ],
+)
+def test_what_is_no_plan_is_refused_in_one_sentence(given, said):
+    with pytest.raises(BadInput, match=said) as refused:
+        plan(
+            **given,
+            **({"seeds": range(3)} if "k" in str(given.get("axes")) and len(given["axes"]) > 1 else {}),
+        )
+    assert len(str(refused.value)) < 300
+
+
+def test_as_many_cells_as_are_allowed():
+    axes = [FINE, Axis("k", range(1, 101))]
+    assert plan(axes=axes, seeds=[0]).size == MAX_SWEEP_CELLS
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Axis("eps", ()), "empty"),
+        (lambda: Axis("eps", (1, 1.0)), "twice"),
+        (lambda: Axis("eps", (None,)), "no number"),
+        (lambda: Axis(3, (1,)), "no name"),
+        (lambda: Axis("eps", range(10_001)), "10,000"),
+        (lambda: Axis.read("eps", [samplers["rates_fpcd"]]), "gives no values"),
+        (lambda: Axis.read("eps=0:1:5", [samplers["rates_fpcd"]]), "above 0 on a log scale"),
+        (lambda: Axis.read("eps=1:0.1:5", [samplers["rates_fpcd"]]), "smaller number first"),
+        (lambda: Axis.read("eps=0.1:1", [samplers["rates_fpcd"]]), "cannot be read"),
+        (lambda: Axis.read("eps=0.1:1:many", [samplers["rates_fpcd"]]), "cannot be read"),
+        (lambda: Axis.read("eps=0.1:1:5:cubic", [samplers["rates_fpcd"]]), "cannot be read"),
+        (lambda: Axis.read("eps=nan:1:5", [samplers["rates_fpcd"]]), "cannot run"),
+        (lambda: Axis.read("statistics=0:1:5", [samplers["rates_fpcd"]]), "list its values"),
+        (lambda: Axis.read("eps=a,b", [samplers["rates_fpcd"]]), "outside"),
+        (lambda: Budget("hours", 1), "unit"),
+        (lambda: Budget("samples", 0), "from 1 to"),
+        (lambda: Budget("samples", 1.5), "whole number"),
+        (lambda: Budget("seconds", float("nan")), "seconds"),
+        (lambda: Budget("seconds", True), "seconds"),
+    ],
+)
+def test_axes_and_budgets_are_checked(make, said):
+    with pytest.raises(BadInput, match=said):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not a plan"),
+        ("[]", "rbmviz_sweep"),
+        ("{}", "rbmviz_sweep"),
+        ('{"rbmviz_sweep": 2}', "newer"),
+        ('{"rbmviz_sweep": 1}', "part of it is missing"),
+        ('{"rbmviz_sweep": 1, "algoritms": []}', "did you mean 'algorithms'"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "algorithms": []}', "twice"),
+        ('{"rbmviz_sweep": 1, "algorithms": [3], "models": ["bas_pcd"]}', "no sampler"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": {"a": 1}}', "give a list"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "axes": 3}', "another type"),
+        (
+            '{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "budget": [1]}',
+            "another type",
+        ),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "seeds": ["1"]}', "seed"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": [null]}', "no name"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "metrics": [[]]}', "metric"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "kernel": []}', "kernel"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "kind": {}}', "kind"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "start": {}}', "start"),
+        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": [[1]]}', "no name"),
+        ("[" * 5000, "not a plan"),
+    ],
+)
+def test_json_that_is_no_plan_is_refused(text, said):
+    with pytest.raises(BadInput, match=said):
+        SweepPlan.from_json(text)
+
+
+def test_every_part_of_a_plan_that_is_of_another_type_is_refused():
+    content = json.loads(plan(axes=[EPS]).to_json())
+    for field in dataclasses.fields(SweepPlan):
+        for wrong in ({"a": 1}, [[1]], -3, True):
+            with pytest.raises(BadInput):
+                SweepPlan.from_json(json.dumps(content | {field.name: wrong}))
