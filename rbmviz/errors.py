@@ -65,4 +65,6 @@ def brought_by(extra: str, what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package in ("", "rbmviz", "rbmviz_app"):
             raise
-        raise lacking(what, {"PIL": "pillow"}.get(package, package), extra) from None
+        raise lacking(
+            what, {"PIL": "pillow", "vl_convert": "vl-convert-python"}.get(package, package), extra
+        ) from None
