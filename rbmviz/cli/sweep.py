@@ -4,6 +4,7 @@ import argparse
 import csv
 import dataclasses
 import io
+import itertools
 import math
 import re
 import sys
@@ -17,7 +18,7 @@ from tqdm import tqdm
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_shared_knobs
 from rbmviz.cli.outputs import check_outputs
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.output import write_whole
 from rbmviz.registry import Table, samplers, trainers
@@ -85,10 +86,8 @@ def add(commands: Any) -> None:
         f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What "
         "is computed\nis kept in the folder, one file for each cell, and is never computed again."
     )
-    command.add_argument(
-        "action", nargs="?", choices=tuple(SWEEP_FLAGS), default="run", help="what to do (default run)"
-    )
-    command.add_argument("folder", nargs="?", metavar="DIR", help="folder of a sweep; not for run")
+    # No positional arguments: they would take the values of knobs, whose flags argparse does not know.
+    command.usage = f"rbmviz sweep [{' | '.join(SWEEP_FLAGS)}] [DIR] [--knob VALUE ...] [options]"
     plan = command.add_argument_group("the plan (run, and extend where it says so)")
     plan.add_argument(
         "--sampler",
@@ -164,6 +163,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Do what the action says, and return the comparison of the settings."""
+    args = understood(args)
     _check_flags(args)
     _check_installed(args)
     if args.action == "run":
@@ -184,6 +184,21 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for sentence in found.refused:
         print_message(sentence)
     return _result(args, plan, store, made, found, outcome)
+
+
+def understood(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with the first words, action and folder, taken out of the rest."""
+    found = argparse.Namespace(**vars(args))
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), args.rest))
+    found.rest = args.rest[len(words) :]
+    found.action, found.folder = [*words, None, None][:2]
+    if found.action is None:
+        found.action = "run"
+    if found.action not in SWEEP_FLAGS:
+        raise unknown("action of sweep", found.action, SWEEP_FLAGS)
+    if len(words) > 2:
+        raise BadInput(f"sweep {found.action}: '{words[2]}' is too much (see --help).")
+    return found
 
 
 def _check_flags(args: argparse.Namespace) -> None:
@@ -583,11 +598,18 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
 def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return "No setting was run on all models."
-    models = rows[0]["models"]
-    width = max(len(row["setting"]) for row in rows)
-    lines = [f"{'':<{width}} {'mean':>10} {'spread':>8} " + " ".join(f"{model:>14}" for model in models)]
-    for row in rows:
+    texts = _short([row["setting"] for row in rows])
+    width = max(map(len, texts))
+    models = " ".join(f"{model:>14}" for model in rows[0]["models"])
+    lines = [f"{'':<{width}} {'mean':>10} {'spread':>8} {models}"]
+    for name, row in zip(texts, rows, strict=True):
         each = " ".join(f"{mean:14.3f}" for mean in row["by_model"])
-        lines.append(f"{row['setting']:<{width}} {row['mean']:10.3f} {row['spread']:8.3f} {each}")
-    lines.append("spread: standard deviation over the models, which were trained by different algorithms")
-    return "\n".join(lines)
+        lines.append(f"{name:<{width}} {row['mean']:10.3f} {row['spread']:8.3f} {each}")
+    return "\n".join([*lines, "spread: standard deviation over the models"])
+
+
+def _short(settings: Sequence[str]) -> list[str]:
+    """Return settings with those knobs only in which settings of the same algorithm differ."""
+    parts = [(name, knobs.split(",")) for name, _, knobs in (one.partition(":") for one in settings)]
+    common = {name: set.intersection(*(set(b) for a, b in parts if a == name)) for name, _ in parts}
+    return [" ".join([name, *(pair for pair in knobs if pair not in common[name])]) for name, knobs in parts]
