@@ -1,57 +1,101 @@
 // @ts-check
-// Writes the parts of the address that no widget writes, without a new entry in the browser's history.
+// Writes the address of a page, without a new entry in the browser's history. Nothing else writes it: what Streamlit
+// writes for the server is made of what the server knew when the page was opened, and would bring old values back.
 
-/** Milliseconds after which a part that Streamlit has written over stands there again. */
+/** Milliseconds after which the address stands there again, if something has written over it. */
 const AGAIN = 300;
 
 /** Milliseconds in which the next page comes, after Streamlit has emptied the address of the last one. */
 const LEAVING = 1000;
 
+/** @typedef {Record<string, string[]>} Values */
+
 /**
- * Let Streamlit add an entry to the browser's history for another page only.
- *
- * It adds one, too, when the server sets a widget that is bound to the address, as a preset does; and when a page
- * is left it first empties that page's address. Back would have to be pressed once for each, and would come to a
- * page without its settings.
+ * What Python gives: parts that no widget writes, the values of the page's widgets, names of other pages.
+ * @typedef {{ parts: Values, settings: Values, others: string[], cookie?: string }} Address
  */
-const oneEntryPerPage = () => {
-  const shared = /** @type {any} */ (window);
-  if (shared.rbmvizOthers) return;
+
+/**
+ * The address as it is to be, as long as a page is there that says so; what other pages have left in it.
+ * @typedef {{ rbmvizAddress?: { path: string, values: Values, settings: Values } | null, rbmvizOthers?: string[] }} Shared
+ */
+
+const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
+
+/** @param {string[]} a @param {string[]} b */
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * Let an address have these values, in this order, so that one screen has one address; return whether it has changed.
+ * @param {URL} url
+ * @param {Values} values
+ */
+const give = (url, values) => {
+  const wanted = new URLSearchParams();
+  for (const [key, all] of Object.entries(values)) for (const value of all) wanted.append(key, value);
+  const ours = new Set([...Object.keys(values), ...shared.rbmvizOthers ?? []]);
+  for (const [key, value] of url.searchParams) if (!ours.has(key)) wanted.append(key, value);
+  const before = url.searchParams.toString();
+  url.search = wanted.toString();
+  return wanted.toString() !== before;
+};
+
+/**
+ * Let Streamlit add an entry to the browser's history for another page only, and change the address for a user only.
+ *
+ * It replaces the address when a user turns a widget. When the server sets one, as a preset does, it adds an entry, with
+ * all that the server took for the address until then; and when a page is left it first empties that page's address.
+ * Back would have to be pressed once for each, and would come to a page without its settings.
+ */
+const writeAlone = () => {
+  if (shared.rbmvizOthers) return; // it does so already
   const push = history.pushState.bind(history), replace = history.replaceState.bind(history);
   history.pushState = (state, unused, given) => {
-    const url = new URL(given ?? '', location.href), path = location.pathname;
+    const url = new URL(given ?? '', location.href), path = location.pathname, address = shared.rbmvizAddress;
     if (url.pathname !== path) return push(state, unused, given);
-    for (const key of shared.rbmvizOthers) url.searchParams.delete(key);
+    give(url, address?.path === path ? address.values : {});
     const write = () => { if (location.pathname === path) replace(state, unused, url); };
     if (url.search) write();
     else setTimeout(write, LEAVING);
   };
+  history.replaceState = (state, unused, given) => {
+    const url = new URL(given ?? '', location.href), before = new URL(location.href), address = shared.rbmvizAddress;
+    if (address && url.pathname === address.path && before.pathname === address.path) {
+      for (const key of Object.keys(address.settings)) {
+        const values = url.searchParams.getAll(key);
+        if (!same(values, before.searchParams.getAll(key))) address.values[key] = values;
+      }
+    }
+    replace(state, unused, given);
+  };
 };
-
-/** @typedef {{ parts: Record<string, string[]>, others: string[], cookie?: string }} Address */
 
 /** @param {{ data: Address, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
-  oneEntryPerPage();
+  writeAlone();
   const path = location.pathname;
   const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a proxy with TLS never without it
   if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict${secure}`;
-  /** @type {any} */ (window).rbmvizOthers = data.others;
+  shared.rbmvizOthers = data.others;
+  const before = shared.rbmvizAddress?.path === path ? shared.rbmvizAddress : null;
+  /** @type {Values} */
+  const values = {};
+  for (const [key, now] of Object.entries(data.settings)) {
+    // A user may have turned a widget while the server was drawing: what has not changed there is no news.
+    values[key] = before && same(before.settings[key], now) ? before.values[key] : now;
+  }
+  const address = { path, values: { ...data.parts, ...values }, settings: data.settings };
+  shared.rbmvizAddress = address;
   const write = () => {
     if (location.pathname !== path) return; // another page is about to take this one's place
     const url = new URL(location.href);
-    let changed = false;
-    for (const key of data.others) if (url.searchParams.has(key)) { url.searchParams.delete(key); changed = true; }
-    for (const [key, values] of Object.entries(data.parts)) {
-      if (JSON.stringify(url.searchParams.getAll(key)) === JSON.stringify(values)) continue;
-      url.searchParams.delete(key);
-      for (const value of values) url.searchParams.append(key, value);
-      changed = true;
-    }
-    if (changed) history.replaceState(history.state, '', url);
+    if (give(url, address.values)) history.replaceState(history.state, '', url);
   };
   clearInterval(parentElement.rbmvizTimer);
   parentElement.rbmvizTimer = setInterval(write, AGAIN);
   write();
-  return () => clearInterval(parentElement.rbmvizTimer);
+  return () => {
+    clearInterval(parentElement.rbmvizTimer);
+    if (shared.rbmvizAddress === address) shared.rbmvizAddress = null;
+  };
 };

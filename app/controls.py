@@ -10,8 +10,18 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz_app import kept, links, messages
-from rbmviz_app.session import FILE_GONE, TRAINED, Setting, drop_upload, keep_hidden, start_with, uploaded
-from rbmviz_app.shared import GIVEN, pretrained, pretrained_line
+from rbmviz_app.download_files import stay_until_fetched
+from rbmviz_app.session import (
+    FILE_GONE,
+    TRAINED,
+    Setting,
+    drop_upload,
+    keep_hidden,
+    show_in_address,
+    start_with,
+    uploaded,
+)
+from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
 
 T = TypeVar("T")
 
@@ -59,7 +69,9 @@ def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), wid
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     help = "\n".join([help, "", *lines])
-    return select(setting, "Model", [*before, *shipped, *GIVEN, *TRAINED.value], help, width=width)
+    return select(
+        setting, "Model", [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value], help, width=width
+    )
 
 
 def model_line(name: str, model: Model) -> None:
@@ -69,7 +81,7 @@ def model_line(name: str, model: Model) -> None:
 
 def model_called(name: str) -> Model:
     """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
-    return TRAINED.value.get(name) or GIVEN.get(name) or pretrained(name)
+    return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
 def settings(page: str) -> AbstractContextManager[object]:
@@ -100,10 +112,13 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         drop_upload(key)
         return name, chosen
     try:
-        return own.name, uploaded(own.name, own.content, key)
+        found = own.name, uploaded(own.name, own.content, key)
     except BadInput as error:
         messages.error(error)
+        kept.offer(key, own, usable=False)
         return name, chosen
+    kept.offer(key, own, usable=True)
+    return found
 
 
 def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:
@@ -129,6 +144,7 @@ class Download(NamedTuple):
 
 def downloads(page: str, offered: Sequence[Download]) -> None:
     """Draw a button for each file."""
+    stay_until_fetched()
     for download in offered:
         st.download_button(
             download.label,
@@ -142,7 +158,7 @@ def downloads(page: str, offered: Sequence[Download]) -> None:
 
 
 @contextmanager
-def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
+def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
     """Draw the fold of the charts that a page does not open with; give whether it is open.
 
     What it holds is to be computed only while it is open. A link that names a setting ``within`` opens it;
@@ -150,7 +166,8 @@ def more_evidence(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iter
     """
     if links.names(setting.key for setting in within):
         start_with(opened.key, True)
-    fold = st.expander("More evidence", on_change="rerun", **opened.bound)
+    fold = st.expander("More charts", on_change="rerun", **opened.bound)
+    show_in_address(within, bool(fold.open))
     if not fold.open:
         keep_hidden(within)
     with fold:

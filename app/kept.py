@@ -77,7 +77,7 @@ def open_link(page: str, given: list[str]) -> None:
     for key in given[:10]:
         try:
             if page == "train" and key in live_trainings():
-                KEPT.begin()[TRAINING] = key
+                KEPT.ensure()[TRAINING] = key
             else:
                 _open(key, kept_files().get(key))
         except BadInput as error:
@@ -85,7 +85,7 @@ def open_link(page: str, given: list[str]) -> None:
             if isinstance(error, Gone) and page in OFFERS:
                 advice = f" {OFFERS[page]}"
                 FILE_GONE.set(page if page in UPLOADERS else "")
-            session.leave_out(f"{error}{advice}")
+            session.add_link_warning(f"{error}{advice}")
 
 
 OFFERS = {
@@ -102,11 +102,11 @@ OFFERS = {
 def _open(key: str, file: KeptFile) -> None:
     if file.place == MODEL:
         session.send_model(file.name, load_model_bytes(file.content, "a kept model.safetensors"))
-        KEPT_MODELS.begin()[file.name] = key
+        KEPT_MODELS.ensure()[file.name] = key
     elif file.place == TRAINING or file.place in UPLOADERS.values():
         if file.place != TRAINING:
             session.open_upload(file.place, file.name, file.content)
-        KEPT.begin()[file.place] = key
+        KEPT.ensure()[file.place] = key
 
 
 # Models
@@ -114,11 +114,11 @@ def _open(key: str, file: KeptFile) -> None:
 
 def keep_model(title: str, model: Model) -> None:
     """Keep a model that is sent to another page; a server that cannot says so, and the model is sent."""
-    if title not in KEPT_MODELS.begin():
+    if title not in KEPT_MODELS.ensure():
         try:
             KEPT_MODELS.value[title] = kept_files().put(title, MODEL, owner(), model_bytes(model))
         except (BadInput, OutputFailure) as error:
-            session.leave_out(f"The model will not survive a reload. {error}")
+            session.add_link_warning(f"The model will not survive a reload. {error}")
 
 
 # Uploads
@@ -132,30 +132,31 @@ class Upload(NamedTuple):
 
 
 def upload(place: str, given: Any) -> Upload | None:
-    """Return the file of an uploader, or the kept one that the link has opened; offer to keep or delete it.
+    """Return the file of an uploader, or the kept one that the link has opened.
 
     given : uploaded file or None
     """
-    opened = KEPT_UPLOADS.begin()
+    opened = KEPT_UPLOADS.ensure()
     if given is None:
         if place not in opened:
-            KEPT.begin().pop(place, None)
+            KEPT.ensure().pop(place, None)
             return None
         found = Upload(*opened[place])
     else:
         session.close_upload(place)
         found = Upload(given.name, given.getvalue())
-        if UPLOADED_FILES.begin().get(place) != given.file_id:
-            KEPT.begin().pop(place, None)  # another file than the one that was kept
+        if UPLOADED_FILES.ensure().get(place) != given.file_id:
+            KEPT.ensure().pop(place, None)  # another file than the one that was kept
         UPLOADED_FILES.value[place] = given.file_id
-    _offer(place, found)
     return found
 
 
-def _offer(place: str, found: Upload) -> None:
+def offer(place: str, found: Upload, usable: bool) -> None:
+    """Offer to keep a file or, if it is kept, to delete it; one that has been refused is not offered."""
+
     def keep() -> None:
         try:
-            KEPT.begin()[place] = kept_files().put(found.name, place, owner(), found.content)
+            KEPT.ensure()[place] = kept_files().put(found.name, place, owner(), found.content)
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
@@ -165,7 +166,7 @@ def _offer(place: str, found: Upload) -> None:
         st.button("Delete now", key=f"{place} delete", on_click=delete, args=(place, key))
         if place in KEPT_UPLOADS.value:
             st.button("Go on without it", key=f"{place} leave", on_click=_leave, args=(place,))
-    else:
+    elif usable:
         st.button(
             "Keep on this server",
             key=f"{place} keep",
@@ -256,7 +257,7 @@ def write_all() -> None:
 
 def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
     """Add the kept trainings of the link to a new comparison; return whether there were any."""
-    key = KEPT.begin().pop(TRAINING, "")
+    key = KEPT.ensure().pop(TRAINING, "")
     mine = opened = False
     if key:
         try:
@@ -272,11 +273,11 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
             for plan, changes, n, kept in panels:
                 panel = comparison.add(changes[-1].algorithm, plan)
                 if kept is not None:
-                    panel.worker.go_on(n, changes, kept)
+                    panel.worker.continue_from(n, changes, kept)
             opened = bool(panels)
         except BadInput as error:
             opened = bool(comparison.panels)
-            session.leave_out(error, "train")
+            session.add_link_warning(error, "train")
     begin_keeping(comparison, key if mine else new_id())
     return opened
 
@@ -287,7 +288,7 @@ def begin_keeping(comparison: Comparison[TrainingSetup], key: str) -> None:
     LIVE_TRAINING.set(live)
     live_trainings()[key] = live
     comparison.before_rest = live.write
-    KEPT.begin()[TRAINING] = key
+    KEPT.ensure()[TRAINING] = key
 
 
 def draw_trainings(comparison: Comparison[TrainingSetup]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import VERSION, VERSION_KEY, left_out, names_of_other_pages, version_of
+from rbmviz.links import VERSION, VERSION_KEY, names_of_other_pages, settings_left_out, version_of
 from rbmviz_app import kept, session, shared
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
@@ -35,29 +35,38 @@ def version() -> int:
 
 def presenting() -> bool:
     """Return whether the page is drawn for a projector: large, within the window, few controls."""
-    return session.PRESENTED.begin() != ""
+    return session.PRESENTED.ensure() != ""
 
 
 def presented_knobs() -> list[str]:
     """Return the names of the knobs that stay while presenting; none: the first one of each panel."""
-    text = session.PRESENTED.begin()
+    text = session.PRESENTED.ensure()
     return [] if text in ("", "1") else text.split(",")
 
 
 def starts_paused() -> bool:
     """Return whether runs wait for Play when a page is opened: the link says so, or the browser."""
-    return session.STARTS_PAUSED.begin() or session.STILL.value
+    return session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value
 
 
-def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
-    """Write these values by name into the address, in the browser; an empty list removes a name."""
+def write(
+    page: str, parts: Mapping[str, Sequence[str]], settings: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Write these values by name into the address, in the browser; an empty list removes a name.
+
+    settings : values of widgets that are bound to the address; the browser writes them when a user turns one
+    """
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
         texts[kept.PART] = kept.ids(page)
-        texts |= {"present": [session.PRESENTED.begin()]} if presenting() else {}
-        texts |= {"paused": ["1"]} if session.STARTS_PAUSED.begin() else {}
+        texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
+        texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         gone = [name for name in ("present", "paused") if name not in texts]
-        data = {"parts": texts, "others": [*names_of_other_pages(page), *gone]}
+        data = {
+            "parts": texts,
+            "settings": {name: list(values) for name, values in (settings or {}).items()},
+            "others": [*names_of_other_pages(page), *gone],
+        }
         if texts[kept.PART]:
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
         _address(key=f"{page} address", data=data)
@@ -69,13 +78,13 @@ def open_link(page: str) -> None:
         return
     session.LINK_OPENED.set(True)
     known, sentence = version_of(st.query_params.get(VERSION_KEY))
-    for key, value in left_out(page, list(st.query_params), known).items():
+    for key, value in settings_left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
     if shared.FIRST_CHOICE and VERSION_KEY not in st.query_params:  # no link, which means what it leaves out
         session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
     kept.open_link(page, values(kept.PART))
     if sentence:
-        session.leave_out(sentence)
+        session.add_link_warning(sentence)
 
 
 def drop_unreadable() -> None:
@@ -90,7 +99,7 @@ def drop_unreadable() -> None:
             del st.query_params[key]
         names = ", ".join(key[:MAX_SHOWN] for key in broken[:5])
         sentence = f"The link gives no value that can be read to: {names}."
-        session.leave_out(sentence)
+        session.add_link_warning(sentence)
         st.rerun()
 
 

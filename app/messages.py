@@ -4,7 +4,7 @@ import re
 
 import streamlit as st
 
-from rbmviz_app.session import LINK_SENTENCES, REFUSED, close_left_out
+from rbmviz_app.session import LINK_WARNINGS, REFUSED, close_link_warnings
 
 MAX_MESSAGE = 400
 """Longest message, in characters; longer ones are cut."""
@@ -56,13 +56,13 @@ def note(sentence: object) -> None:
     st.info(plain(sentence), icon=":material/info:")
 
 
-def draw_left_out(page: str = "") -> None:
+def draw_link_warnings(page: str = "") -> None:
     """Show which parts of a link are ignored, until that is closed: what goes by itself lets the page jump.
 
     page : whose sentences; "" (the default): those of all pages
     """
     with st.container():  # always there: else the page below would be built again when it is closed
-        sentences = LINK_SENTENCES.value.get(page, ())
+        sentences = LINK_WARNINGS.value.get(page, ())
         for sentence in sentences:
             st.warning(plain(sentence), icon=":material/link_off:")
         if sentences:
@@ -70,7 +70,7 @@ def draw_left_out(page: str = "") -> None:
                 "Close",
                 icon=":material/close:",
                 key=f"{page} close left out",
-                on_click=close_left_out,
+                on_click=close_link_warnings,
                 args=(page,),
                 type="tertiary",
             )

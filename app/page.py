@@ -1,7 +1,20 @@
 """What all pages with live panels have in common: the comparison, its transport, presets, link and charts.
 
-A page creates one ``LivePage`` with its name, link, speed and presets. It then calls, in this order,
-``heading``, ``toolbar`` around its own settings, and ``open``, and draws its panels and its charts.
+A page creates one ``LivePage``, which is called ``PAGE`` here. The page to copy is ``pages/weights/page.py``.
+Its ``main`` draws, in this order:
+
+1. ``PAGE.heading()``: the question, and "About this page";
+2. ``with PAGE.toolbar():`` the page's own settings, of which it makes its setup, and ``PAGE.menu()``, the
+   presets;
+3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
+4. ``with PAGE.notes():`` sentences above the panels, where there are any;
+5. the panels, in a function with ``@st.fragment``, so that a click there draws nothing else again. It calls
+   ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
+   ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
+   ``PAGE.write_address``;
+6. charts, in functions with ``@every_second`` (see ``timer``), which read ``PAGE.named(comparison)`` and call
+   ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
+7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
 import math
@@ -16,7 +29,6 @@ from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
-from rbmviz.registry import samplers
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz_app import controls, links, messages, presenting, presets, session
@@ -24,9 +36,9 @@ from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
 from rbmviz_app.stream.socket import live_path
-from rbmviz_app.timer import wake
+from rbmviz_app.timer import restart_timers
 
-PRESENTED_WORDS = 20
+PRESENTED_FONT_PIXELS = 20
 """Size of the words in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
@@ -58,6 +70,30 @@ def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     return [panel.worker.algorithm for panel in comparison.panels]
 
 
+class PanelsInAddress(NamedTuple):
+    """How the address of a page describes its panels.
+
+    Parameters
+    ----------
+    key : str
+        Their name in the address.
+    table : Algorithms
+        The algorithms that they can have, by name.
+    only_name : str
+        The one algorithm of the table that they can have; "" (the default): any.
+    only_knobs : sequence of str, optional
+        Names of the knobs that the address holds; None (the default): all.
+    linkable : callable
+        Returns the algorithms of the panels that a link can describe (default: of all panels).
+    """
+
+    key: str
+    table: Algorithms
+    only_name: str = ""
+    only_knobs: Sequence[str] | None = None
+    linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
+
+
 @dataclass
 class LivePage(Generic[S]):
     """A page with live panels.
@@ -80,18 +116,10 @@ class LivePage(Generic[S]):
         Steps per second.
     transport : Transport
         Texts and speeds of the row of play, step, reset and speed.
-    link : str
-        Name of its panels in the address. "" (the default): the page adds and writes its only panel itself.
-    table : Algorithms
-        The algorithms of its panels by name (default: the samplers).
-    only_name : str
-        The one algorithm that its panels can have; "" (the default): any of the table.
-    only_knobs : sequence of str, optional
-        Names of the knobs that its link holds; None (the default): all.
+    in_address : PanelsInAddress
+        How the address describes its panels.
     title : callable
         Returns a different title for each of a list of algorithms.
-    linked : callable
-        Returns the algorithms of the panels that a link can describe (default: of all panels).
     on_preset : callable
         Called with a preset when the page is brought to it.
     """
@@ -104,12 +132,8 @@ class LivePage(Generic[S]):
     presets: Sequence[Preset]
     speed: Setting[float]
     transport: Transport
-    link: str = ""
-    table: Algorithms = samplers
-    only_name: str = ""
-    only_knobs: Sequence[str] | None = None
+    in_address: PanelsInAddress
     title: Callable[[Sequence[Any]], list[str]] = titles
-    linked: Callable[[Comparison[S]], list[Any]] = algorithms_of
     on_preset: Callable[[Preset], None] = lambda preset: None
 
     def heading(self) -> bool:
@@ -136,7 +160,9 @@ class LivePage(Generic[S]):
                 if not links.values(name):
                     self.settings[name].set(value)  # over the defaults of the link's version
         with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
-            self._left = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+            self._transport_place = st.container(
+                horizontal=True, vertical_alignment="bottom", width="content"
+            )
             yield
 
     def notes(self) -> AbstractContextManager[object]:
@@ -168,24 +194,24 @@ class LivePage(Generic[S]):
             preset = self._preset_of_link()
             comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
             if fresh:
-                self._name_unknown(links.values(presets.KEY))
+                self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 if not links.starts_paused():
                     comparison.resume()
             elif comparison.setup != setup:
                 change(comparison, setup)
-                session.note_changes(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
+                session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
-                    comparison.forget_undo()  # a file was uploaded or removed: no setting brings it back
+                    comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
         except BadInput as error:
-            session.leave_empty(self.name)
+            session.drop_empty_comparison(self.name)
             messages.note(error)
             st.stop()
-        messages.draw_left_out(self.name)
+        messages.draw_link_warnings(self.name)
         messages.show_refused()
-        self._shown(comparison)
-        session.SHOWN_SETTINGS.begin()[self.name] = session.settings_now(self.name)
-        with self._left:
+        self._note_shown_preset(comparison)
+        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name)
+        with self._transport_place:
             draw_transport(self, comparison)
             if links.presenting():
                 knobs = [knobs_of(algorithm) for algorithm in algorithms_of(comparison)]
@@ -202,8 +228,9 @@ class LivePage(Generic[S]):
 
         version : of the link, for its defaults; None: the newest
         """
-        read, refused = read_panels(self.table, texts, *([] if version is None else [version]))
-        return [one for one in read if not self.only_name or one.name == self.only_name], refused
+        read, refused = read_panels(self.in_address.table, texts, *([] if version is None else [version]))
+        only = self.in_address.only_name
+        return [one for one in read if not only or one.name == only], refused
 
     def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
         """Add the panels of the link, else these, else the default ones of its version, as the limits allow.
@@ -213,25 +240,25 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        room, version, asked = limits().panels, links.version(), links.values(self.link)
+        room, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > room:
-            session.leave_out(
+            session.add_link_warning(
                 f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
                 "open.",
                 self.name,
             )
         read, refused = self.read(asked[:room], version)
         for sentence in refused:
-            session.leave_out(sentence, self.name)
+            session.add_link_warning(sentence, self.name)
         for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
                 if not comparison.panels:
                     raise
-                session.leave_out(f"Not all panels are open. {error}", self.name)
+                session.add_link_warning(f"Not all panels are open. {error}", self.name)
                 break
 
     # Presets
@@ -254,7 +281,7 @@ class LivePage(Generic[S]):
             self.settings[name].set(value)
         comparison.set_rate(self.speed.value)
         self.on_preset(preset)
-        session.note_changes(self.name, before)
+        session.set_undo_settings(self.name, before)
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
@@ -264,17 +291,17 @@ class LivePage(Generic[S]):
         asked = links.values(presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
-    def _name_unknown(self, asked: Sequence[str]) -> None:
+    def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
         """Show that the preset that a link asks for is none of this page."""
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
-            session.leave_out(
+            session.add_link_warning(
                 f"The link's preset '{asked[0][:MAX_SHOWN]}' is none of this page: {', '.join(slugs)}.",
                 self.name,
             )
 
     def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
-        panels = self.linked(comparison)
+        panels = self.in_address.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
         # Names first: this is asked every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
@@ -293,7 +320,7 @@ class LivePage(Generic[S]):
         except BadInput:
             return False
 
-    def _shown(self, comparison: Comparison[S]) -> Preset | None:
+    def _note_shown_preset(self, comparison: Comparison[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
         shown = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
         SHOWN_PRESET.set(SHOWN_PRESET.value | {self.name: shown.slug if shown else ""})
@@ -303,7 +330,7 @@ class LivePage(Generic[S]):
         """Draw the caption of the preset that the screen shows, if it shows one."""
         # Always there, and a line high: otherwise the elements below would be rebuilt, and jump.
         with st.container(key="caption"):
-            shown = self._shown(comparison)
+            shown = self._note_shown_preset(comparison)
             if shown:
                 st.caption(shown.caption)
 
@@ -312,27 +339,27 @@ class LivePage(Generic[S]):
 
         To be called at the end of a fragment with settings, because its run leaves the caption as it is.
         """
-        before, now = SHOWN_PRESET.value.get(self.name), self._shown(comparison)
+        before, now = SHOWN_PRESET.value.get(self.name), self._note_shown_preset(comparison)
         if before != (now.slug if now else ""):
             st.rerun()
 
     def write_address(self, comparison: Comparison[S], panels: Sequence[str] | None = None) -> None:
-        """Write the panels, and the preset that the screen shows, into the address.
+        """Write the panels, the preset that the screen shows, and the settings into the address.
 
         panels : their texts, if they are not written like those of other pages
         """
         if panels is None:
-            panels = write_panels(self.table, self.name, self.linked(comparison), self.only_knobs)
+            address = self.in_address
+            panels = write_panels(address.table, self.name, address.linkable(comparison), address.only_knobs)
         shown = next((one for one in self.presets if one.slug == SHOWN_PRESET.value.get(self.name)), None)
-        parts = {self.link: panels, presets.KEY: [shown.slug] if shown else []}
-        if shown is not None:  # Streamlit writes a value that a widget begins with only later
-            values = self.values_of(shown)
-            parts |= {
-                name: [address_text(values[name])]
-                for name, one in self.settings.items()
-                if values[name] != one.default
-            }
-        links.write(self.name, parts)
+        parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
+        hidden = session.HIDDEN.value
+        values = {
+            name: [] if name in hidden or one.chosen == one.default else [address_text(one.chosen)]
+            for name, one in self.settings.items()
+            if one.chosen is not None
+        }
+        links.write(self.name, parts, values)
 
     def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
         """Return the callbacks for "knob released" and "panel closed".
@@ -343,13 +370,13 @@ class LivePage(Generic[S]):
         def edited() -> None:
             edit = session.sent_by(grid, "edit")
             try:
-                comparison.tune(edit["key"], **edit["knobs"])
+                comparison.apply_knobs(edit["key"], **edit["knobs"])
             except BadInput as error:
                 messages.refused(error)
 
         def removed() -> None:
             comparison.remove(session.sent_by(grid, "remove")["key"])
-            session.note_changes(self.name, {})
+            session.set_undo_settings(self.name, {})
 
         return {"on_edit": edited, "on_remove": removed}
 
@@ -363,7 +390,7 @@ class LivePage(Generic[S]):
         return list(zip(self.title([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
-def below_panels(
+def offer_panels(
     comparison: Comparison[Any], what: str, icon: str, add: str, draw_adders: Callable[[], None]
 ) -> None:
     """Draw a note if there is no panel, and the row of buttons that add one.
@@ -376,9 +403,17 @@ def below_panels(
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(add, width="content")
             draw_adders()
+
+
+def catch_up_page(comparison: Comparison[Any]) -> None:
+    """Bring the rest of the page up to what was done in the panels; call it at the end of their fragment.
+
+    Draws the page again if there is another command to undo, or if its timers have to start again, and shows
+    why clicks and drags were refused.
+    """
     if session.shown_undo(comparison) != comparison.undoable_commands:
         st.rerun()  # its button stands in the transport, which is drawn with the whole page
-    wake(comparison)
+    restart_timers(comparison)
     messages.show_refused()
 
 
@@ -440,14 +475,14 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
         if rate != comparison.rate:
             comparison.set_rate(rate)
         if clicked:
-            wake(comparison, commanded=True)
+            restart_timers(comparison, commanded=True)
     live.withdraw_preset(comparison)
 
 
 def reset(page: str, comparison: Comparison[Any]) -> None:
     """Begin anew; Undo has no setting to change."""
     comparison.reset()
-    session.note_changes(page, {})
+    session.set_undo_settings(page, {})
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:
@@ -457,7 +492,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     would not answer the click that has used it up.
     """
     number = comparison.undoable_commands
-    session.SHOWN_UNDO.begin()[page] = number
+    session.SHOWN_UNDO.ensure()[page] = number
     # Every other offer has another animation: the same one would not begin anew.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
@@ -503,6 +538,6 @@ def draw_chart(
     if nothing and rows.empty:
         st.caption(nothing)
     else:
-        size = PRESENTED_WORDS if links.presenting() else 0
+        size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         spec = readable(spec, st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)

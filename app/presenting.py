@@ -10,7 +10,14 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz_app import links
-from rbmviz_app.session import COMPARISONS, MAX_PRESENTED_KNOBS, PRESENTED, STARTS_PAUSED, STILL, widget_value
+from rbmviz_app.session import (
+    COMPARISONS,
+    MAX_PRESENTED_KNOBS,
+    PRESENTED,
+    REDUCED_MOTION,
+    STARTS_PAUSED,
+    widget_value,
+)
 
 folder = Path(__file__).parent
 EMPTY_CHARTS = (folder / "empty_charts.js").read_text()
@@ -69,7 +76,7 @@ def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
         )
         st.toggle(
             "The link starts paused",
-            STARTS_PAUSED.begin(),
+            STARTS_PAUSED.ensure(),
             key="waits",
             on_change=wait,
             help="Whoever opens the address as it is now sees the first state, until somebody presses Play.",
@@ -79,12 +86,16 @@ def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
 def draw_reader() -> None:
     """Draw the part without a picture that says what this browser asks for, and keeps its console clean."""
 
-    def still() -> None:
-        STILL.set(True)
+    def reduce_motion() -> None:
+        REDUCED_MOTION.set(True)
         for comparison, _ in COMPARISONS.value.values():
             comparison.pause()
 
     with st.container(key="reader"):  # takes no place
         # Our own file, and not a component: these are loaded later than some charts.
         st.html(f"<script>{EMPTY_CHARTS}</script>", unsafe_allow_javascript=True)
-        _reader(key="browser", data={"still": STILL.value}, on_still_change=still)
+        _reader(
+            key="browser",
+            data={"reduced_motion": REDUCED_MOTION.value},
+            on_reduced_motion_change=reduce_motion,
+        )

@@ -6,6 +6,7 @@ import ctypes
 import os
 
 from rbmviz.session.release import trim
+from rbmviz_app.download_files import delete_old
 
 MMAP_THRESHOLD, ARENA_MAX = -3, -8
 """Names of options of glibc's allocator."""
@@ -47,7 +48,8 @@ counts them until they are many: its own full collections are tens of minutes ap
 
 
 async def collect_garbage() -> None:
-    """Collect garbage, and give free memory back, again and again until cancelled."""
+    """Collect garbage, delete old downloads, and give free memory back, again and again until cancelled."""
     while True:
         await asyncio.sleep(COLLECT_SECONDS)
+        delete_old()
         trim()

@@ -13,8 +13,8 @@ const keepEscape = () => {
   }, true);
 };
 
-/** @param {{ data: { still: boolean }, setTriggerValue: (name: string, value: unknown) => void }} mounted */
+/** @param {{ data: { reduced_motion: boolean }, setTriggerValue: (name: string, value: unknown) => void }} mounted */
 export default ({ data, setTriggerValue }) => {
   keepEscape();
-  if (!data.still && matchMedia('(prefers-reduced-motion: reduce)').matches) setTriggerValue('still', true);
+  if (!data.reduced_motion && matchMedia('(prefers-reduced-motion: reduce)').matches) setTriggerValue('reduced_motion', true);
 };

@@ -21,7 +21,7 @@ from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.knobs import Value
 from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
-from rbmviz.session import Allowance, Comparison, Session, janitor, limits
+from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
 
 S = TypeVar("S", bound=Setup)
@@ -52,7 +52,7 @@ class Entry(Generic[T]):
         """Store a value."""
         st.session_state[self.key] = value
 
-    def begin(self) -> T:
+    def ensure(self) -> T:
         """Store the first value unless there is a stored one; return the stored value."""
         self.set(self.value)
         return self.value
@@ -97,6 +97,12 @@ def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
             setting.set(setting.value)
 
 
+def show_in_address(settings: Iterable[Setting[Any]], shown: bool) -> None:
+    """Say whether settings stand in the address: those in a closed fold would open it in a copied link."""
+    keys = {setting.key for setting in settings}
+    HIDDEN.set(HIDDEN.value - keys if shown else HIDDEN.value | keys)
+
+
 def start_with(key: str, value: Value) -> None:
     """Give the widget of a setting its first value, unless it has one; call before it is drawn."""
     st.session_state.setdefault(key, value)
@@ -113,7 +119,7 @@ def sent_by(component: str, trigger: str) -> Any:
 
 
 @st.cache_resource(show_spinner=False)
-def _visitors() -> weakref.WeakSet[Session]:
+def _visitors() -> weakref.WeakSet[VisitorUsage]:
     return weakref.WeakSet()
 
 
@@ -122,7 +128,7 @@ def _visitors() -> weakref.WeakSet[Session]:
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page that has been drawn, and its token."""
 
-VISITOR: Entry[Session] = Entry("visitor", lambda: Session(_visitors()))
+VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(_visitors()))
 """The memory and the turns at the cores that this session uses."""
 
 ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
@@ -152,6 +158,9 @@ LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
 UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("uploads", dict)
 """The newest upload by uploader: the identity of the file, and the model or data read from it."""
 
+HIDDEN: Entry[frozenset[str]] = Entry("hidden settings", frozenset)
+"""Settings in closed folds, which stand in no address."""
+
 FILE_GONE: Entry[str] = Entry("file gone", str)
 """The page whose link names a kept file that is gone, which its visitor may have; "": none."""
 
@@ -176,10 +185,10 @@ PRESENTED: Entry[str] = Entry("presented", _presented)
 STARTS_PAUSED: Entry[bool] = Entry("starts paused", lambda: st.query_params.get("paused") == "1")
 """Whether runs wait for Play when a page is opened; at first what the address says."""
 
-STILL: Entry[bool] = Entry("still", bool)
+REDUCED_MOTION: Entry[bool] = Entry("reduced motion", bool)
 """Whether the browser has said that its user asks for less motion: then runs wait for Play, too."""
 
-LINK_SENTENCES: Entry[dict[str, tuple[str, ...]]] = Entry("link sentences", dict)
+LINK_WARNINGS: Entry[dict[str, tuple[str, ...]]] = Entry("link warnings", dict)
 """Sentences about ignored parts of the link by page, until they are closed; "": of all pages."""
 
 REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
@@ -188,7 +197,7 @@ REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
 SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
 """Name (in the address) of the preset whose caption each page has drawn; "": of none."""
 
-POPOVER_TURNS: Entry[dict[str, int]] = Entry("popover turns", dict)
+POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 
 SHOWN_SETTINGS: Entry[dict[str, dict[str, Any]]] = Entry("shown settings", dict)
@@ -205,17 +214,17 @@ class StoppedTimer(NamedTuple):
     """When the timer of a part stopped: the comparison (its id), what it showed, whether nobody looked."""
 
     owner: int
-    seen: tuple[Any, ...]
+    shown: tuple[Any, ...]
     hidden: bool
 
 
-STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("settled", dict)
+STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
 """Timed parts whose timer has stopped, by name."""
 
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""
 
-CHECKPOINT_TAKEN: Entry[str] = Entry("checkpoint taken", str)
+OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
 COUPLED_MODEL: Entry[str] = Entry("coupled model", str)
@@ -224,7 +233,7 @@ COUPLED_MODEL: Entry[str] = Entry("coupled model", str)
 EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
 """Chain: the matrix that the editor was filled with, float64 (states, states); None: the preset's."""
 
-TABLE_TURN: Entry[int] = Entry("table turn", int)
+TABLE_VERSION: Entry[int] = Entry("table version", int)
 """Chain: how often the editor was filled anew. The number is part of its key, so that edits are forgotten."""
 
 LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
@@ -234,20 +243,20 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
-def leave_out(sentence: object, page: str = "") -> None:
-    """Keep a sentence about an ignored part of the link, for ``messages.draw_left_out`` of this page."""
-    known = LINK_SENTENCES.begin()
+def add_link_warning(sentence: object, page: str = "") -> None:
+    """Keep a sentence about an ignored part of the link, for ``messages.draw_link_warnings`` of this page."""
+    known = LINK_WARNINGS.ensure()
     known[page] = (*known.get(page, ()), str(sentence))
 
 
-def close_left_out(page: str) -> None:
+def close_link_warnings(page: str) -> None:
     """Forget the sentences about ignored parts of the link."""
-    LINK_SENTENCES.value.pop(page, None)
+    LINK_WARNINGS.value.pop(page, None)
 
 
-def table_edits(turn: int) -> dict[int, dict[str, float | None]]:
+def table_edits(version: int) -> dict[int, dict[str, float | None]]:
     """Return the cells of the chain's table that have been edited, by row and column."""
-    return st.session_state.get(f"chain table {turn}", {}).get("edited_rows", {})
+    return st.session_state.get(f"chain table {version}", {}).get("edited_rows", {})
 
 
 def widget_value(key: str) -> Any:
@@ -261,10 +270,10 @@ def settings_now(page: str) -> dict[str, Any]:
     return {name: st.session_state[name] for name in names if name in st.session_state}
 
 
-def note_changes(page: str, before: dict[str, Any]) -> None:
+def set_undo_settings(page: str, before: dict[str, Any]) -> None:
     """Let Undo set the settings that have changed since ``before``."""
     now = settings_now(page)
-    UNDO_SETTINGS.begin()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
+    UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
 
 
 def shown_undo(comparison: Comparison[Any]) -> int:
@@ -280,12 +289,12 @@ def setting_value(key: str) -> Any:
 
 def close_popover(name: str) -> None:
     """Close a popover at the next run: it must not cover what was picked in it."""
-    POPOVER_TURNS.set(POPOVER_TURNS.value | {name: POPOVER_TURNS.value.get(name, 0) + 1})
+    POPOVER_VERSIONS.set(POPOVER_VERSIONS.value | {name: POPOVER_VERSIONS.value.get(name, 0) + 1})
 
 
 def popover_key(name: str) -> str:
     """Return the key under which a popover is drawn."""
-    return f"{name} {POPOVER_TURNS.value.get(name, 0)}"
+    return f"{name} {POPOVER_VERSIONS.value.get(name, 0)}"
 
 
 # Comparisons
@@ -317,7 +326,7 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
     BadInput
         If the comparison has been put to rest and there is no room for it now.
     """
-    comparisons, visitor = COMPARISONS.begin(), VISITOR.begin()
+    comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
     fresh = page not in comparisons
     if fresh:
         comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
@@ -331,7 +340,7 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
     return comparison, token, fresh
 
 
-def leave_empty(page: str) -> None:
+def drop_empty_comparison(page: str) -> None:
     """Forget this session's comparison of a page if it has no panel: the next visit makes another one."""
     comparisons = COMPARISONS.value
     if page in comparisons and not comparisons[page][0].panels:
@@ -344,8 +353,8 @@ def leave_empty(page: str) -> None:
 
 def send_model(title: str, model: Model) -> None:
     """Keep a model that this session has trained for the other pages; BadInput if there is no room."""
-    VISITOR.begin().keep(f"model {title}", _size(model))
-    TRAINED.begin()[title] = model
+    VISITOR.ensure().keep(f"model {title}", _size(model))
+    TRAINED.ensure()[title] = model
 
 
 def uploaded(name: str, content: bytes, place: str) -> Model:
@@ -363,8 +372,8 @@ def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
 
 def open_upload(place: str, name: str, content: bytes) -> None:
     """Let a kept file take the place of an uploader's; BadInput if there is no room for it."""
-    VISITOR.begin().keep(f"kept {place}", len(content))
-    KEPT_UPLOADS.begin()[place] = name, content
+    VISITOR.ensure().keep(f"kept {place}", len(content))
+    KEPT_UPLOADS.ensure()[place] = name, content
 
 
 def close_upload(place: str) -> None:
@@ -381,10 +390,10 @@ def drop_upload(place: str) -> None:
 
 def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
     """Return the content of an uploader, read once per file; only the newest upload is kept."""
-    kept = UPLOADS.begin()
+    kept = UPLOADS.ensure()
     if place not in kept or kept[place][0] != key:
         found = read()
-        VISITOR.begin().keep(place, _size(found))
+        VISITOR.ensure().keep(place, _size(found))
         kept[place] = key, found
     return kept[place][1]
 

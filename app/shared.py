@@ -50,7 +50,7 @@ def _shared(kind: str, most: int) -> SharedObjects[Any]:
     return SharedObjects(most)
 
 
-GIVEN: dict[str, Model] = {}
+MODELS_OF_COMMAND: dict[str, Model] = {}
 """The model of a file that the command line names, under the name of that file; its page's first choice."""
 
 FIRST_CHOICE: list[str] = []
@@ -60,7 +60,7 @@ FIRST_CHOICE: list[str] = []
 def begin_with(model: str | tuple[str, Model] | None) -> None:
     """Let the Sample page of every visitor begin with a pretrained model, or one under its file's name."""
     if isinstance(model, tuple):
-        GIVEN[model[0]] = model[1]
+        MODELS_OF_COMMAND[model[0]] = model[1]
     if model is not None:
         FIRST_CHOICE[:] = [model if isinstance(model, str) else model[0]]
 

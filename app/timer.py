@@ -11,13 +11,13 @@ from rbmviz_app.session import STOPPED_TIMERS, StoppedTimer
 
 Args = ParamSpec("Args")
 
-STILL_SECONDS = 3
+UNCHANGED_DRAWS = 3
 """The timer of a paused page stops when so many draws, a second apart, have shown the same."""
 
-HIDDEN_SECONDS = 5
+UNWATCHED_DRAWS = 5
 """The timer of a page stops after so many draws, a second apart, while its browser asked for no frames."""
 
-ENDED = ("paused", "finished", "failed")
+WAITING_STATUSES = ("paused", "finished", "failed")
 """Statuses of runs that make no step until somebody gives a command."""
 
 
@@ -26,26 +26,27 @@ def shown_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
     return tuple((key, shown.run, shown.n, shown.status, id(shown)) for key, shown in comparison.peek())
 
 
-def ended(comparison: Comparison[Any]) -> bool:
+def waits_for_command(comparison: Comparison[Any]) -> bool:
     """Return whether nothing moves until somebody gives a command.
 
     Runs that wait for a common start are paused, too, and begin without a command: perhaps only when a page
     that was opened in the background is looked at.
     """
-    return not comparison.waiting_for_all and all(shown.status in ENDED for _, shown in comparison.peek())
+    statuses = [shown.status for _, shown in comparison.peek()]
+    return not comparison.waiting_for_all and all(status in WAITING_STATUSES for status in statuses)
 
 
-def looked_at(comparison: Comparison[Any]) -> bool:
+def is_watched(comparison: Comparison[Any]) -> bool:
     """Return whether anything asks for pictures; a page that is hidden in its browser does not."""
     return any(panel.worker.watched for panel in comparison.panels)
 
 
 def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
     """Return whether somebody may see more now than when a timer of this comparison stopped."""
-    return looked_at(comparison) if stopped.hidden else stopped.seen != shown_state(comparison)
+    return is_watched(comparison) if stopped.hidden else stopped.shown != shown_state(comparison)
 
 
-def wake(comparison: Comparison[Any], commanded: bool = False) -> None:
+def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None:
     """Draw the page again with its timers, if they have stopped and there is something new since.
 
     commanded : a command has been given just now, whose effect may not be seen yet
@@ -71,7 +72,7 @@ def every_second(
 
     A timer costs some 1 % of a core. On a page that is paused, or hidden in its browser, it stops: the page
     is drawn once more without it, and with it again after the next command, or when the page is shown
-    (``wake``; ``app/panel/base.js`` has the part drawn again that calls it).
+    (``restart_timers``; ``app/panel/base.js`` has the part drawn again that calls it).
 
     The part has a container of its own: where the timer fires just as the whole page has been drawn,
     Streamlit takes the fragment away for a moment, and what stands below would move up into its place.
@@ -83,23 +84,24 @@ def every_second(
         stopped = STOPPED_TIMERS.value.get(name)
         timed = stopped is None or stopped.owner != id(comparison) or is_needed(comparison, stopped)
         before: list[tuple[Any, ...]] = []
-        unseen: list[tuple[Any, ...]] = []  # what was drawn since somebody looked
+        unwatched = 0  # draws since the browser asked for a frame
 
         @functools.wraps(draw)
         def draw_again() -> None:
+            nonlocal unwatched
             draw(comparison, *args, **kwargs)
-            seen = shown_state(comparison)
-            before.append(seen)
-            if not timed and len(before) > 1:  # a widget of this part: what it asks for may take a while
-                wake(comparison, commanded=True)
-            del before[:-STILL_SECONDS]
-            still = ended(comparison) and before == [seen] * STILL_SECONDS
-            unseen.append(seen)
-            if looked_at(comparison):
-                unseen.clear()
-            hidden = len(unseen) >= HIDDEN_SECONDS
-            if timed and (still or hidden):
-                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: StoppedTimer(id(comparison), seen, hidden)})
+            shown = shown_state(comparison)
+            before.append(shown)
+            # Without a timer, only a widget of this part has it drawn a second time. What the widget asks for
+            # may take a while: start the timer again.
+            if not timed and len(before) > 1:
+                restart_timers(comparison, commanded=True)
+            del before[:-UNCHANGED_DRAWS]
+            unchanged = waits_for_command(comparison) and before == [shown] * UNCHANGED_DRAWS
+            unwatched = 0 if is_watched(comparison) else unwatched + 1
+            hidden = unwatched >= UNWATCHED_DRAWS
+            if timed and (unchanged or hidden):
+                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: StoppedTimer(id(comparison), shown, hidden)})
                 st.rerun()
 
         with st.container():

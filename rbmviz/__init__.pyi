@@ -1,4 +1,4 @@
-from . import metrics, testing
+from . import metrics, sweep, testing
 from .coupling import couple
 from .datasets import Dataset, list_datasets, load_dataset
 from .errors import BadInput
@@ -35,6 +35,7 @@ __all__ = [
     "save_checkpoint",
     "save_model",
     "stream",
+    "sweep",
     "testing",
     "train",
     "trained_model",

@@ -296,7 +296,7 @@ def _header(shape: Any, dtype: np.dtype) -> Header:
 def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size: bool) -> np.ndarray:
     """Read exactly the declared array, in native byte order."""
     array = np.empty(header.size, header.dtype)
-    memory = array.view(np.uint8).data if header.nbytes else memoryview(b"")
+    memory = array.view(np.uint8).data if header.nbytes else memoryview(bytearray())
     at = min(len(first), len(memory))
     memory[:at] = first[:at]
     while at < len(memory):

@@ -4,16 +4,58 @@ First words
 model        a restricted Boltzmann machine (RBM), which has learned how likely every picture is
 visible unit  one pixel of a picture, off or on (0 or 1)
 hidden unit  a unit that no data show; it is on where it sees the pattern of pixels that it has learned
+weight       how strongly a visible and a hidden unit want to be on together; in pop-CD what a sample counts
 sample       a picture that the model makes
 chain        samples in a row, each made from the one before it, by chance
+sweep        draws all hidden units anew from the pixels, then all pixels from the hidden units
 class        the kind of a picture, as the digit that it shows; a sample has that of the nearest example
 mode         a group of pictures alike that the model finds likely, with unlikely ones all around
 mixing       how soon a chain goes through all modes; one that mixes badly sticks in a mode
 spurious     said of a sample that looks like nothing in the data
 blank        said of a sample that is nearly empty where no example is
 training     to change the weights, little by little, until the model finds the data likely
+update       one such change, from a few examples
 bias         of an estimate: how far its mean is from the truth, however often it is repeated
 temperature  divides every activation: above 1 a chain moves more freely, and its samples blur
+
+Ways to sample
+Gibbs sampling  sweep after sweep, and nothing else: right in the long run, which may be longer than anybody
+             waits
+rates        the mean of all training examples, of their hidden units, and of the products of both
+rates-FPCD   Gibbs sampling in a model that changes a little after each sample, away from where the chain
+             has just been and towards the rates, so that the chain leaves every mode soon
+rates-herding  the same without chance: each sample is a mode of the changed model
+sample penalization  rates-FPCD without the rates: nothing pulls the chain back to the data
+
+Ways to train
+exact gradient  the best direction in which to change the weights, which only small models let us compute
+CD           contrastive divergence: chains that begin at examples make a few sweeps, and where they end is
+             made less likely; quick and biased
+PCD          persistent CD: the chains never begin anew, and so get farther from the data
+FPCD         PCD whose chains are pushed away from where they have been by fast weights, so that they mix
+             sooner
+pop-CD       population CD: CD whose samples are weighed by how much likelier they are in the model than
+             where they were drawn from, which takes most of the bias away
+UCD          unbiased CD: two chains run until they meet, and what they differ in on the way corrects CD
+herding      training that never ends: the model runs after the data, and the mean of what it shows settles
+parallel tempering  chains at several temperatures swap their states, so that the coldest gets out of every
+             mode
+
+Meetings
+coupling     to draw two chains together, each of them a right one, so that they meet: from then on they are
+             equal
+meeting time  the sweep at which they do, written τ
+
+Numbers and their units
+nats         the unit of all logarithms of probabilities here: one nat more is 2.7 times as likely
+log-likelihood  the logarithm of the probability that a model gives an example, on average, in nats: nearer
+             to zero is better
+ISL          indirect sampling likelihood: how well samples foretell pictures that the model has not learned
+             from, in nats; a good one is near what the training examples themselves score, the dashed line
+             of the chart
+effective sample size  so many independent samples, or equal weights, would tell as much (ESS)
+R-hat        disagreement of several chains (Gelman and Rubin), near 1 if they agree
+standard error  how far an estimate is from its mean, by chance, as a rule
 
 The model
 W            weights, float32 (n_visible, n_hidden); scikit-learn stores the transpose
@@ -23,14 +65,12 @@ p            mean of v given the h that v was drawn from, float32
 theta        the parameters (W, b, c) together
 free_energy  F(v) with exp(-F(v)) the unnormalised probability of v
 log_z        logarithm of the partition function
-nats         unit of every log-likelihood: natural logarithms
 law          a probability distribution; the law of the model is p(v)
 beta         inverse temperature (tempering); in ISL the parameter of the kernel
 statistics   the sufficient statistics s = (v h', v, h); in "mean" statistics h is replaced by its mean
-rates        mean statistics of the training set, R = (<v E[h|v]'>, <v>, <E[h|v]>)
+R            the rates, R = (<v E[h|v]'>, <v>, <E[h|v]>)
 
 Chains
-sweep        draws all hidden units anew, then all visible ones: one Gibbs step, v -> h -> v
 k            sweeps for one sample or one update
 v0           the state in which a chain begins
 n_chains     chains that take turns; sample t belongs to chain t % n_chains
@@ -46,13 +86,8 @@ tau          the sweep at which two coupled chains meet: their meeting time
 lag          sweeps by which the first of two coupled chains is ahead
 burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
 thin         to keep only every n-th sample of a chain
-ess          effective sample size: number of independent samples with the same precision
-rhat         disagreement of several chains (Gelman and Rubin), near 1 if they agree
-isl          indirect sampling likelihood: mean log-likelihood of test data under a kernel density around the
-             samples, in nats
 
 Training
-update       one change of theta, from one mini-batch
 batch_size   rows of the training data in one update
 negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
 persistent   said of chains that go on from update to update; fresh ones begin anew at each

@@ -158,7 +158,7 @@ def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
     return DEFAULTS[version].panels[page]
 
 
-def left_out(page: str, named: Collection[str], version: int) -> dict[str, Value]:
+def settings_left_out(page: str, named: Collection[str], version: int) -> dict[str, Value]:
     """Return the settings that a link of an older version leaves out and whose default is different now.
 
     Parameters

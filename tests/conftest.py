@@ -130,12 +130,14 @@ def page():
 
 @pytest.fixture
 def address_of():
-    """Return what a page lets its address say, besides the settings that widgets write there themselves."""
+    """Return what a page lets its address say."""
 
     def address(test):
         [address] = [element.proto for element in test.get("bidi_component") if "address" in element.proto.id]
-        parts = json.loads(address.json)["parts"]
-        return defaultdict(list, {name: values for name, values in parts.items() if values})
+        said = json.loads(address.json)
+        return defaultdict(
+            list, {k: values for k, values in (said["settings"] | said["parts"]).items() if values}
+        )
 
     return address
 

@@ -7,9 +7,9 @@ from rbmviz import BadInput, links, make_sampler, make_trainer
 from rbmviz.knobs import values_of, write_knobs
 from rbmviz.links import (
     knob_values,
-    left_out,
     read_matrix,
     read_panels,
+    settings_left_out,
     version_of,
     write_matrix,
     write_panel,
@@ -65,8 +65,8 @@ def test_an_old_link_has_the_defaults_of_its_version(monkeypatch):
         read, _ = read_panels(samplers, ["gibbs:temperature=2"], version)
         assert values_of(read[0]) == {"temperature": 2.0, "k": k, "n_chains": 1}
         assert ("versions up to 2" in unknown) is (text == "3")
-        assert left_out("sample", ["seed"], version) == ({"cells": 10} if k == 1 else {})
-        assert left_out("sample", ["cells"], version) == {}
+        assert settings_left_out("sample", ["seed"], version) == ({"cells": 10} if k == 1 else {})
+        assert settings_left_out("sample", ["cells"], version) == {}
     # A knob that has gone since is no mistake of a link that does not name it.
     monkeypatch.setitem(first.knobs, "gibbs", "k=5,gone=3")
     assert knob_values(samplers["gibbs"], "", 1) == {"k": 5}

@@ -8,21 +8,23 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from rbmviz.session import Allowance, Comparison, Frames, write_array
+from rbmviz.session import Allowance, Comparison, NewestSamples, write_array
 
 EXPORT_ROWS = 4096
 """Samples that are unpacked at once for a download."""
 
 
-def mosaic(frames: Frames, shape: tuple[int, int], cells: int, pixels: str, zoom: int = 2) -> Image.Image:
+def mosaic(
+    newest: NewestSamples, shape: tuple[int, int], cells: int, pixels: str, zoom: int = 2
+) -> Image.Image:
     """Return the newest cells x cells samples as a picture, oldest first, black on white.
 
     pixels : "binary" or "mean"
     """
     if pixels == "mean":
-        rows = frames.p
+        rows = newest.p
     else:
-        rows = 255 * np.unpackbits(frames.v, axis=1, count=frames.n_visible)
+        rows = 255 * np.unpackbits(newest.v, axis=1, count=newest.n_visible)
     rows = rows[-cells * cells :]
     height, width = shape
     sheet = np.zeros((cells * cells, height * width), np.uint8)
@@ -33,10 +35,10 @@ def mosaic(frames: Frames, shape: tuple[int, int], cells: int, pixels: str, zoom
 
 
 def mosaics_png(
-    named: Iterable[tuple[str, Frames]], shape: tuple[int, int], cells: int, pixels: str
+    named: Iterable[tuple[str, NewestSamples]], shape: tuple[int, int], cells: int, pixels: str
 ) -> bytes:
     """Return all panels side by side, each under its name, as PNG."""
-    pictures = [(name, mosaic(frames, shape, cells, pixels)) for name, frames in named]
+    pictures = [(name, mosaic(newest, shape, cells, pixels)) for name, newest in named]
     gap, header = 16, 30
     width = gap + sum(picture.width + gap for _, picture in pictures)
     height = header + max((picture.height for _, picture in pictures), default=0) + gap

@@ -211,11 +211,11 @@ def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> 
 
 
 def series(
-    field: str, names: Sequence[str], algorithms: Sequence[str], legend: alt.Legend
+    field: str, names: Sequence[str], algorithms: Sequence[str], legend: alt.Legend | None
 ) -> tuple[alt.Color, alt.StrokeDash]:
     """Return the colour and the dashes of curves by name, one colour an algorithm.
 
-    field : column of the names; algorithms: registered name of each
+    field : column of the names; algorithms: registered name of each; legend: None where curves carry names
     """
     colours = alt.Scale(domain=list(names), range=[colour(name) for name in algorithms])
     strokes = alt.Scale(domain=list(names), range=dashes(algorithms))

@@ -18,7 +18,7 @@ from rbmviz_app.charts.style import about, colour, dashes, titles
 from rbmviz_app.formulas import prose
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.panel.readouts import Readout
-from rbmviz_app.session import STILL, STOPPED_TIMERS
+from rbmviz_app.session import REDUCED_MOTION, STOPPED_TIMERS
 
 PANEL_FOLDER = Path(__file__).parent
 
@@ -99,7 +99,7 @@ class Canvas:
         common |= {
             "present": present,
             "present_knobs": presented_knobs() if present else [],
-            "still": STILL.value,
+            "reduced_motion": REDUCED_MOTION.value,
             "timers_stopped": any(stopped.hidden for stopped in STOPPED_TIMERS.value.values()),
         }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}

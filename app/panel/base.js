@@ -27,7 +27,7 @@
  * @property {[number, number]} shape
  * @property {boolean} present
  * @property {string[]} present_knobs names of the knobs that stay while presenting; none, or none of this page: the first one
- * @property {boolean} still whether the server knows that this browser asks for less motion
+ * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
@@ -38,7 +38,7 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (HIDDEN_SECONDS in app/timer.py)
+const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (UNWATCHED_DRAWS in app/timer.py)
 const WORDS_MS = 1000; // words change this often: more could not be read
 const SAY_MS = 2000; // and what is read aloud this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
@@ -113,7 +113,7 @@ class Panel {
     const more = [];
     for (const knob of this.spec.knobs) {
       const control = knobControl(knob, this.spec.values[knob.name], `knob-${this.key}-${knob.name}`,
-        (value, done) => this.grid.tune(this.key, { [knob.name]: value }, knob.live, done));
+        (value, done) => this.grid.changeKnobs(this.key, { [knob.name]: value }, knob.live, done));
       this.controls[knob.name] = control;
       (knob.front ? front : more).push(control.node);
     }
@@ -194,7 +194,7 @@ class Panel {
   }
 
   /** @param {PanelPart} part this panel's part of a frame */
-  take({ head, blocks }) {
+  readPart({ head, blocks }) {
     const isNewRun = head.run !== this.head?.run;
     if (isNewRun) this.readoutValues = {};
     Object.assign(this.readoutValues, head.readouts);
@@ -204,7 +204,7 @@ class Panel {
   }
 
   /** @param {string} text */
-  warnOf(text) {
+  setWarning(text) {
     if (this.warningText.textContent === text) return;
     this.warningText.textContent = text;
     // What does not fit into its place opens over what is below.
@@ -256,7 +256,7 @@ class Panel {
     if (this.mark.textContent !== mark) this.mark.textContent = mark;
     this.note.hidden = !note;
     if (this.note.textContent !== note) this.note.textContent = note;
-    this.warnOf(head.warning ?? '');
+    this.setWarning(head.warning ?? '');
     this.say();
     this.note.classList.toggle('failed', failed);
   }
@@ -277,7 +277,7 @@ class Grid {
     this.fittedAt = 0;
     /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
     this.unaskedSince = data.timers_stopped ? -Infinity : performance.now();
-    this.tellShown = false;
+    this.reportShown = false;
     /** @type {Map<number, Panel>} */
     this.panels = new Map();
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
@@ -392,14 +392,14 @@ class Grid {
 
   connect() {
     // Nothing begins to move before the server knows that this browser asks for less motion.
-    const still = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.still;
-    if (!this.alive || still) return;
+    const mustWait = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.reduced_motion;
+    if (!this.alive || mustWait) return;
     const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => { this.banner.hidden = true; this.askForFrame(); };
     socket.onmessage = event => {
       this.unaskedSince = performance.now();
-      requestAnimationFrame(() => { if (socket === this.socket && this.take(event.data)) this.askForFrame(); });
+      requestAnimationFrame(() => { if (socket === this.socket && this.showFrame(event.data)) this.askForFrame(); });
     };
     socket.onclose = event => {
       if (!this.alive) return;
@@ -431,11 +431,11 @@ class Grid {
     this.askWhenShown = document.hidden;
     if (this.askWhenShown) return;
     this.send(this.request);
-    this.tellShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
+    this.reportShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
   }
 
   /** @param {ArrayBuffer} buffer @returns {boolean} whether to ask for more */
-  take(buffer) {
+  showFrame(buffer) {
     let frame;
     try {
       frame = readFrame(buffer);
@@ -445,13 +445,13 @@ class Grid {
       return false;
     }
     if (JSON.stringify(frame.request) !== JSON.stringify(this.request)) return true;
-    for (const part of frame.panels) this.panels.get(part.head.key)?.take(part);
+    for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
     this.frames++;
     this.host.dataset.frames = String(this.frames);
     this.draw();
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fit();
-    if (this.tellShown) this.trigger('shown', true); // the server has been asked, and starts the timers if it has stopped them
-    this.tellShown = false;
+    if (this.reportShown) this.trigger('shown', true); // the server has been asked, and starts the timers if it has stopped them
+    this.reportShown = false;
     return true;
   }
 
@@ -462,8 +462,8 @@ class Grid {
    * @param {boolean} live
    * @param {boolean} done
    */
-  tune(key, knobs, live, done) {
-    if (live) this.send({ tune: key, knobs });
+  changeKnobs(key, knobs, live, done) {
+    if (live) this.send({ panel: key, knobs });
     if (done) this.trigger('edit', { key, knobs });
   }
 

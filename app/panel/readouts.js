@@ -66,19 +66,19 @@ const RATE_MS = 3000; // a rate is that of so long
 /** How fast a counter grows, by when it has been seen to grow. */
 class Rate {
   /** Time and count of each growth. @type {[number, number][]} */
-  seen = [];
+  growths = [];
 
   /**
    * @param {number} count
    * @param {number} now in milliseconds
    * @returns {number | null} growth a second; null while it is not known yet
    */
-  take(count, now) {
-    const last = this.seen.at(-1);
-    if (last && count < last[1]) this.seen = []; // begun anew
-    if (!last || count !== last[1]) this.seen.push([now, count]);
-    while (this.seen.length > 2 && this.seen[0][0] < now - RATE_MS) this.seen.shift();
-    const [from, count0] = this.seen[0], [to, count1] = this.seen[this.seen.length - 1];
+  rateAt(count, now) {
+    const last = this.growths.at(-1);
+    if (last && count < last[1]) this.growths = []; // begun anew
+    if (!last || count !== last[1]) this.growths.push([now, count]);
+    while (this.growths.length > 2 && this.growths[0][0] < now - RATE_MS) this.growths.shift();
+    const [from, count0] = this.growths[0], [to, count1] = this.growths[this.growths.length - 1];
     if (now - to > RATE_MS) return 0;
     return to > from ? 1000 * (count1 - count0) / (to - from) : null;
   }
@@ -107,7 +107,7 @@ class ShownReadout {
 
   /** @param {ReadoutValue | undefined} value @param {boolean} running */
   draw(value, running) {
-    if (this.rate) value = !running ? 0 : typeof value === 'number' ? this.rate.take(value, performance.now()) : null;
+    if (this.rate) value = !running ? 0 : typeof value === 'number' ? this.rate.rateAt(value, performance.now()) : null;
     const text = readoutText(this.spec, value);
     if (text === this.text) return;
     this.text = text;

@@ -26,14 +26,14 @@ class ClientState(NamedTuple):
     ----------
     run : int
         Number of the run.
-    seen : mapping of str to int
+    newest_sent : mapping of str to int
         By name, the newest number sent of things that are numbered and sent once, as samples or pairs.
     slow_at : float
         time.monotonic() of the last frame with the slow parts.
     """
 
     run: int
-    seen: Mapping[str, int] = MappingProxyType({})
+    newest_sent: Mapping[str, int] = MappingProxyType({})
     slow_at: float = 0.0
 
     @property
@@ -41,21 +41,29 @@ class ClientState(NamedTuple):
         """Whether the slow parts are due again."""
         return time.monotonic() - self.slow_at > SLOW_SECONDS
 
-    def after(self, seen: Mapping[str, int], slow: bool = False) -> "ClientState":
-        """Return the state after a frame with ``seen``; slow: whether it contained the slow parts."""
-        return ClientState(self.run, seen, time.monotonic() if slow else self.slow_at)
+    def after(self, newest_sent: Mapping[str, int], slow: bool = False) -> "ClientState":
+        """Return the state after a frame with ``newest_sent``; slow: whether it contained the slow parts."""
+        return ClientState(self.run, newest_sent, time.monotonic() if slow else self.slow_at)
 
 
 class PanelContent(NamedTuple):
     """The part of one panel in the next frame.
 
-    values are JSON values that the panel's own JavaScript reads; blocks are arrays by name; sent is what the
-    browser has after the frame; warning is one sentence for a person, or empty.
+    Parameters
+    ----------
+    values : dict
+        JSON values that the panel's own JavaScript reads.
+    blocks : dict
+        Arrays by name.
+    client : ClientState
+        What the browser has after the frame.
+    warning : str
+        One sentence for a person; "" (the default): none.
     """
 
     values: dict[str, Any]
     blocks: dict[str, Block]
-    sent: ClientState
+    client: ClientState
     warning: str = ""
 
 
@@ -65,9 +73,8 @@ Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
 Readouts = Callable[[Any, Any], Sequence[Readout]]
 """Readouts of a panel with this algorithm and this plan."""
 
-
-Together = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, Any]]]
-"""What is shown of all panels, (key, snapshot) each, where it depends on the others."""
+AdjustAll = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, Any]]]
+"""Changes the snapshots of all panels, (key, snapshot) each, where one is shown beside the others."""
 
 
 class PanelEncoder(NamedTuple):
@@ -76,22 +83,22 @@ class PanelEncoder(NamedTuple):
     encode: Encode
     readouts: Readouts
     views: tuple[str, ...]
-    together: Together | None
+    adjust_all: AdjustAll | None
 
 
 _encoders: dict[type[Snapshot], PanelEncoder] = {}
 
 
 def frame_encoder(
-    snapshot: type[Snapshot], readouts: Readouts, views: tuple[str, ...], together: Together | None = None
+    snapshot: type[Snapshot], readouts: Readouts, views: tuple[str, ...], adjust_all: AdjustAll | None = None
 ) -> Callable[[Encode], Encode]:
     """Register the decorated function as the encoder of one kind of snapshot.
 
-    together : changes the snapshots of all panels before each is encoded; None: nothing is changed
+    adjust_all : changes the snapshots of all panels before each is encoded; None: nothing is changed
     """
 
     def register(encode: Encode) -> Encode:
-        _encoders[snapshot] = PanelEncoder(encode, readouts, views, together)
+        _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all)
         return encode
 
     return register
@@ -108,35 +115,35 @@ class FrameEncoder:
     def __init__(self, comparison: Comparison[Any]) -> None:
         self._comparison = comparison
         self._request: FrameRequest | None = None
-        self._sent: dict[int, ClientState] = {}
+        self._clients: dict[int, ClientState] = {}  # by key of the panel
         self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
 
     def encode_next(self, request: FrameRequest) -> bytes:
         """Make the next frame; from now on the browser counts as having it."""
         if request != self._request:
             self._request = request
-            self._sent.clear()
+            self._clients.clear()
         waiting = self._comparison.waiting_for_all
         panels = []
         for key, shown in self._snapshots():
             if key not in request.panels:
                 continue
-            sent = self._sent.get(key)
-            if sent is None or sent.run != shown.run:
-                sent = ClientState(shown.run)
+            client = self._clients.get(key)
+            if client is None or client.run != shown.run:
+                client = ClientState(shown.run)
                 if not self._declare_readouts(key, shown):
                     continue
-            content = _encoders[type(shown)].encode(shown, request, sent)
+            content = _encoders[type(shown)].encode(shown, request, client)
             if content is not None:
-                self._sent[key] = content.sent
-                slow = content.sent.slow_at != sent.slow_at
+                self._clients[key] = content.client
+                slow = content.client.slow_at != client.slow_at
                 panels.append((self._head(key, shown, content, slow, waiting), content.blocks))
         return write_frame(request._asdict(), panels)
 
     def _snapshots(self) -> list[tuple[int, Any]]:
-        shown: list[tuple[int, Any]] = self._comparison.snapshots()
-        together = _encoders[type(shown[0][1])].together if shown else None
-        return together(self._comparison, shown) if together else shown
+        shown: list[tuple[int, Any]] = self._comparison.poll()
+        adjust_all = _encoders[type(shown[0][1])].adjust_all if shown else None
+        return adjust_all(self._comparison, shown) if adjust_all else shown
 
     def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
         """Note the readouts of a panel's run; return False if the panel has been removed meanwhile."""

@@ -80,11 +80,11 @@ def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange
         raise BadInput("A message is not JSON, or nested too deeply.") from None
     if not isinstance(message, dict):
         raise BadInput("A message is not an object.")
-    if set(message) == {"tune", "knobs"}:
+    if set(message) == {"panel", "knobs"}:
         return _knob_change(message)
     if set(message) == set(FrameRequest._fields):
         return _frame_request(message, views)
-    raise BadInput(f"A message has neither tune and knobs, nor {', '.join(FrameRequest._fields)}.")
+    raise BadInput(f"A message has neither panel and knobs, nor {', '.join(FrameRequest._fields)}.")
 
 
 def _no_number(constant: str) -> None:
@@ -92,10 +92,10 @@ def _no_number(constant: str) -> None:
 
 
 def _knob_change(message: dict[str, Any]) -> KnobChange:
-    panel, knobs = message["tune"], message["knobs"]
+    panel, knobs = message["panel"], message["knobs"]
     # Values out of range and unknown names are refused later, by ``knobs``.
     if not _whole(panel, 0, 2**31) or not isinstance(knobs, dict) or not 1 <= len(knobs) <= 30:
-        raise BadInput("tune is not the number of a panel, or knobs is not an object of 1 to 30 knobs.")
+        raise BadInput("panel is not the number of a panel, or knobs is not an object of 1 to 30 knobs.")
     if not all(isinstance(value, int | float | str) for value in knobs.values()):
         raise BadInput("The value of a knob is neither a number nor a text.")
     return KnobChange(panel, knobs)

@@ -1,7 +1,7 @@
 """The WebSocket route of the live path: the browser asks for each frame, and sends values of dragged knobs.
 
 Because the browser asks, a slow one gets fewer frames and a hidden one gets none. A message from it is JSON:
-a ``FrameRequest`` asks for the next frame, and ``{"tune": key, "knobs": {...}}`` sets live knobs of a panel
+a ``FrameRequest`` asks for the next frame, and ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel
 (see ``requests``). A frame is one binary message that describes itself (see ``frames``).
 
 No browser can take more than its share. Of several messages the newest counts: at most one request waits for
@@ -160,7 +160,7 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
             # In a thread: a run may hold its lock for a moment, and nobody else should have to wait for it.
-            await anyio.to_thread.run_sync(functools.partial(comparison.set_knobs, panel, **knobs))
+            await anyio.to_thread.run_sync(functools.partial(comparison.set_live_knobs, panel, **knobs))
         await asyncio.sleep(KNOB_SECONDS)
 
 
@@ -173,9 +173,7 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
         due = max(due + 1 / request.fps, clock())
         await asyncio.sleep(due - clock())
         quiet_until = clock() + QUIET_SECONDS
-        while (
-            now := (request, comparison.running, *comparison.snapshots())
-        ) == sent and clock() < quiet_until:
+        while (now := (request, comparison.running, *comparison.poll())) == sent and clock() < quiet_until:
             await asyncio.sleep(POLL_SECONDS if comparison.running else PAUSED_POLL_SECONDS)
         sent = now
         try:

@@ -104,8 +104,8 @@ def visitor(
 
 def _until(comparison: Comparison[Any], holds: Any) -> None:
     end = time.monotonic() + PATIENCE
-    while not all(holds(shown) for _, shown in comparison.snapshots()):
-        failed = [shown.error for _, shown in comparison.snapshots() if shown.status == "failed"]
+    while not all(holds(shown) for _, shown in comparison.poll()):
+        failed = [shown.error for _, shown in comparison.poll() if shown.status == "failed"]
         if failed or time.monotonic() > end:
             raise BadInput(f"bench visitor: {(failed or ['the panels do not get on'])[0]}")
         time.sleep(0.05)
@@ -116,16 +116,16 @@ def _phase(comparison: Comparison[Any], name: str, seconds: float, looking: bool
 
     def look() -> None:
         while not stop.wait(1 / FRAMES_PER_SECOND):
-            comparison.snapshots()
+            comparison.poll()
 
     viewer = threading.Thread(target=look)
     if looking:
         viewer.start()
-    before = sum(shown.n for _, shown in comparison.snapshots())
+    before = sum(shown.n for _, shown in comparison.poll())
     begin, clock = time.process_time(), time.monotonic()
     time.sleep(seconds)
     used, passed = time.process_time() - begin, time.monotonic() - clock
-    n = sum(shown.n for _, shown in comparison.snapshots()) - before
+    n = sum(shown.n for _, shown in comparison.poll()) - before
     stop.set()
     if looking:
         viewer.join()

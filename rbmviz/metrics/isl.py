@@ -48,9 +48,10 @@ GROUPS = 100
 """Groups of test points at most, of equal size up to one point and drawn at random, whose mean log densities
 stand for those of all points: enough for the error of a difference between two runs, see ``paired_error``."""
 
-POINTS_AT_A_TIME = 128
-"""Points whose histograms are counted at once, in full width, before they are added to what is kept: an
-array with columns and a type of its own, small enough that no memory is left in pieces as it grows."""
+COUNTERS_AT_A_TIME = 100_480
+"""Histograms are counted in full width for so many counters at once, 128 points of MNIST, before they are
+added to what is kept: an array with columns and a type of its own, small enough that no memory is left in
+pieces as it grows, and large enough that few calls are made for points of few units."""
 
 
 class Score(NamedTuple):
@@ -177,7 +178,8 @@ class ISL:
         self.n = 0
         self._points: list[IslPoint] = []
         if self._kernel == "binary":
-            blocks = [self._packed[at : at + POINTS_AT_A_TIME] for at in self._blocks()]
+            self._block = max(COUNTERS_AT_A_TIME // (self._width + 1), 1)
+            blocks = [self._packed[at : at + self._block] for at in self._blocks()]
             self._histograms = [np.zeros((len(points), 0), COUNTERS[0][1]) for points in blocks]
             self._largest = [0] * len(blocks)  # no bin of the block has more
             self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
@@ -252,9 +254,9 @@ class ISL:
         samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
         blocks, n = hamming.pack_blocks(samples), self._n_pending
         self._n_pending = 0
-        found = np.empty((POINTS_AT_A_TIME, self._width + 1), np.uint32)
+        found = np.empty((min(self._block, len(self._packed)), self._width + 1), np.uint32)
         for i, at in enumerate(self._blocks()):
-            points = self._packed[at : at + POINTS_AT_A_TIME]
+            points = self._packed[at : at + self._block]
             here = found[: len(points)]
             here[:] = 0
             hamming.count_distances(points, blocks, n, here)
@@ -262,7 +264,7 @@ class ISL:
             kept += here[:, : kept.shape[1]].astype(kept.dtype)
 
     def _blocks(self) -> range:
-        return range(0, len(self._packed), POINTS_AT_A_TIME)
+        return range(0, len(self._packed), self._block)
 
     def _roomier(self, i: int, n: int, found: np.ndarray) -> np.ndarray:
         """Return the histograms of a block with columns for all distances found, and room for n samples."""

@@ -19,11 +19,11 @@ from rbmviz.session.coupling import (
 from rbmviz.session.estimator_study import StudiedModel, StudyRun, StudySetup, StudySnapshot
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
-from rbmviz.session.limits import Limits, Session, limits
+from rbmviz.session.limits import Limits, VisitorUsage, limits
 from rbmviz.session.recorder import Allowance, Record, replay, write_array
 from rbmviz.session.release import janitor
 from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSetup, SamplingSnapshot, Start
-from rbmviz.session.snapshot import Frames, Point, Snapshot
+from rbmviz.session.snapshot import NewestSamples, Point, Snapshot
 from rbmviz.session.training import Origin, TrainingPlan, TrainingRun, TrainingSetup, TrainingSnapshot
 from rbmviz.session.warm import warm_up
 from rbmviz.session.worker import Worker
@@ -35,12 +35,12 @@ __all__ = [
     "CouplingRun",
     "CouplingSetup",
     "CouplingSnapshot",
-    "Frames",
     "LandscapePlan",
     "LandscapeRun",
     "LandscapeSetup",
     "LandscapeSnapshot",
     "Limits",
+    "NewestSamples",
     "Origin",
     "Panel",
     "Point",
@@ -50,7 +50,6 @@ __all__ = [
     "SamplingRun",
     "SamplingSetup",
     "SamplingSnapshot",
-    "Session",
     "Snapshot",
     "Start",
     "StudiedModel",
@@ -61,6 +60,7 @@ __all__ = [
     "TrainingRun",
     "TrainingSetup",
     "TrainingSnapshot",
+    "VisitorUsage",
     "WeightRun",
     "WeightSetup",
     "WeightSnapshot",

@@ -22,7 +22,7 @@ UNWATCHED_SECONDS = 0.1
 """Interval of the beats while no run is watched: no picture waits for the samples."""
 
 FULL_SERVER_SECONDS = 0.2
-"""Longest interval, on a full server; less than worker.BEAT_BACKLOG_SECONDS, or samples would be skipped."""
+"""Longest interval, on a full server; longer than ``worker.BEAT_BACKLOG_SECONDS``, it would skip samples."""
 
 RARE_STEPS_SECONDS = 0.5
 """Longest interval between two beats when steps are due more rarely."""

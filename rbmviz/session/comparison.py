@@ -8,8 +8,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value
 from rbmviz.session.beat import Beat
-from rbmviz.session.equal_points import Effort, at_common_point
-from rbmviz.session.limits import Session, Wanted
+from rbmviz.session.equal_points import CostUnit, at_common_point
+from rbmviz.session.limits import VisitorUsage, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
@@ -73,14 +73,14 @@ class Comparison(Generic[S]):
         What all panels share.
     rate : float
         Steps per second of every panel; infinity (the default) is full speed.
-    session : Session or None
+    visitor : VisitorUsage or None
         The visitor, whose turns at the cores the panels share. A command that would exceed the limits of the
         visitor raises BadInput and changes nothing. None: no limits, and turns of its own.
     """
 
-    def __init__(self, setup: S, rate: float = math.inf, session: Session | None = None) -> None:
-        self.setup, self.rate, self._session = setup, rate, session
-        self._beat = Beat(Group() if session is None else session.group)
+    def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
+        self.setup, self.rate, self._visitor = setup, rate, visitor
+        self._beat = Beat(Group() if visitor is None else visitor.group)
         self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
@@ -90,7 +90,8 @@ class Comparison(Generic[S]):
         self._next_key = 0
         self._undo: Undo | None = None
         self.undoable_commands = 0  # so far: two offers to undo differ in it
-        self.effort: Effort = "samples"  # what panels are compared at equal numbers of
+        # What panels are compared at equal numbers of; some kinds of runs are not compared, and say nothing.
+        self.cost_unit: CostUnit = getattr(setup, "steps", "samples")
         self.pins: tuple[Pin, ...] = ()
         self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
@@ -112,7 +113,7 @@ class Comparison(Generic[S]):
         return panel
 
     def _catch_up(self, panel: Panel) -> None:
-        """Let a panel that begins later make the steps of the others, as far as that takes little time."""
+        """Have a panel that begins later make the steps of the others, as far as that takes little time."""
         others = [other.worker for other in self.panels if other is not panel]
         going = [(found.n, i) for i, other in enumerate(others) if (found := other.peek()).status != "failed"]
         if going:
@@ -135,22 +136,22 @@ class Comparison(Generic[S]):
         if self.panels != before:
             self._offer_undo(self.setup, before, {})
 
-    def tune(self, key: int, **knobs: Value) -> None:
-        """Change knobs of one panel."""
+    def apply_knobs(self, key: int, **knobs: Value) -> None:
+        """Change knobs of one panel, as they are let go: its run begins anew if one of them is not live."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
                 run = panel.worker.peek().run
-                panel.worker.tune(**knobs)
+                panel.worker.apply_knobs(**knobs)
                 if panel.worker.peek().run != run:
                     self._catch_up(panel)
 
-    def set_knobs(self, key: int, **knobs: Value) -> None:
-        """Change live knobs of one panel, as they are dragged: no run is begun."""
+    def set_live_knobs(self, key: int, **knobs: Value) -> None:
+        """Change live knobs of one panel, while they are dragged: no run is begun."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
-                panel.worker.set_knobs(**knobs)
+                panel.worker.set_live_knobs(**knobs)
 
     def show_recordings(self, recordings: Mapping[str, Recorded]) -> None:
         """Show the recorded beginning of each run, by the name of its algorithm, until the run has made it.
@@ -170,7 +171,7 @@ class Comparison(Generic[S]):
         """Start all panels in step, as soon as none of them is still starting."""
         with self._together:
             self.running = self.waiting_for_all = True
-        self.snapshots()
+        self.poll()  # renews the leases, so that runs that sleep are prepared; starts the panels if all are
 
     def pause(self) -> None:
         """Stop all panels; with a rate they stop at the same step."""
@@ -260,8 +261,8 @@ class Comparison(Generic[S]):
                 self.resume()
         return True
 
-    def forget_undo(self) -> None:
-        """Offer no longer to take the newest command back."""
+    def drop_undo(self) -> None:
+        """Withdraw the offer to take the newest command back."""
         self._undo = None
 
     def free_undo(self) -> None:
@@ -292,7 +293,7 @@ class Comparison(Generic[S]):
         self._fit_undo()
 
     def _fit_undo(self) -> None:
-        if self._undo is not None and self._session is not None and not self._session.has_room():
+        if self._undo is not None and self._visitor is not None and not self._visitor.has_room():
             self.free_undo()
 
     def _undo_bytes(self) -> int:
@@ -321,18 +322,22 @@ class Comparison(Generic[S]):
         for panel in self.panels:
             if panel.key == key:
                 self._next_pin += 1
-                pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().at_rest())
+                pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().without_arrays())
                 self.pins = (*self.pins, pin)[-MAX_PINS:]
 
     def unpin(self, number: int) -> None:
         """Drop a pinned run; an unknown number is ignored."""
         self.pins = tuple(pin for pin in self.pins if pin.number != number)
 
-    def snapshots(self) -> list[tuple[int, Snapshot]]:
-        """Return key and newest snapshot of every panel, in order."""
+    def poll(self) -> list[tuple[int, Snapshot]]:
+        """Return key and newest snapshot of every panel, in order.
+
+        Also renews the leases of the panels, starts all of them if they are waiting for each other and ready,
+        and drops an offer to undo that has expired. ``peek`` only reads.
+        """
         shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
         if self._undo is not None and not self.can_undo:
-            self.forget_undo()
+            self.drop_undo()
         if self.waiting_for_all:
             self._start_together()
         return shown
@@ -351,15 +356,15 @@ class Comparison(Generic[S]):
     def at_common_point(self, shown: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         """Return the snapshots of samplers, (key, snapshot), with the scores they had at the common point.
 
-        The point is the last number of samples, sweeps or seconds (``effort``) that all panels have passed;
-        panels that are still catching up, or have failed, do not hold it back.
+        The point is the last number of samples, sweeps or seconds (``cost_unit``) that all panels have
+        passed; panels that are still catching up, or have failed, do not hold it back.
         """
         late = {panel.key for panel in self.panels if panel.worker.catching_up}
-        runs = at_common_point([(snapshot, key in late) for key, snapshot in shown], self.effort)
+        runs = at_common_point([(snapshot, key in late) for key, snapshot in shown], self.cost_unit)
         return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
 
     def peek(self) -> list[tuple[int, Any]]:
-        """Return what ``snapshots`` does, without renewing any lease."""
+        """Return what ``poll`` does, without renewing any lease."""
         return [(panel.key, panel.worker.peek()) for panel in self.panels]
 
     @property
@@ -383,8 +388,8 @@ class Comparison(Generic[S]):
             self._check([*others, (plan, with_knobs)])
 
     def _check(self, wanted: list[Wanted]) -> None:
-        if self._session is not None:
-            self._session.allow(self, wanted)
+        if self._visitor is not None:
+            self._visitor.allow(self, wanted)
 
     def open(self) -> None:
         """Allow every panel a thread, and rebuild runs at rest; BadInput if there is no room for them."""
@@ -402,7 +407,7 @@ class Comparison(Generic[S]):
     def rest(self) -> None:
         """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step."""
         self.before_rest()
-        self.forget_undo()
+        self.drop_undo()
         with self._together:
             if self.running and not self.waiting_for_all:
                 now = time.monotonic()

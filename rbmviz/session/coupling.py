@@ -43,7 +43,7 @@ FIRST_PAIRS = 200
 EXACT_SHARE = 4
 """Seconds spent on the exact curve per second spent on a stream of pairs."""
 
-MAX_STEPS = 300
+MAX_PATH_POINTS = 300
 """Maximum points of the path of a pair; when there are more, every second one is dropped."""
 
 
@@ -92,7 +92,7 @@ class FinishedPair(NamedTuple):
     """A displayed pair that has ended; the fields are those of ``DisplayedState`` at its last sweep.
 
     tau : int
-        Its stopping time.
+        Its meeting time.
     """
 
     pair: int
@@ -148,15 +148,15 @@ class CouplingSnapshot(Snapshot):
 
     algorithm: Coupling
     n_visible: int
-    drawn: tuple[DisplayedState, ...]
+    displayed_pairs: tuple[DisplayedState, ...]
     began: int = 0  # the step at which the first pair with the present knobs began
 
-    def at_rest(self) -> Self:
+    def without_arrays(self) -> Self:
         """Return the snapshot without pairs: they belong to the streams, which are freed."""
-        return replace(self, drawn=())
+        return replace(self, displayed_pairs=())
 
 
-class Running(NamedTuple):
+class RunningEstimate(NamedTuple):
     """An estimate and its standard error after so many pairs, int64 and float64 (points,)."""
 
     pairs: np.ndarray
@@ -175,7 +175,7 @@ class PairStatistics(NamedTuple):
     tau: np.ndarray
     rejected: np.ndarray
     truncated: np.ndarray
-    stopped: int
+    loops_given_up: int
     plain: np.ndarray
     unbiased: np.ndarray
     times: np.ndarray
@@ -188,7 +188,7 @@ class PairStatistics(NamedTuple):
 
     @property
     def tau_mean(self) -> float:
-        """Mean stopping time; too small if pairs were cut off."""
+        """Mean meeting time; too small if pairs were cut off."""
         return float(self.tau.mean()) if self.n else float("nan")
 
     @property
@@ -198,7 +198,7 @@ class PairStatistics(NamedTuple):
         return float(first), float(second)
 
     def tau_shares(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return edges (bins + 1,) and shares (bins,) of the stopping times of pairs that have met.
+        """Return edges (bins + 1,) and shares (bins,) of the meeting times of pairs that have met.
 
         Bins hold whole numbers from one edge to below the next and widen with the sweeps; the shares and
         ``truncated_share`` add up to 1.
@@ -233,17 +233,17 @@ class PairStatistics(NamedTuple):
         """The last time at which the bound is valid: later, pairs that were cut off would count as met."""
         return self.max_sweeps - self.lag - 1 if self.truncated.any() else float("inf")
 
-    def running(self, statistic: str) -> tuple[Running, Running]:
+    def running(self, statistic: str) -> tuple[RunningEstimate, RunningEstimate]:
         """Return UCD's estimate of one of STATISTICS, and that of CD-k, after the first 2, 3, ... pairs."""
         at = np.unique(np.rint(np.geomspace(2, max(self.n, 2), 80)).astype(np.int64))
         at = at[at <= self.n]
         return _running(self.unbiased, statistic, at), _running(self.plain, statistic, at)
 
 
-def _running(values: np.ndarray, statistic: str, at: np.ndarray) -> Running:
+def _running(values: np.ndarray, statistic: str, at: np.ndarray) -> RunningEstimate:
     x = values[:, STATISTICS.index(statistic)]
     mean, square = (np.cumsum(y)[at - 1] / at for y in (x, x**2))
-    return Running(at, mean, np.sqrt(np.maximum(square - mean**2, 0) / (at - 1)))
+    return RunningEstimate(at, mean, np.sqrt(np.maximum(square - mean**2, 0) / (at - 1)))
 
 
 class Results(NamedTuple):
@@ -349,7 +349,7 @@ class DisplayedPair:
         if (self._t - 1) % self._stride == 0:
             (v, _), (v2, _) = stream.chains()
             self._path.append(int((v != v2).sum()))
-        if len(self._path) > MAX_STEPS:
+        if len(self._path) > MAX_PATH_POINTS:
             self._path, self._stride = self._path[::2], 2 * self._stride
         if stream.finished > before:
             v, v2 = (np.packbits(v) for v, _ in stream.chains())
@@ -405,7 +405,7 @@ class CouplingRun(Run):
         self._work: Generator[None, None, None] | None = None
 
     def prepare(self) -> None:
-        """Make the chains; compile the kernels outside the run's own clock."""
+        """Make the chains; compile the kernels, which ``seconds`` leaves out."""
         base, scale = self.plan.rbm, self.algorithm.scale
         self.rbm = rbm = RBM(scale * base.W, scale * base.b, scale * base.c)
         i, j = np.unravel_index(np.abs(base.W).argmax(), base.W.shape)
@@ -549,7 +549,7 @@ class CouplingRun(Run):
             **self.common(status),
             n_visible=self.plan.rbm.n_visible,
             began=self.began,
-            drawn=tuple(
+            displayed_pairs=tuple(
                 pair.state(self._counted((pair.stream.algorithm, 1, self._k)))
                 for pair in self._displayed
                 if self.prepared

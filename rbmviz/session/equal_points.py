@@ -1,116 +1,66 @@
-"""Runs of samplers compared at equal points: after equally many samples, sweeps or seconds of computing.
+"""Runs compared at equal points: after equally many samples or updates, sweeps, or seconds of computing.
 
-A run keeps its scores at about 125 numbers of samples, 14 % apart, each with its sweeps and its seconds. A
-point of sweeps or seconds lies between two of these: its sample number is that of the last sample that was
-complete by then, and its scores are read off between the two neighbours, linearly in the logarithm of the
-number of samples. So all three kinds of points cost one computation of the scores, and a point that a run has
-passed has the same scores for good.
+Whatever a run makes, its snapshots say up to which point its scores are known and what they were at a point
+that it has passed (``Scored``). The common point of several runs is the last of POINTS that all have passed.
+A point that a sampler has passed has the same scores for good; of a trainer they may move a little, when its
+curve is thinned out.
 """
 
 import bisect
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from rbmviz.metrics import paired_error
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.session.sampling import SamplingSnapshot
-from rbmviz.session.snapshot import Clock, Counts, Point
+from rbmviz.session.snapshot import Status
 
-Effort = Literal["samples", "sweeps", "seconds"]
-"""What runs are compared at equal numbers of; a field of ``Clock``."""
+CostUnit = Literal["samples", "updates", "sweeps", "seconds"]
+"""What runs are compared at equal numbers of."""
 
-EFFORTS: tuple[Effort, ...] = get_args(Effort)
+SAMPLER_UNITS: tuple[CostUnit, ...] = ("samples", "sweeps", "seconds")
+TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
+"""What samplers, and what trainers, can be compared at equal numbers of."""
 
-POINTS: Mapping[Effort, Sequence[float]] = {
+_SWEEPS = np.unique(np.rint(np.geomspace(1, 1e12, 193)).astype(np.int64)).tolist()
+
+POINTS: Mapping[CostUnit, Sequence[float]] = {
     "samples": CURVE_COUNTS.tolist(),
-    "sweeps": np.unique(np.rint(np.geomspace(1, 1e9, 145)).astype(np.int64)).tolist(),
+    "updates": CURVE_COUNTS.tolist(),
+    "sweeps": _SWEEPS,
     # Two digits each, from 0.1 ms to three hours.
     "seconds": [float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)],
 }
-"""The points at which runs can be compared, about 125 in what a run reaches in ten minutes."""
-
-SAMPLE_ROUNDING = 1e-9
-"""Share of a sample that rounding may take from a sum of sweeps or seconds."""
+"""The points at which runs can be compared, some 15 % apart."""
 
 BEHIND = 0.8
 """The last panel is behind if it has spent less than this share of what the first has."""
 
 
-class Standing(NamedTuple):
-    """The scores of one run at a point: those of the samples that were complete by then."""
+class Scored(Protocol):
+    """A snapshot of a run whose scores can be told at a point that it has passed."""
 
-    isl: Point
-    counts: Counts
+    @property
+    def status(self) -> Status: ...  # noqa: D102
 
+    def passed(self, cost_unit: CostUnit) -> float | None:
+        """Return up to which number its scores are known; None if the run spends nothing of this kind."""
 
-def _between(a: Any, b: Any, weight: Any) -> Any:
-    return a + weight * (b - a)
+    def scores_at(self, cost_unit: CostUnit, point: float) -> Any:
+        """Return its scores at a point; None if it has not passed it, or had none by then."""
 
-
-def passed(shown: SamplingSnapshot, effort: Effort) -> float:
-    """Return up to which number of samples, sweeps or seconds the scores of a run are known."""
-    return getattr(shown.curve[len(shown.counts) - 1].clock, effort) if shown.counts else 0
-
-
-def scores_at(shown: SamplingSnapshot, effort: Effort, point: float) -> Standing | None:
-    """Return the scores of a run at a point; None if it has not passed it, or had no sample by then."""
-    known = len(shown.counts)
-    i = bisect.bisect_right(shown.curve, point, hi=known, key=lambda one: getattr(one.clock, effort)) - 1
-    if i < 0 or point > passed(shown, effort):
-        return None
-    a, counts = shown.curve[i], shown.counts[i]
-    if point == getattr(a.clock, effort):
-        return Standing(a, counts)
-    b, counts_after = shown.curve[i + 1], shown.counts[i + 1]
-    clock = _clock_at(shown, a.clock, b.clock, effort, point)
-    weight = math.log(clock.samples / a.n) / math.log(b.n / a.n)
-
-    def between(name: str, first: Any = a, second: Any = b) -> Any:
-        return _between(getattr(first, name), getattr(second, name), weight)
-
-    shares = {name: between(name, counts, counts_after) for name in ("class_coverage", "blank", "spurious")}
-    switches = (
-        counts.switches if counts.switches is None else round(between("switches", counts, counts_after))
-    )
-    return Standing(
-        Point(clock, between("isl"), between("std_error"), a.beta, between("groups")),
-        counts._replace(n=clock.samples, switches=switches, **shares),
-    )
+    def at_common_point(self, compared: "Compared") -> Self:
+        """Return the snapshot with the scores that it had at the common point."""
 
 
-def _clock_at(shown: SamplingSnapshot, begin: Clock, end: Clock, effort: Effort, point: float) -> Clock:
-    """Return the clock of the last sample that was complete at a point between two points of the curve.
+def common_point(runs: Iterable[Scored], cost_unit: CostUnit) -> float | None:
+    """Return the last of POINTS that all runs have passed; None if there is none.
 
-    A sample takes equally many sweeps and seconds from one of the clocks to the next; between them lies at
-    most one change of knobs, whose clock is known.
+    Runs that spend nothing of this kind do not count.
     """
-    i = bisect.bisect_right(shown.changes, begin.samples, key=lambda change: change.clock.samples)
-    if i < len(shown.changes) and shown.changes[i].clock.samples < end.samples:
-        turned = shown.changes[i].clock
-        if getattr(turned, effort) <= point:
-            begin = turned
-        else:
-            end = turned
-    first, last = getattr(begin, effort), getattr(end, effort)
-    made = (point - first) / (last - first) * (end.samples - begin.samples)
-    samples = begin.samples + int(made + SAMPLE_ROUNDING)
-    share = (samples - begin.samples) / (end.samples - begin.samples)
-    return Clock(
-        samples,
-        round(_between(begin.sweeps, end.sweeps, share)),
-        _between(begin.seconds, end.seconds, share),
-    )
-
-
-def common_point(runs: Iterable[SamplingSnapshot], effort: Effort) -> float | None:
-    """Return the last of POINTS that all runs have passed; None if there is none."""
-    least = min((passed(shown, effort) for shown in runs), default=0)
-    i = bisect.bisect_right(POINTS[effort], least)
-    return POINTS[effort][i - 1] if i else None
+    reached = [passed for shown in runs if (passed := shown.passed(cost_unit)) is not None]
+    i = bisect.bisect_right(POINTS[cost_unit], min(reached, default=0))
+    return POINTS[cost_unit][i - 1] if i else None
 
 
 class Compared(NamedTuple):
@@ -118,51 +68,57 @@ class Compared(NamedTuple):
 
     Parameters
     ----------
-    effort : Effort
+    cost_unit : CostUnit
     point : float or None
         The common point; None before there is one.
-    standing : Standing or None
-        The panel's scores there.
-    passed : float
-        How far the panel's own scores reach.
-    first, last : float
-        How far those of the first panel reach, and those of the last, which holds the common point back.
+    scores : Any
+        The panel's scores there, of the kind of its run; None: it has none there.
+    passed : float or None
+        How far the panel's own scores reach; None if its run spends nothing of this kind: it makes no sweeps.
+    most_passed, least_passed : float
+        How far the scores of the panel reach that is ahead of all others, and those of the panel that holds
+        the common point back.
     catching_up : bool
         Whether the panel makes up for a late start, and does not count for the common point yet.
     """
 
-    effort: Effort
+    cost_unit: CostUnit
     point: float | None
-    standing: Standing | None
-    passed: float
-    first: float
-    last: float
+    scores: Any
+    passed: float | None
+    most_passed: float
+    least_passed: float
     catching_up: bool
 
     @property
     def behind(self) -> bool:
         """Whether the panel is far behind the first one, and holds the common point back."""
-        return self.passed < BEHIND * self.first and self.passed * BEHIND <= self.last
+        if self.passed is None:
+            return False
+        return self.passed < BEHIND * self.most_passed and self.passed * BEHIND <= self.least_passed
 
 
-def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> list[Compared]:
+S = TypeVar("S", bound=Scored)
+
+
+def compare(runs: Sequence[tuple[Scored, bool]], cost_unit: CostUnit) -> list[Compared]:
     """Compare runs at the last point that all of them have passed, except those that are catching up.
 
     Parameters
     ----------
     runs : sequence of (snapshot, catching_up)
         A run that has failed is shown at the common point if it got so far, and does not hold it back.
-    effort : "samples", "sweeps" or "seconds"
+    cost_unit : CostUnit
     """
     counted = [shown for shown, catching_up in runs if not catching_up and shown.status != "failed"]
-    point = common_point(counted, effort)
-    reached = [passed(shown, effort) for shown in counted] or [0.0]
+    point = common_point(counted, cost_unit)
+    reached = [passed for shown in counted if (passed := shown.passed(cost_unit)) is not None] or [0.0]
     return [
         Compared(
-            effort,
+            cost_unit,
             point,
-            None if point is None else scores_at(shown, effort, point),
-            passed(shown, effort),
+            None if point is None else shown.scores_at(cost_unit, point),
+            shown.passed(cost_unit),
             max(reached),
             min(reached),
             catching_up,
@@ -171,73 +127,9 @@ def compare(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> li
     ]
 
 
-def at_common_point(runs: Sequence[tuple[SamplingSnapshot, bool]], effort: Effort) -> list[SamplingSnapshot]:
+def at_common_point(runs: Sequence[tuple[S, bool]], cost_unit: CostUnit) -> list[S]:
     """Return the snapshots with the scores that each run had at the common point; see ``compare``."""
     return [
-        replace(shown, compared=compared, **_scores_of(compared.standing))
-        for (shown, _), compared in zip(runs, compare(runs, effort), strict=True)
+        shown.at_common_point(compared)
+        for (shown, _), compared in zip(runs, compare(runs, cost_unit), strict=True)
     ]
-
-
-def _scores_of(standing: Standing | None) -> dict[str, Any]:
-    names = [name for name in Counts._fields if name != "n"]
-    if standing is None:
-        return {"newest": None, **dict.fromkeys(names)}
-    return {"newest": standing.isl, **{name: getattr(standing.counts, name) for name in names}}
-
-
-class Difference(NamedTuple):
-    """ISL of a run minus that of another at a point, in nats, with the standard error of the difference.
-
-    samples: how many the run had made by then.
-    """
-
-    point: float
-    samples: int
-    difference: float
-    std_error: float
-
-
-def best(compared: Sequence[Compared]) -> int | None:
-    """Return the index of the panel with the highest ISL at the common point; None if there is none."""
-    known = [(one.standing.isl.isl, -i) for i, one in enumerate(compared) if one.standing is not None]
-    return -max(known)[1] if known else None
-
-
-def differences(shown: SamplingSnapshot, other: SamplingSnapshot, effort: Effort) -> list[Difference]:
-    """Return the ISL of a run minus that of another at all points that both have passed."""
-    end = min(passed(shown, effort), passed(other, effort))
-    points = np.array(POINTS[effort][: bisect.bisect_right(POINTS[effort], end)])
-    if not len(points):
-        return []
-    (n, isl, groups), (n_other, isl_other, groups_other) = (
-        _isl_at(run, effort, points) for run in (shown, other)
-    )
-    both, errors = (n > 0) & (n_other > 0), paired_error(groups, groups_other)
-    found = zip(points[both], n[both], (isl - isl_other)[both], errors[both], strict=True)
-    return [Difference(*one) for one in found]
-
-
-def _isl_at(
-    shown: SamplingSnapshot, effort: Effort, points: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return samples (0: none), ISL, and mean log densities of the groups at points that a run has passed.
-
-    What ``scores_at`` says of each point, for all at once.
-    """
-    curve = shown.curve[: len(shown.counts)]
-    spent = np.array([getattr(point.clock, effort) for point in curve])
-    at = np.searchsorted(spent, points, side="right") - 1
-    clocks = sorted([point.clock for point in curve] + [change.clock for change in shown.changes])
-    known = np.array([(clock.samples, getattr(clock, effort)) for clock in clocks])
-    n = np.where(at < 0, 0, np.floor(np.interp(points, known[:, 1], known[:, 0]) + SAMPLE_ROUNDING))
-    ns = np.array([point.n for point in curve])
-    a, b = np.maximum(at, 0), np.minimum(at + 1, len(curve) - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weights = np.where((at < 0) | (a == b), 0, np.log(n / ns[a]) / np.log(ns[b] / ns[a]))
-    isl, groups = np.array([point.isl for point in curve]), np.array([point.groups for point in curve])
-    return (
-        n.astype(np.int64),
-        _between(isl[a], isl[b], weights),
-        _between(groups[a], groups[b], weights[:, None]),
-    )

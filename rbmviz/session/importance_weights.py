@@ -264,7 +264,7 @@ class WeightSnapshot(Snapshot):
     truth: LogZ | None
     n_visible: int
 
-    def at_rest(self) -> Self:
+    def without_arrays(self) -> Self:
         """Return the numbers and curves without the newest batch."""
         return replace(self, batch=None)
 
@@ -292,7 +292,7 @@ class WeightRun(Run):
         self._summed_up = 0.0
 
     def prepare(self) -> None:
-        """Make the state; compile the kernels outside the run's own clock."""
+        """Make the state; compile the kernels, which ``seconds`` leaves out."""
         rbm, rows, seed = self.plan.model.rbm, self.plan.starts(), self.plan.seed
         self._draw(self.algorithm.init(rbm, rows, seed))
         self._state = self.algorithm.init(rbm, rows, seed)
@@ -355,7 +355,7 @@ class WeightRun(Run):
             return True
         return False
 
-    def kept(self) -> np.ndarray:
+    def held(self) -> np.ndarray:
         """Return the newest (at most MAX_WEIGHTS) log weights, float64 (n,)."""
         return self._kept
 

@@ -39,7 +39,7 @@ WRITTEN_ELSEWHERE = "What this link has kept is not what this program writes"
 
 
 class KeptPanel(NamedTuple):
-    """One training: a new worker of this plan goes on at step n (``Worker.go_on``) if ``kept`` is there."""
+    """One training: plan, steps, changes; ``Worker.continue_from`` goes on at step n if ``kept`` is there."""
 
     plan: TrainingPlan
     changes: tuple[Change, ...]
@@ -55,7 +55,7 @@ def write_trainings(comparison: Comparison[TrainingSetup]) -> bytes:
     arrays: dict[str, np.ndarray] = {}
     panels = []
     for i, (_, worker) in enumerate(comparison.panels):
-        recorded = worker.recorded(TrainingRun.whole_state)
+        recorded = worker.rebuild_data(TrainingRun.whole_state)
         plan, n, changes, kept = recorded or (worker.plan, 0, (Change(0, worker.algorithm),), None)
         panels.append(_panel(i, plan, n, changes, kept, arrays))
     setup = comparison.setup
@@ -77,7 +77,7 @@ def _panel(
     """Return what the JSON says of a panel; its arrays are added to ``arrays``."""
     origin = None
     if plan.origin is not None:
-        origin = {"update": plan.origin.update, "seconds": plan.origin.seconds, "path": plan.origin.path}
+        origin = {name: getattr(plan.origin, name) for name in ("update", "seconds", "path", "sweeps")}
         for r, rbm in enumerate(plan.origin.models):
             arrays |= {f"{i}.origin.{r}.{name}": getattr(rbm, name) for name in "Wbc"}
     if plan.checkpoint:
@@ -95,9 +95,12 @@ def _panel(
         assert kept.stats is not None
         for r, checkpoint in enumerate(kept.checkpoints):
             arrays[f"{i}.checkpoint.{r}"] = np.frombuffer(checkpoint, np.uint8)
-        points = [[p.update, p.seconds, *p.train, *p.test, *p.std_error, *p.ess] for p in kept.likelihoods]
-        arrays[f"{i}.likelihoods"] = np.array(points, np.float64).reshape(-1, 2 + 4 * plan.replicates)
-        arrays[f"{i}.clocks"] = np.array(kept.clocks, np.float64).reshape(-1, 2)
+        points = [
+            [p.update, p.seconds, *p.train, *p.test, *p.std_error, *p.ess, p.sweeps] for p in kept.likelihoods
+        ]
+        arrays[f"{i}.likelihoods"] = np.array(points, np.float64).reshape(-1, 3 + 4 * plan.replicates)
+        clocks = [(update, seconds, sweeps) for update, sweeps, seconds in kept.clocks]
+        arrays[f"{i}.clocks"] = np.array(clocks, np.float64).reshape(-1, 3)
         shape = len(kept.clocks), len(kept.names), plan.replicates
         arrays[f"{i}.stats"] = kept.stats.astype(np.float64).reshape(shape)
         said["state"] = {"n": n, "names": kept.names, "stride": kept.stride}
@@ -159,6 +162,14 @@ def _floats(arrays: Mapping[str, np.ndarray], name: str, *shape: int) -> np.ndar
     return x
 
 
+def _with_sweeps(arrays: Mapping[str, np.ndarray], name: str, columns: int) -> np.ndarray:
+    """Return an array, float64, whose last column are sweeps: 0 in files from before they were counted."""
+    if arrays[name].ndim == 2 and arrays[name].shape[1] == columns:
+        found = _floats(arrays, name, columns)
+        return np.hstack([found, np.zeros((len(found), 1))])
+    return _floats(arrays, name, columns + 1)
+
+
 def _read_panel(
     i: str, said: dict[str, Any], arrays: Mapping[str, np.ndarray], setup: TrainingSetup
 ) -> KeptPanel:
@@ -183,10 +194,11 @@ def _origin(i: str, said: Any, arrays: Mapping[str, np.ndarray], replicates: int
         return None
     models = tuple(RBM(*(arrays[f"{i}origin.{r}.{name}"] for name in "Wbc")) for r in range(replicates))
     path = tuple((str(label)[:100], _count(update)) for label, update in said["path"])
-    seconds = float(said["seconds"])
-    if not 0 <= seconds < np.inf or len(path) > MAX_CHANGES:
+    # Files that were written before sweeps were counted have none.
+    seconds, sweeps = float(said["seconds"]), float(said.get("sweeps", 0))
+    if not (0 <= seconds < np.inf and 0 <= sweeps <= LARGEST_KEPT_COUNT) or len(path) > MAX_CHANGES:
         raise Damaged("origin")
-    return Origin(models, _count(said["update"]), seconds, path)
+    return Origin(models, _count(said["update"]), seconds, path, sweeps)
 
 
 def _changes(name: str, said: list[Any]) -> tuple[Change, ...]:
@@ -230,20 +242,20 @@ def _state(
     names = tuple(said["names"])
     if names and set(names) != set(progress[0].stats):
         raise Damaged("names")
-    clocks = _floats(arrays, f"{i}clocks", 2)
+    clocks = _with_sweeps(arrays, f"{i}clocks", 2)
     stats = _floats(arrays, f"{i}stats", len(names), R) if names else np.zeros((0, 0, R))
-    points = _floats(arrays, f"{i}likelihoods", 2 + 4 * R)
-    for x in (clocks, points[:, :2]):
+    points = _with_sweeps(arrays, f"{i}likelihoods", 2 + 4 * R)
+    for x in (clocks, points[:, [0, 1, -1]]):
         if not (np.isfinite(x) & (x >= 0) & (x <= LARGEST_KEPT_COUNT)).all():
             raise Damaged("a clock")
     if len(stats) != len(clocks):
         raise Damaged("stats")
     return n, Kept(
-        tuple(Likelihood(int(p[0]), float(p[1]), *p[2:].reshape(4, R)) for p in points),
+        tuple(Likelihood(int(p[0]), float(p[-1]), float(p[1]), *p[2:-1].reshape(4, R)) for p in points),
         checkpoints,
         progress,
         names,
-        tuple((int(update), float(seconds)) for update, seconds in clocks),
+        tuple((int(update), float(sweeps), float(seconds)) for update, seconds, sweeps in clocks),
         stats,
         _count(said["stride"], 1),
     )

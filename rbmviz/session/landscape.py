@@ -101,7 +101,7 @@ class LandscapeRun(SamplingRun):
         self._curve: list[Visited] = []
 
     def prepare(self) -> None:
-        """Make the chain; compile the kernels outside the run's own clock."""
+        """Make the chain; compile the kernels, which ``seconds`` leaves out."""
         if self.algorithm.n_chains > 1:
             raise BadInput(
                 f"{self.algorithm.name}: n_chains = {self.algorithm.n_chains} chains each have a ground of "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rbmviz.errors import BadInput
-from rbmviz.session.recorder import KEEP_BYTES
+from rbmviz.session.recorder import HELD_SAMPLES_BYTES
 from rbmviz.session.slots import Group
 
 if TYPE_CHECKING:
@@ -69,16 +69,16 @@ def limits() -> Limits:
     return Limits(**found)
 
 
-class Session:
-    """The runs of one visitor on all pages, and what else is kept for them.
+class VisitorUsage:
+    """The memory and the turns that one visitor uses: of the runs on all pages, of uploads, of models.
 
     Parameters
     ----------
-    server : WeakSet of Session
+    server : WeakSet of VisitorUsage
         All visitors of the process; this one is added.
     """
 
-    def __init__(self, server: "weakref.WeakSet[Session]") -> None:
+    def __init__(self, server: "weakref.WeakSet[VisitorUsage]") -> None:
         self._comparisons: dict[str, tuple[str, Comparison[Any]]] = {}
         self._kept: dict[str, int] = {}
         self._here = ""
@@ -109,7 +109,7 @@ class Session:
             comparison for _, comparison in list(self._comparisons.values()) if comparison is not but
         )
         runs = sum(comparison.bytes() for comparison in comparisons)
-        return sum(self._kept.values()) + runs + (KEEP_BYTES if runs or but is not None else 0)
+        return sum(self._kept.values()) + runs + (HELD_SAMPLES_BYTES if runs or but is not None else 0)
 
     def keep(self, name: str, needed: int) -> None:
         """Count the bytes of something that is kept besides runs, an upload or a model; 0 removes it.

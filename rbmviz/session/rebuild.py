@@ -17,7 +17,11 @@ class Change(NamedTuple):
 
 
 class Log:
-    """The algorithms that one run has used, by step: with its plan they make the run again, bit for bit."""
+    """The algorithms that one run has used, by step: with its plan they make the run again, bit for bit.
+
+    This log frees the memory of a run of any kind, and is saved with a training. A ``Recorder`` logs the same
+    changes of a sampler, by sample, to save them with the samples.
+    """
 
     def __init__(self, n: int, algorithm: Any) -> None:
         self._changes = [Change(n, algorithm)]
@@ -76,7 +80,7 @@ class Rebuild:
         self.number = shown.run
         self.prepared = True
         self.log = log
-        self._shown = dataclasses.replace(shown.at_rest(), n=self.n)
+        self._shown = dataclasses.replace(shown.without_arrays(), n=self.n)
         if kept is None and isinstance(run, KeepsState) and run.prepared:
             kept = run.kept_state()
         self._kept = kept
@@ -96,8 +100,8 @@ class Rebuild:
             return 0.0
         return (self._again.n - self._begun) / (self.n - self._begun)
 
-    def forget(self) -> None:
-        """Drop the steps that have been computed again; ``work`` starts from the beginning."""
+    def drop_steps(self) -> None:
+        """Drop the steps that have been computed again; ``work`` begins from the start."""
         self._again = None
 
     def work(self) -> Any:
@@ -119,7 +123,7 @@ class Rebuild:
             return None
         if again.n < self.n:
             end = min([self.n, *(change.n for change in self._waiting[:1])])
-            again.record_steps(again.make(min(again.max_steps(), end - again.n)))
+            again.record_steps(again.timed_advance(min(again.max_steps(), end - again.n)))
         return again if again.n >= self.n and not self._waiting else None
 
     # The methods of a run that its worker calls.

@@ -19,14 +19,14 @@ from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
 
-KEEP = 100_000
-"""Maximum number of newest samples of a run kept for download, bit-packed: 98 bytes each at 784 units."""
+MAX_HELD_SAMPLES = 100_000
+"""Maximum number of newest samples of a run held for download, bit-packed: 98 bytes each at 784 units."""
 
-KEEP_BYTES = 8_000_000
-"""Bytes of kept samples that the runs of one visitor share."""
+HELD_SAMPLES_BYTES = 8_000_000
+"""Bytes of held samples that the runs of one visitor share."""
 
-MIN_KEPT = 1000
-"""Minimum number of newest samples that are kept, more than a page shows."""
+MIN_HELD_SAMPLES = 1000
+"""Minimum number of newest samples that are held, more than a page shows."""
 
 
 MAX_LOGGED = 10_000
@@ -34,15 +34,15 @@ MAX_LOGGED = 10_000
 
 
 class Allowance:
-    """Bytes for kept samples, divided equally among all runs that exist.
+    """Bytes for held samples, divided equally among all runs that exist.
 
     Parameters
     ----------
     n_bytes : int
-        Bytes of all runs together (default KEEP_BYTES).
+        Bytes of all runs together (default HELD_SAMPLES_BYTES).
     """
 
-    def __init__(self, n_bytes: int = KEEP_BYTES) -> None:
+    def __init__(self, n_bytes: int = HELD_SAMPLES_BYTES) -> None:
         self.n_bytes = n_bytes
         self._sharing: weakref.WeakSet[Recorder] = weakref.WeakSet()
 
@@ -53,7 +53,7 @@ class Allowance:
     def samples(self, n_visible: int, runs: int | None = None) -> int:
         """Return how many samples each of ``runs`` runs may keep; None: of the runs that exist now."""
         share = self.n_bytes // max(len(self._sharing) if runs is None else runs, 1)
-        return min(max(share // -(-n_visible // 8), MIN_KEPT), KEEP)
+        return min(max(share // -(-n_visible // 8), MIN_HELD_SAMPLES), MAX_HELD_SAMPLES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +119,10 @@ class Record:
 
 
 class Recorder:
-    """Keeps the log and the newest samples of one run, as many as its allowance permits.
+    """Holds the log and the newest samples of one run, as many as its allowance permits.
 
-    It is not thread-safe: its owner serialises the calls.
+    This log is saved with the samples, and makes them again from the model. The worker has the same changes
+    in a ``rebuild.Log``, which frees the memory of the run. Not thread-safe: its owner serialises the calls.
     """
 
     def __init__(
@@ -140,9 +141,9 @@ class Recorder:
 
     @staticmethod
     def bytes(n_visible: int, shared: bool) -> int:
-        """Return the bytes of kept samples at most, beyond an allowance that is shared."""
+        """Return the bytes of held samples at most, beyond an allowance that is shared."""
         packed = -(-n_visible // 8)
-        return MIN_KEPT * packed if shared else min(KEEP_BYTES, KEEP * packed)
+        return MIN_HELD_SAMPLES * packed if shared else min(HELD_SAMPLES_BYTES, MAX_HELD_SAMPLES * packed)
 
     def log_knobs(self, sampler: Sampler) -> None:
         """Log the knobs that hold from the next sample on."""
@@ -160,9 +161,9 @@ class Recorder:
         """Take the next samples, uint8 (m, n_visible)."""
         allowed = self._allowance.samples(self._n_visible)
         if allowed != len(self._ring):
-            kept = self.packed(allowed)
-            self._ring = np.zeros((allowed, kept.shape[1]), np.uint8)
-            self._put(kept)
+            held = self.packed(allowed)
+            self._ring = np.zeros((allowed, held.shape[1]), np.uint8)
+            self._put(held)
         self.n += len(v)
         self._put(np.packbits(v[-allowed:], axis=1))
 
@@ -190,12 +191,12 @@ class Recorder:
         return Record(self._sampler_name, self._seed, self._start, tuple(changes))
 
     def packed(self, m: int) -> np.ndarray:
-        """Return the newest m samples (fewer if fewer are kept), bits packed along the rows."""
+        """Return the newest m samples (fewer if fewer are held), bits packed along the rows."""
         m = min(m, len(self._ring), self.n)
         return self._ring[np.arange(self.n - m, self.n) % len(self._ring)]
 
-    def kept(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample kept, and all samples kept, packed."""
+    def held(self) -> tuple[int, np.ndarray]:
+        """Return the number of the first sample held, and all samples held, packed."""
         packed = self.packed(len(self._ring))
         return self.n - len(packed), packed
 

@@ -19,9 +19,9 @@ import numpy as np
 from rbmviz.errors import BadInput
 from rbmviz.metrics import Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
-from rbmviz.session.sampling import FRAMES, SamplingPlan, SamplingRun, SamplingSnapshot
+from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan, SamplingRun, SamplingSnapshot
 from rbmviz.session.scores import OCCUPANCY_BINS
-from rbmviz.session.snapshot import Clock, Counts, Frames, Point
+from rbmviz.session.snapshot import Counts, NewestSamples, Point, Spent
 
 SCORE_TOLERANCE = 1e-3
 """Nats by which a recorded score may differ from the run's: logarithms differ between processors."""
@@ -79,7 +79,9 @@ class Recording:
 
     @classmethod
     def of(cls, run: SamplingRun, n: int) -> Self:
-        """Make the first n samples of a run that has made none yet, and record them; ``n`` at most KEEP.
+        """Make the first n samples of a run that has made none yet, and record them.
+
+        n : at most MAX_HELD_SAMPLES
 
         Raises
         ------
@@ -93,12 +95,12 @@ class Recording:
         run.watched = False
         sweeps, norms = [], []
         while run.n < n:
-            samples = run.make(min(run.max_steps(), n - run.n))
+            samples = run.timed_advance(min(run.max_steps(), n - run.n))
             run.record_steps(samples)
             sweeps.append(samples.info["sweeps"])
             norms.append(samples.info.get("fast_norm", np.zeros(0)))
         run.complete()
-        first, v = run.kept()
+        first, v = run.held()
         shown = _view(run)
         points, counts = shown.curve, shown.counts
         coverage = Coverage(dataset, COMPARED_EXAMPLES)
@@ -164,7 +166,7 @@ class Recording:
         bins, width = self._bins(n)
         occupancy, blanks = bins[:, :-1], bins[:, -1]
         n_visible = int(self.n_visible[0])
-        v = self.v[max(n - FRAMES, 0) : n]
+        v = self.v[max(n - MAX_SHOWN_SAMPLES, 0) : n]
         return SamplingSnapshot(
             status="recorded",
             run=run,
@@ -172,7 +174,7 @@ class Recording:
             seconds=0.0,
             algorithm=algorithm,
             sweeps=int(total[n - 1]) if n else 0,
-            frames=Frames(n - len(v), v, np.zeros((0, n_visible), np.uint8), n_visible),
+            newest_samples=NewestSamples(n - len(v), v, np.zeros((0, n_visible), np.uint8), n_visible),
             curve=curve,
             counts=counts,
             newest=curve[-1] if curve else None,
@@ -189,8 +191,8 @@ class Recording:
 
     def _point(self, i: int, sweeps: int) -> Point:
         isl, std_error, beta = self.scores[i].tolist()
-        clock = Clock(int(self.points[i]), sweeps, 0.0)
-        return Point(clock, isl, std_error, beta, self.groups[i].astype(np.float64))
+        spent = Spent(int(self.points[i]), sweeps, 0.0)
+        return Point(spent, isl, std_error, beta, self.groups[i].astype(np.float64))
 
     def _counts(self, i: int) -> Counts:
         switches, visited, classes, coverage, blank, spurious = self.counts[i].tolist()

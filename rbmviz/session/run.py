@@ -1,8 +1,11 @@
-"""What every kind of run has in common: its number, its clock, the size of its chunks, its snapshots.
+"""What every kind of run has in common: its number, its time, the size of its chunks, its snapshots.
 
 A kind of run says how it is prepared (``prepare``), how it advances (``advance``, ``record_steps``), what its
-snapshot holds (``view``) and, if it has any, its background work. Only the thread that owns a run calls
-these; see ``worker``.
+snapshot holds (``view``) and, if it has any, its background work.
+
+``prepare``, ``advance``, ``record_steps``, ``set_knobs``, ``background_work`` and ``complete`` are called by
+the thread that owns the run; see ``worker``. ``view`` may be called by any thread, but never while a chunk is
+made: it only reads, and also works before ``prepare``.
 """
 
 import abc
@@ -30,7 +33,7 @@ class Run(abc.ABC):
     n : int
         Steps that were made before this run continues them (default 0).
     seconds : float
-        Time spent on those steps (default 0).
+        Seconds spent on those steps (default 0).
 
     Attributes
     ----------
@@ -64,7 +67,7 @@ class Run(abc.ABC):
 
     @abc.abstractmethod
     def prepare(self) -> None:
-        """Make the state and what scores it; compile the kernels outside the run's own clock."""
+        """Make the state and what scores it; compile the kernels, which ``seconds`` leaves out."""
 
     def jobs(self) -> list[str]:
         """Return the names of ``warm.JOBS`` that compile the kernels of the run, as far as there are any."""
@@ -74,19 +77,25 @@ class Run(abc.ABC):
         """Return the most steps that the next chunk may have."""
         return self.chunk
 
-    def make(self, n: int) -> Any:
-        """Return what ``advance`` does, and estimate ``step_seconds``."""
+    def timed_advance(self, n: int) -> Any:
+        """Do n steps by ``advance``, and note for ``size_chunk`` when they began, in processor time."""
         self._chunk_begin = time.thread_time()
         return self.advance(n)
 
     @abc.abstractmethod
     def advance(self, n: int) -> Any:
-        """Do n steps and return them for ``record_steps``; change nothing that another thread reads."""
+        """Do n steps and return them for ``record_steps``; change nothing that another thread reads.
+
+        Has to call ``size_chunk`` after its steps: without it each chunk stays one step long.
+        """
 
     def size_chunk(self, steps: int, spent: float, seconds: float = CHUNK_SECONDS) -> None:
-        """Fit ``chunk`` to ``seconds``, as ``steps`` took ``spent`` seconds; at most double it."""
+        """Fit ``chunk`` and ``step_seconds`` to the steps just made; each at most doubles.
+
+        steps : how many they were; spent : the seconds they took; seconds : how long a chunk should take
+        """
         self.chunk = min(max(int(steps * seconds / spent), 1), 2 * self.chunk)
-        # Also at most doubled; what is added is for clocks by which a chunk takes no time.
+        # What is added is for clocks by which a chunk takes no time.
         each = (time.thread_time() - self._chunk_begin) / max(steps, 1)
         self.step_seconds = min(each, 2 * self.step_seconds + 1e-6)
 
@@ -107,7 +116,7 @@ class Run(abc.ABC):
 
     @abc.abstractmethod
     def view(self, status: Status) -> Snapshot:
-        """Return the snapshot of this run."""
+        """Return the snapshot; any thread may call it between two chunks, and before ``prepare``."""
 
     def common(self, status: Status) -> dict[str, Any]:
         """Return the fields that every snapshot has, by name."""

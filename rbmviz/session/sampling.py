@@ -4,7 +4,7 @@ import time
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -14,16 +14,24 @@ from rbmviz.metrics import Diagnostics, Kernel
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
+from rbmviz.session import isl_points
+from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
-from rbmviz.session.snapshot import ChangedKnobs, Clock, Counts, Frames, Point, SinceChange, Snapshot, Status
+from rbmviz.session.snapshot import (
+    ChangedKnobs,
+    Counts,
+    NewestSamples,
+    Point,
+    SinceChange,
+    Snapshot,
+    Spent,
+    Status,
+)
 from rbmviz.session.warm import jobs_of
 
-if TYPE_CHECKING:
-    from rbmviz.session.equal_points import Compared
-
-FRAMES = 144
+MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
 
 Start = Literal["data", "random"]
@@ -43,7 +51,7 @@ class SamplingSnapshot(Snapshot):
     ----------
     sweeps : int
         Gibbs (or maximisation) sweeps so far in this run.
-    frames : Frames
+    newest_samples : NewestSamples
     curve : tuple of Point
         ISL after fixed numbers of samples, log-spaced; empty without a data set.
     counts : tuple of Counts
@@ -86,7 +94,7 @@ class SamplingSnapshot(Snapshot):
 
     algorithm: Sampler
     sweeps: int
-    frames: Frames
+    newest_samples: NewestSamples
     curve: tuple[Point, ...] = ()
     counts: tuple[Counts, ...] = ()
     newest: Point | None = None
@@ -102,14 +110,26 @@ class SamplingSnapshot(Snapshot):
     blank: float | None = None
     spurious: float | None = None
     agreement: Diagnostics | None = None
-    compared: "Compared | None" = None
+    compared: Compared | None = None
     start: np.ndarray | None = None
 
-    def at_rest(self) -> Self:
+    def passed(self, cost_unit: CostUnit) -> float | None:
+        """Return up to which number of samples, sweeps or seconds the scores of the run are known."""
+        return isl_points.passed(self, cost_unit)
+
+    def scores_at(self, cost_unit: CostUnit, point: float) -> isl_points.ScoresAtPoint | None:
+        """Return the scores of the run at a point; None if it has not passed it, or had no sample by then."""
+        return isl_points.scores_at(self, cost_unit, point)
+
+    def at_common_point(self, compared: Compared) -> Self:
+        """Return the snapshot with the scores that it had at the common point."""
+        return replace(self, compared=compared, **isl_points.fields_of(compared.scores))
+
+    def without_arrays(self) -> Self:
         """Return the numbers and curves without the pictures."""
-        frames = self.frames
-        none = Frames(self.n, frames.v[:0].copy(), frames.p[:0].copy(), frames.n_visible)
-        return replace(self, frames=none)
+        newest = self.newest_samples
+        none = NewestSamples(self.n, newest.v[:0].copy(), newest.p[:0].copy(), newest.n_visible)
+        return replace(self, newest_samples=none)
 
 
 class SamplingPlan(NamedTuple):
@@ -128,7 +148,7 @@ class SamplingPlan(NamedTuple):
     kernel : "binary" or "mean"
         Kernel of ISL.
     allowance : Allowance or None
-        Bytes for kept samples; None: one for this run alone.
+        Bytes for held samples; None: one for this run alone.
     """
 
     model: Model
@@ -147,10 +167,10 @@ class SamplingPlan(NamedTuple):
         rbm = self.model.rbm
         state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
         # The displayed means of the run, of the newest snapshot, and of the current chunk.
-        shown = (3 + 4) * FRAMES * rbm.n_visible
+        shown = (3 + 4) * MAX_SHOWN_SAMPLES * rbm.n_visible
         scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
-        kept = Recorder.bytes(rbm.n_visible, self.allowance is not None)
-        return state + shown + scores + kept
+        held = Recorder.bytes(rbm.n_visible, self.allowance is not None)
+        return state + shown + scores + held
 
 
 class SamplingRun(Run):
@@ -177,7 +197,7 @@ class SamplingRun(Run):
         return jobs_of(self.algorithm, scored=self._sampling.dataset is not None)
 
     def prepare(self) -> None:
-        """Make the chains and their scores; compile the kernels outside the run's own clock."""
+        """Make the chains and their scores; compile the kernels, which ``seconds`` leaves out."""
         model, seed, _, dataset, kernel, _ = self._sampling
         self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
         self._state = self.algorithm.init(model, seed, self._start)
@@ -198,13 +218,13 @@ class SamplingRun(Run):
         self.seconds += time.perf_counter() - begin
         if self._scores is not None:
             self._scores.update(samples)
-        self._means = np.concatenate([self._means, np.rint(samples.p[-FRAMES:] * 255).astype(np.uint8)])
-        self._means = self._means[-FRAMES:]
+        means = np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8)
+        self._means = np.concatenate([self._means, means])[-MAX_SHOWN_SAMPLES:]
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
         if self._scores is not None:  # after size_chunk: it happens rarely, and must not make chunks smaller
             sweeps = self.sweeps + int(samples.info["sweeps"].sum())  # record_steps counts them later
-            self._scores.evaluate(Clock(self.n + n, sweeps, self.seconds), self.watched)
+            self._scores.evaluate(Spent(self.n + n, sweeps, self.seconds), self.watched)
         return samples
 
     def record_steps(self, made: Samples) -> None:
@@ -220,12 +240,12 @@ class SamplingRun(Run):
         self.recorder.log_knobs(algorithm)
         changed = {name: value for name, value in now.items() if before[name] != value}
         if self.prepared and self._scores is not None and self.n and changed:
-            self._scores.note_change(self.clock, changed)
+            self._scores.note_change(self.spent, changed)
 
     @property
-    def clock(self) -> Clock:
+    def spent(self) -> Spent:
         """What the run has spent so far."""
-        return Clock(self.n, self.sweeps, self.seconds)
+        return Spent(self.n, self.sweeps, self.seconds)
 
     def target(self) -> RBM:
         """Return the model that the next sweep samples from; before ``prepare`` the model of the plan."""
@@ -234,30 +254,30 @@ class SamplingRun(Run):
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
         if self.prepared and self._scores is not None:
-            self._scores.complete(self.clock)
+            self._scores.complete(self.spent)
 
     def record(self) -> Record:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
         return self.recorder.record()
 
     def packed(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample kept and the newest samples, bits packed along the rows."""
-        return self.recorder.kept()
+        """Return the number of the first sample held and the newest samples, bits packed along the rows."""
+        return self.recorder.held()
 
-    def kept(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample kept and the newest samples, uint8 (m, n_visible)."""
+    def held(self) -> tuple[int, np.ndarray]:
+        """Return the number of the first sample held and the newest samples, uint8 (m, n_visible)."""
         first, packed = self.packed()
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot of this run."""
-        v = self.recorder.packed(FRAMES)
+        v = self.recorder.packed(MAX_SHOWN_SAMPLES)
         scores = self._scores if self.prepared else None
         covered = scores.covered if scores else None
         return SamplingSnapshot(
             **self.common(status),
             sweeps=self.sweeps,
-            frames=Frames(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
+            newest_samples=NewestSamples(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),
             counts=scores.counts if scores else (),
             newest=scores.newest if scores else None,
@@ -279,7 +299,7 @@ class SamplingRun(Run):
     def _packed_start(self) -> np.ndarray | None:
         if self.n or self._start is None:
             return None
-        return np.packbits(np.atleast_2d(self._start)[:FRAMES], axis=1)
+        return np.packbits(np.atleast_2d(self._start)[:MAX_SHOWN_SAMPLES], axis=1)
 
 
 class SamplingSetup(NamedTuple):

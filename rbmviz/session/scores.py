@@ -18,7 +18,7 @@ from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score, empty_isl
 from rbmviz.samplers import Samples
-from rbmviz.session.snapshot import ChangedKnobs, Clock, Counts, Point, SinceChange
+from rbmviz.session.snapshot import ChangedKnobs, Counts, Point, SinceChange, Spent
 
 OCCUPANCY_BINS = 120
 """Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
@@ -173,28 +173,28 @@ class Scores:
         if self._isl.n - self._n_covered >= COMPARED_AT_ONCE or now - self._covered_at > SCORE_SECONDS:
             self._update_coverage()
 
-    def evaluate(self, clock: Clock, watched: bool) -> None:
+    def evaluate(self, spent: Spent, watched: bool) -> None:
         """Compute the ISL if the curve has a point here, or if the run is watched and the last value is old.
 
-        clock : what the run has spent
+        spent : what the run has spent
         """
         now = time.monotonic()
         at_count = self._isl.n in CURVE_COUNTS
         interval = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
         if at_count or (watched and now - self._valued_at > interval):
-            self._add_value(clock, since_change=watched)
+            self._add_value(spent, since_change=watched)
             if at_count:
                 assert self.newest is not None
                 self.curve += (self.newest,)
                 self._note_counts()
 
-    def note_change(self, clock: Clock, knobs: Mapping[str, Value]) -> None:
+    def note_change(self, spent: Spent, knobs: Mapping[str, Value]) -> None:
         """Note that knobs have other values from the next sample on."""
         self._update_coverage()
-        if self.changes and clock.samples < self._next_point_after(self.changes[-1].clock.samples):
+        if self.changes and spent.samples < self._next_point_after(self.changes[-1].spent.samples):
             knobs = {**self.changes[-1].knobs, **knobs}
             self.changes = self.changes[:-1]
-        self.changes += (ChangedKnobs(clock, knobs),)
+        self.changes += (ChangedKnobs(spent, knobs),)
         # A value of the mean kernel costs hundreds of times more: there is none since the change.
         self._isl_since = None if self._of_means else self._few.without_samples()
         self._score_since = None
@@ -206,20 +206,20 @@ class Scores:
         later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, n, side="right") :]
         return float(later[0]) if len(later) else np.inf
 
-    def complete(self, clock: Clock) -> None:
+    def complete(self, spent: Spent) -> None:
         """Score the samples that have not been scored, because the run stops here."""
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._isl.n
         if stale and time.monotonic() - self._valued_at > SCORE_SECONDS:
-            self._add_value(clock, since_change=True)
+            self._add_value(spent, since_change=True)
 
-    def _add_value(self, clock: Clock, since_change: bool) -> None:
+    def _add_value(self, spent: Spent, since_change: bool) -> None:
         begin = time.perf_counter()
         score, groups = self._isl.value_by_group()
         if since_change and self._isl_since is not None and self._isl_since.n:
             self._score_since = self._isl_since.value()
         self._value_seconds, self._valued_at = time.perf_counter() - begin, time.monotonic()
-        self.newest = Point(clock, score.isl, score.std_error, score.beta, groups)
+        self.newest = Point(spent, score.isl, score.std_error, score.beta, groups)
 
     def _update_coverage(self) -> None:
         """Compare the samples since the last time with the training examples."""

@@ -12,7 +12,7 @@ Status = Literal["starting", "recorded", "rebuilding", "paused", "running", "fin
 
 
 @dataclass(frozen=True, eq=False)
-class Frames:
+class NewestSamples:
     """The newest consecutive samples of a chain, for pictures.
 
     Parameters
@@ -30,7 +30,7 @@ class Frames:
     n_visible: int
 
 
-class Clock(NamedTuple):
+class Spent(NamedTuple):
     """What a run has spent so far, in each of the ways in which runs are compared.
 
     samples; sweeps: Gibbs or maximisation sweeps; seconds: time spent in the sampler.
@@ -47,7 +47,7 @@ class Point:
 
     Parameters
     ----------
-    clock : Clock
+    spent : Spent
         What the run had spent.
     isl, std_error : float
         Nats per test point; the error is over the test points.
@@ -58,7 +58,7 @@ class Point:
         that two runs can be compared group by group.
     """
 
-    clock: Clock
+    spent: Spent
     isl: float
     std_error: float
     beta: float
@@ -67,7 +67,7 @@ class Point:
     @property
     def n(self) -> int:
         """Number of samples."""
-        return self.clock.samples
+        return self.spent.samples
 
 
 class Counts(NamedTuple):
@@ -87,9 +87,9 @@ class Counts(NamedTuple):
 
 
 class ChangedKnobs(NamedTuple):
-    """A change of knobs in a run: at this clock they took these values."""
+    """A change of knobs in a run: when the run had spent this, they took these values."""
 
-    clock: Clock
+    spent: Spent
     knobs: Mapping[str, Value]
 
 
@@ -140,6 +140,6 @@ class Snapshot:
     error: str | None = None
     rebuilt: float = 0.0
 
-    def at_rest(self) -> Self:
+    def without_arrays(self) -> Self:
         """Return the snapshot without its large arrays, to be shown while the run is freed."""
         return self

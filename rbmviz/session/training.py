@@ -1,5 +1,6 @@
 """A trainer's run on a data set: replicates, their likelihood, their fantasy samples, its snapshots."""
 
+import bisect
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,8 +16,9 @@ from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.rbm import RBM, Model
+from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
-from rbmviz.session.snapshot import Frames, Snapshot, Status
+from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
@@ -45,13 +47,17 @@ SCORING_SHARE = 1.0
 """Seconds of scoring per second of training at full speed; at a fixed rate, idle time is used as well."""
 
 
+_FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
+"""The fields of points of a curve in which trainings are compared."""
+
+
 class Likelihood(NamedTuple):
     """Mean log-likelihood of the replicates after some updates, in nats per example.
 
     Attributes
     ----------
-    update, seconds : int, float
-        Updates and training time.
+    update, sweeps, seconds : int, float, float
+        Updates, sweeps of all chains (0: the trainer counts none), and training time.
     train, test : float64 (replicates,)
         Mean over training and over test examples; NaN without a test part.
     std_error : float64 (replicates,)
@@ -61,6 +67,7 @@ class Likelihood(NamedTuple):
     """
 
     update: int
+    sweeps: float
     seconds: float
     train: np.ndarray
     test: np.ndarray
@@ -87,6 +94,7 @@ class Trace(NamedTuple):
     """Statistics of the trainer after ``update`` updates, by name: float64 (replicates,)."""
 
     update: int
+    sweeps: float
     seconds: float
     stats: dict[str, np.ndarray]
 
@@ -104,7 +112,7 @@ class TrainingSnapshot(Snapshot):
     ----------
     models : tuple of RBM
         The newest finite parameters of every replicate.
-    fantasy : Frames or None
+    fantasy : NewestSamples or None
         Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the first update.
     method : "exact" or "ais"
         How log Z is computed.
@@ -113,22 +121,70 @@ class TrainingSnapshot(Snapshot):
     newest : dict of float
         Statistics of replicate 0 now.
     inner_samples : dict of arrays
-        Values per chain in its last update (stopping times, log weights), by label.
+        Values per chain in its last update (meeting times, log weights), by label.
     warning : str
         One sentence about a problem of replicate 0, or empty.
+    sweeps : float
+        Sweeps of all chains so far, mean of the replicates.
+    compared : Compared or None
+        The common point of a comparison: ``likelihoods`` end there, and ``newest`` are the last statistics
+        that were traced by then. None: all is as it is now. See ``equal_points.at_common_point``.
     """
 
     algorithm: Trainer
     models: tuple[RBM, ...]
-    fantasy: Frames | None
+    fantasy: NewestSamples | None
     method: str
     likelihoods: tuple[Likelihood, ...]
     traces: tuple[Trace, ...]
     newest: dict[str, float]
     inner_samples: dict[str, np.ndarray]
     warning: str
+    sweeps: float = 0.0
+    compared: Compared | None = None
 
-    def at_rest(self) -> Self:
+    def passed(self, cost_unit: CostUnit) -> float | None:
+        """Return up to which number of updates, sweeps or seconds the likelihood is known.
+
+        None: the trainer counts no sweeps.
+        """
+        if not self.likelihoods:
+            return 0
+        newest = self.likelihoods[-1]
+        if cost_unit == "sweeps" and newest.update and not newest.sweeps:
+            return None
+        return float(getattr(newest, _FIELDS[cost_unit]))
+
+    def scores_at(self, cost_unit: CostUnit, point: float) -> Likelihood | None:
+        """Return the likelihood at a point, read off linearly between the two updates around it.
+
+        None if the run has not passed it, or was begun later, as a branch is.
+        """
+        passed, name = self.passed(cost_unit), _FIELDS[cost_unit]
+        i = bisect.bisect_right(self.likelihoods, point, key=lambda one: getattr(one, name)) - 1
+        if passed is None or i < 0 or point > passed:
+            return None
+        a = self.likelihoods[i]
+        if point == getattr(a, name):
+            return a
+        b = self.likelihoods[i + 1]
+        weight = (point - getattr(a, name)) / (getattr(b, name) - getattr(a, name))
+        pairs: Iterator[tuple[Any, Any]] = zip(a, b, strict=True)
+        found = Likelihood(*(x + weight * (y - x) for x, y in pairs))
+        return found._replace(update=int(found.update))
+
+    def at_common_point(self, compared: Compared) -> Self:
+        """Return the snapshot with curves and statistics up to the common point."""
+        at = compared.scores
+        if at is None:
+            return replace(self, compared=compared, likelihoods=(), newest={})
+        name = _FIELDS[compared.cost_unit]
+        before = [one for one in self.likelihoods if getattr(one, name) < getattr(at, name)]
+        traced = [one for one in self.traces if getattr(one, name) <= getattr(at, name)]
+        newest = {key: float(values[0]) for key, values in traced[-1].stats.items()} if traced else {}
+        return replace(self, compared=compared, likelihoods=(*before, at), newest=newest)
+
+    def without_arrays(self) -> Self:
         """Return the curves alone, without models and pictures."""
         return replace(self, models=(), fantasy=None, traces=(), inner_samples={})
 
@@ -144,12 +200,15 @@ class Origin(NamedTuple):
         Updates and training time until then.
     path : tuple of (str, int)
         The trainers so far: label, and the update at which it began.
+    sweeps : float
+        Sweeps of all chains until then.
     """
 
     models: tuple[RBM, ...]
     update: int
     seconds: float
     path: tuple[tuple[str, int], ...]
+    sweeps: float = 0.0
 
 
 class TrainingPlan(NamedTuple):
@@ -208,6 +267,11 @@ class TrainingSetup(NamedTuple):
     seed: int = 0
     replicates: int = 1
 
+    @property
+    def steps(self) -> CostUnit:
+        """What a step of its runs is called."""
+        return "updates"
+
     def plan(self) -> TrainingPlan:
         """Return the plan of each run."""
         return TrainingPlan(*self)
@@ -242,11 +306,11 @@ class LikelihoodEstimator:
         """Whether an estimate is being computed."""
         return self._work is not None
 
-    def start(self, update: int, seconds: float, models: tuple[RBM, ...]) -> None:
+    def start(self, update: int, sweeps: float, seconds: float, models: tuple[RBM, ...]) -> None:
         """Start an estimate for these models, unless another one is being computed."""
         if self._work is None and update > self.newest:
             self.newest = update
-            self._work = self._score(update, seconds, models)
+            self._work = self._score(update, sweeps, seconds, models)
 
     def restore(self, found: tuple[Likelihood, ...]) -> None:
         """Take over likelihoods that were computed before; estimates are made for later updates only."""
@@ -260,7 +324,7 @@ class LikelihoodEstimator:
                 self._work = None
         return time.perf_counter() - begin
 
-    def _score(self, update: int, seconds: float, models: tuple[RBM, ...]) -> Iterator[None]:
+    def _score(self, update: int, sweeps: float, seconds: float, models: tuple[RBM, ...]) -> Iterator[None]:
         train, test, error, ess = (np.full(len(models), np.nan) for _ in range(4))
         for r, rbm in enumerate(models):
             if self.method == "exact":
@@ -277,7 +341,7 @@ class LikelihoodEstimator:
             train[r] = -rbm.free_energy(self._train).mean() - log_z
             test[r] = -rbm.free_energy(self._test).mean() - log_z if len(self._test) else np.nan
             yield
-        self.found.append(Likelihood(update, seconds, train, test, error, ess))
+        self.found.append(Likelihood(update, sweeps, seconds, train, test, error, ess))
 
 
 class Fantasy:
@@ -298,10 +362,10 @@ class Fantasy:
         self._mean, self._v = np.empty_like(v), v
         bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
 
-    def frames(self, n: int) -> Frames:
+    def newest(self, n: int) -> NewestSamples:
         """Return the states of the chains."""
         v = np.packbits(self._v.astype(np.uint8), axis=1)
-        return Frames(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
+        return NewestSamples(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
 
 
 class Kept(NamedTuple):
@@ -318,8 +382,8 @@ class Kept(NamedTuple):
         One per replicate, or empty.
     names : tuple of str
         Names of the traced statistics.
-    clocks : tuple of (int, float)
-        Update and seconds of each point of the traces.
+    clocks : tuple of (int, float, float)
+        Update, sweeps and seconds of each point of the traces.
     stats : float64 (points, replicates, names) or None
         The traces.
     stride : int
@@ -330,7 +394,7 @@ class Kept(NamedTuple):
     checkpoints: tuple[bytes, ...] = ()
     progress: tuple[Progress, ...] = ()
     names: tuple[str, ...] = ()
-    clocks: tuple[tuple[int, float], ...] = ()
+    clocks: tuple[tuple[int, float, float], ...] = ()
     stats: np.ndarray | None = None
     stride: int = 1
 
@@ -345,15 +409,20 @@ class TrainingRun(Run):
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
         origin = plan.origin
         super().__init__(number, plan, trainer, *((origin.update, origin.seconds) if origin else ()))
-        self._begun = self.n, self.seconds
+        self.sweeps = origin.sweeps if origin else 0.0
+        self._begun = self.n, self.sweeps, self.seconds
         self._resumed = None
         if plan.checkpoint:
             found = load_checkpoint(plan.checkpoint, plan.dataset.train)
             self._resumed, self._resumed_trainer = found.state, found.trainer
-            self.n, self.seconds = self._resumed.update, self._resumed.seconds
+            self.n, self.sweeps, self.seconds = (
+                self._resumed.update,
+                float(self._resumed.sweeps),
+                self._resumed.seconds,
+            )
         self.progress: tuple[Progress, ...] = ()
         self._models: tuple[RBM, ...] = ()
-        self._fantasy: Frames | None = None
+        self._fantasy: NewestSamples | None = None
         self._traces: list[Trace] = []
         self._likelihood_estimator = LikelihoodEstimator(plan)
         self._stride = 1
@@ -376,7 +445,7 @@ class TrainingRun(Run):
                 )
 
     def prepare(self) -> None:
-        """Make the states, start the first likelihood; compile the kernels outside the run's own clock."""
+        """Make the states, start the first likelihood; compile the kernels, which ``seconds`` leaves out."""
         plan, data = self.plan, self.plan.dataset.train
         if self._resumed is not None:
             self._check_resumed()
@@ -391,13 +460,13 @@ class TrainingRun(Run):
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
         self._chains = Fantasy(plan.dataset.n_visible, plan.seed)
         self._models = models
-        self._likelihood_estimator.start(self.n, self.seconds, models)
+        self._likelihood_estimator.start(self.n, self.sweeps, self.seconds, models)
         self.prepared = True
 
     def kept_state(self) -> Kept:
         """Return what the run keeps while it rests."""
         kept = Kept(tuple(self._likelihood_estimator.found))
-        spent = (self.seconds - self._begun[1]) * self.plan.replicates
+        spent = (self.seconds - self._begun[2]) * self.plan.replicates
         # A checkpoint holds the parameters, perhaps their momentum and mean; the progress has them once more.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
         if spent < REPLAY_SECONDS or models > KEPT_BYTES or (whole := self.whole_state()) is None:
@@ -418,7 +487,7 @@ class TrainingRun(Run):
             ),
             progress=tuple(replace(progress, inner_samples={}) for progress in self.progress),
             names=tuple(self._traces[-1].stats) if self._traces else (),
-            clocks=tuple((trace.update, trace.seconds) for trace in self._traces),
+            clocks=tuple((trace.update, trace.sweeps, trace.seconds) for trace in self._traces),
             stats=np.array([list(trace.stats.values()) for trace in self._traces]),
             stride=self._stride,
         )
@@ -432,7 +501,7 @@ class TrainingRun(Run):
         data = self.plan.dataset.train
         self._states = [load_checkpoint(content, data).state for content in kept.checkpoints]
         self.progress, self._stride = kept.progress, kept.stride
-        self.n, self.seconds = self._begun[0] + kept.progress[0].update, self._clock(kept.progress)
+        self.n, self.sweeps, self.seconds = self._spent(kept.progress)
         assert kept.stats is not None
         self._traces = [
             Trace(*clock, dict(zip(kept.names, stats, strict=True)))
@@ -453,25 +522,26 @@ class TrainingRun(Run):
         if time.perf_counter() - self._dreamed > CHUNK_SECONDS:
             self._dreamed = time.perf_counter()
             self._chains.sweep(made[0].rbm)
-            self._fantasy = self._chains.frames(self.n + n)
+            self._fantasy = self._chains.newest(self.n + n)
         if (self.n + n) % self._stride == 0:
-            self._likelihood_estimator.start(
-                self.n + n, self._clock(made), tuple(progress.rbm for progress in made)
-            )
+            self._likelihood_estimator.start(*self._spent(made), tuple(progress.rbm for progress in made))
         self.size_chunk(n, time.perf_counter() - begin)
         return made
 
-    def _clock(self, made: tuple[Progress, ...]) -> float:
-        return self._begun[1] + float(np.mean([progress.seconds for progress in made]))
+    def _spent(self, made: tuple[Progress, ...]) -> tuple[int, float, float]:
+        """Return updates, sweeps and seconds, those before a branch included; of replicates the mean."""
+        n, sweeps, seconds = self._begun
+        sweeps += float(np.mean([progress.sweeps for progress in made]))
+        return n + made[0].update, sweeps, seconds + float(np.mean([progress.seconds for progress in made]))
 
     def record_steps(self, made: tuple[Progress, ...]) -> None:
         """Count the updates that ``advance`` has made; thin out curves that have become too long."""
         self.progress = made
         self._models = tuple(progress.rbm for progress in made)
-        self.n, self.seconds = self._begun[0] + made[0].update, self._clock(made)
+        self.n, self.sweeps, self.seconds = self._spent(made)
         if self.n % self._stride == 0:
             stats = {name: np.array([progress.stats[name] for progress in made]) for name in made[0].stats}
-            self._traces.append(Trace(self.n, self.seconds, stats))
+            self._traces.append(Trace(self.n, self.sweeps, self.seconds, stats))
         if len(self._traces) > MAX_POINTS:
             self._stride *= 2
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
@@ -483,7 +553,7 @@ class TrainingRun(Run):
         if not self.prepared:
             return False
         if paused and not self._likelihood_estimator.busy and self._likelihood_estimator.newest != self.n:
-            self._likelihood_estimator.start(self.n, self.seconds, self._models)
+            self._likelihood_estimator.start(self.n, self.sweeps, self.seconds, self._models)
         if not self._likelihood_estimator.busy:
             return False
         self._likelihood_estimator.work(CHUNK_SECONDS)
@@ -493,7 +563,8 @@ class TrainingRun(Run):
         """Return the starting point of a branch from the present model."""
         before = self.plan.origin.path if self.plan.origin else ()
         models = self._models or self.plan.first_models()
-        return Origin(models, self.n, self.seconds, (*before, (self.algorithm.label, self._begun[0])))
+        path = (*before, (self.algorithm.label, self._begun[0]))
+        return Origin(models, self.n, self.seconds, path, self.sweeps)
 
     def model(self, **more: Any) -> Model | None:
         """Return the model of replicate 0, with rates and provenance; None before the first update."""
@@ -532,4 +603,5 @@ class TrainingRun(Run):
             newest=newest.stats if newest else {},
             inner_samples=newest.inner_samples if newest else {},
             warning=self._warning(newest) if newest else "",
+            sweeps=self.sweeps,
         )

@@ -1,6 +1,12 @@
-"""One run, one thread: commands in, the newest immutable snapshot out."""
+"""The worker of one panel: takes commands, makes the steps of its run, publishes immutable snapshots.
+
+A worker carries out one run after another: ``begin``, and a change of a knob that is not live, make the next
+one. It has a thread only while one is needed (``_wait`` ends it), and none of its own while the beat of its
+page makes the steps. Which steps are due, its ``pace.Pace`` says.
+"""
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import logging
@@ -10,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -18,7 +24,9 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.beat import Beat
 from rbmviz.session.compiling import COMPILING
+from rbmviz.session.pace import CATCH_UP_SECONDS, Pace
 from rbmviz.session.rebuild import Change, Log, Rebuild
+from rbmviz.session.recorded_start import Recorded, RecordedStart
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.snapshot import Snapshot, Status
@@ -51,29 +59,10 @@ Processor time counts, not that of the clock: on a full server a chunk also wait
 for that would have the more threads the fuller the server is.
 """
 
-CATCH_UP_SECONDS = 10.0
-"""Seconds of computing in which a run that begins late makes the steps that it has missed, at full speed."""
-
 RUN_NICENESS = 10
 """Niceness of the threads of runs (Linux only): threads that draw pages have the higher priority."""
 
 log = logging.getLogger(__name__)
-
-
-class Pace(NamedTuple):
-    """How many steps a run may have made: ``n`` at the time ``at``, ``rate`` more each second."""
-
-    n: float
-    at: float
-    rate: float
-
-    def allowed(self, now: float) -> float:
-        """Return how many steps the run may have made by ``now``, a time.monotonic() reading."""
-        return math.inf if math.isinf(self.rate) else self.n + math.floor(self.rate * (now - self.at))
-
-    def time_of(self, n: int) -> float:
-        """Return the time.monotonic() at which n steps are allowed; infinity if never."""
-        return self.at + (n - self.n) / self.rate if self.rate > 0 else math.inf
 
 
 @functools.cache
@@ -100,33 +89,16 @@ class PastRun:
         return 0 if isinstance(self.run, Rebuild) else self.plan.bytes(self.algorithm)
 
 
-class Recorded(Protocol):
-    """The first steps of a run, recorded on another machine; see ``recording.Recording``."""
-
-    @property
-    def n(self) -> int:
-        """Number of steps."""
-
-    def is_of(self, plan: Any, algorithm: Any) -> bool:
-        """Return whether a run of the plan seems to begin so."""
-
-    def is_repeated_by(self, run: Any) -> bool:
-        """Return whether the steps of a run so far are these."""
-
-    def view(self, n: int, run: int, algorithm: Any) -> Snapshot:
-        """Return the snapshot after n steps, of the run with this number."""
-
-
 R = TypeVar("R", bound=Run)
 T = TypeVar("T")
 
 
 class Worker(Generic[R]):
-    """Runs one algorithm by a plan: takes commands, and publishes snapshots.
+    """What carries out the commands of one panel: it holds the panel's run, and publishes its snapshots.
 
-    Four states take less and less: ``pause`` makes no steps; ``sleep`` makes no steps until the next snapshot
-    is requested; ``close`` ends the thread; ``rest`` also frees the memory of the run, and ``open`` then
-    computes the run again.
+    Four commands leave less and less of a run: ``pause`` makes no steps; ``sleep`` makes no steps until the
+    next snapshot is requested; ``close`` ends the thread; ``rest`` also frees the memory of the run, and
+    ``open`` then computes the run again.
 
     Parameters
     ----------
@@ -172,18 +144,12 @@ class Worker(Generic[R]):
         self._log: Log
         self._snapshot: Snapshot
         self._stale = False  # steps have been made since the snapshot
-        self._recording: Recorded | None = None  # shown until the run has made the steps itself
-        self._recorded_snapshot: Snapshot | None = None
+        self._recorded_start: RecordedStart | None = None  # shown until the run has made the steps itself
         self._opened = False  # may have a thread, and has one while there is something to do
         self._busy_at = time.monotonic()
-        self._algorithm, self._rate = algorithm, rate
-        self._end = math.inf if n_max is None else n_max
-        self._running = False  # True: until the next command; False: only up to _stop_at
-        self._stop_at: float = 0
-        self._catch_up_to: float = 0  # steps that are made at full speed, in at most so many seconds:
-        self._catch_up_seconds = 0.0
-        self._pace = Pace(0, 0.0, rate)
-        self._asked = time.monotonic()
+        self._algorithm = algorithm
+        self._pace = Pace(rate, math.inf if n_max is None else n_max)
+        self._asked_at = time.monotonic()
         self._runs = 0
         self.begin(plan)
 
@@ -192,26 +158,19 @@ class Worker(Generic[R]):
     def resume(self, at: float | None = None) -> None:
         """Make steps from now on, or from ``at`` on, a time.monotonic() reading."""
         with self._wake:
-            # Steps that are still due before a pause count as made, so that panels stay in step.
-            n = self._run.n if self._running else max(self._stop_at, self._run.n)
-            self._running = True
-            self._set_pace(at, n)
+            self._pace.resume(self._shown_n(), at)
+            self._wake_thread()
 
     def pause(self, at: float | None = None) -> None:
         """Stop; runs with the same rate that are paused with the same ``at`` stop at the same step."""
         with self._wake:
-            if self._running:
-                self._drop_backlog()
-                allowed = self._pace.allowed(time.monotonic() if at is None else at)
-                self._stop_at = self._run.n if math.isinf(allowed) else max(allowed, self._run.n)
-                self._running = False
+            self._pace.pause(self._shown_n(), self._backlog(), at)
             self._wake_thread()
 
     def step(self, n: int = 1) -> None:
         """Make n more steps at full speed, then pause."""
         with self._wake:
-            begin = self._run.n if self._running else max(self._stop_at, self._run.n)
-            self._running, self._stop_at = False, begin + n
+            self._pace.step(self._shown_n(), n)
             self._wake_thread()
 
     def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
@@ -224,17 +183,9 @@ class Worker(Generic[R]):
         if not self._run.catches_up:
             return
         with other._wake:
-            pace, n = other._pace, other._run.n
-            planned = max(other._stop_at, n)
+            pace, n = copy.copy(other._pace), other._run.n
         with self._wake:
-            if not self._running:
-                self._catch_up_to = self._stop_at = max(self._stop_at, planned)
-            elif math.isinf(self._rate):
-                self._catch_up_to = n
-            else:
-                self._pace = pace
-                self._catch_up_to = pace.allowed(time.monotonic())
-            self._catch_up_seconds = seconds
+            self._pace.catch_up_with(pace, n, seconds)
             self._wake_thread()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
@@ -242,11 +193,11 @@ class Worker(Generic[R]):
         with self._wake:
             if math.isinf(rate):
                 self._end_recording()  # it would be over at once
-            self._rate = rate
-            self._set_pace(at)
+            self._pace.set_rate(self._shown_n(), rate, at)
+            self._wake_thread()
 
-    def tune(self, **knobs: Value) -> None:
-        """Change knobs; a new run begins if one of them is not live, or if the run has failed."""
+    def apply_knobs(self, **knobs: Value) -> None:
+        """Change knobs as they are let go; a new run begins if one is not live, or if the run has failed."""
         with self._wake:
             before, self._algorithm = self._algorithm, self.with_knobs(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
@@ -261,7 +212,7 @@ class Worker(Generic[R]):
         check_names(type(self._algorithm), knobs)
         return dataclasses.replace(self._algorithm, **knobs)
 
-    def set_knobs(self, **knobs: Value) -> None:
+    def set_live_knobs(self, **knobs: Value) -> None:
         """Change live knobs while a slider is dragged: no new run begins, not even if this one has failed.
 
         Raises
@@ -288,7 +239,7 @@ class Worker(Generic[R]):
         """
         with self._wake:
             if not self._run.prepared and recording.is_of(self.plan, self._algorithm):
-                self._recording, self._recorded_snapshot = recording, None
+                self._recorded_start = RecordedStart(recording, self._pace)
 
     def end_recording(self) -> None:
         """End the recording, if one is shown: the run is seen to begin anew."""
@@ -315,17 +266,17 @@ class Worker(Generic[R]):
     def put_back(self, past: PastRun) -> None:
         """Go on with a run that was set aside, paused, instead of the one that has replaced it."""
         with self._chunk, self._wake:
-            self._recording = None
+            self._recorded_start = None
             self.plan, self._algorithm, self._run, self._log = past.plan, past.algorithm, past.run, past.log
-            self._running, self._stop_at = False, self._run.n
+            self._pace.pause_at(self._run.n)
             self._store_snapshot(self._run, None if self._run.prepared else "starting")
-            self._set_pace(None)
+            self._restart_pace()
 
     def open(self) -> None:
         """Allow the run a thread, and renew the lease; a run at rest is rebuilt."""
         with self._wake:
             self._opened = True
-            self._asked = time.monotonic()
+            self._asked_at = time.monotonic()
             self._wake_thread()
 
     def close(self) -> None:
@@ -339,7 +290,7 @@ class Worker(Generic[R]):
     def sleep(self) -> None:
         """End the lease now, as after LEASE_SECONDS without a request; the next request renews it."""
         with self._wake:
-            self._asked = -math.inf
+            self._asked_at = -math.inf
             self._wake.notify()
 
     def rest(self) -> None:
@@ -350,9 +301,9 @@ class Worker(Generic[R]):
         """
         self.close()
         with self._chunk, self._wake:
-            self._recording = None
+            self._recorded_start = None
             if isinstance(self._run, Rebuild):
-                self._run.forget()
+                self._run.drop_steps()
             elif self._log.complete:
                 if self._stale:
                     self._store_snapshot(self._run)
@@ -375,17 +326,17 @@ class Worker(Generic[R]):
         shown = self.peek()
         if self._asleep():
             with self._wake:
-                self._asked = time.monotonic()
-                self._set_pace(None)  # also wakes the thread
-        self._asked = time.monotonic()
+                self._asked_at = time.monotonic()
+                self._restart_pace()
+        self._asked_at = time.monotonic()
         return shown
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
-        if self._recording is not None:
+        if self._recorded_start is not None:
             with self._wake:
-                if self._recording is not None:
-                    return self._view_recording(self._recording)
+                if self._recorded_start is not None:
+                    return self._recorded_start.view(self._run.number, self._algorithm)
         # An unwatched run publishes no snapshots: make one now, and wait for the end of a chunk if need be.
         # A watched run publishes one after the chunk in any case.
         patience = 0 if self.watched else 2 * CHUNK_SECONDS
@@ -401,7 +352,7 @@ class Worker(Generic[R]):
     @property
     def watched(self) -> bool:
         """Whether a snapshot was requested within WATCHED_SECONDS."""
-        return time.monotonic() - self._asked <= WATCHED_SECONDS
+        return time.monotonic() - self._asked_at <= WATCHED_SECONDS
 
     @property
     def seconds_to_start(self) -> float:
@@ -447,8 +398,8 @@ class Worker(Generic[R]):
                 self._wake_thread()  # the query may have given the run background work
             return answer
 
-    def recorded(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
-        """Return the plan, the steps, the changes of knobs and ``query(run)``, all of one moment.
+    def rebuild_data(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
+        """Return what makes the run again: plan, steps, changes of knobs and ``query(run)``, of one moment.
 
         None if the run cannot be made again from them: it has failed, is being rebuilt or prepared, or its
         knobs have been changed too often.
@@ -460,42 +411,49 @@ class Worker(Generic[R]):
                 return None
             return self.plan, run.n, self._log.changes, query(run)
 
-    def go_on(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
-        """Go on at step n with a run that another worker has recorded; ``kept``: see ``KeepsState``."""
+    def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
+        """Go on at step n with the run of another worker, by its ``rebuild_data``.
+
+        n : steps of the run; changes : of its knobs; kept : see ``KeepsState``
+        """
         with self._wake:
-            self._recording = None
+            self._recorded_start = None
             self._algorithm = changes[-1].algorithm
             self._log = Log(changes[0].n, changes[0].algorithm)
             for change in changes[1:]:
                 self._log.note(*change)
             self._run = Rebuild(self._run, self._log, self._snapshot, n, kept)
             self._store_snapshot(self._run, "rebuilding")
-            self._set_pace(None)
+            self._restart_pace()
 
     @property
     def catching_up(self) -> bool:
         """Whether the run is making steps that it has missed."""
-        return self._recording is None and self._catch_up_seconds > 0 and self._run.n < self._catch_up_to
+        return self._recorded_start is None and self._pace.catching_up(self._run.n)
 
     # Internal; commands hold _wake when they call these.
 
     def _begin(self) -> None:
-        self._recording = None
+        """Replace the run by a new one."""
+        self._begin_run()
+        self._pace.begin(self._run.n)
+        self._wake_thread()
+
+    def _begin_run(self) -> None:
+        self._recorded_start = None
         self._runs += 1
         self._run = self.plan.run(self._runs, self._algorithm)
         self._log = Log(self._run.n, self._algorithm)
-        self._stop_at = 0
-        self._catch_up_seconds = 0.0
         self._store_snapshot(self._run, "starting")
-        self._set_pace(None)
 
-    def _set_pace(self, at: float | None, n: float | None = None) -> None:
-        begin: float = self._run.n if n is None else n
-        if self._recording is not None:
-            begin = max(begin, self._recorded_n(self._recording))
-        if self.catching_up:
-            begin = max(begin, self._catch_up_to)
-        self._pace = Pace(begin, time.monotonic() if at is None else at, self._rate)
+    def _shown_n(self) -> int:
+        """Return the number of steps that have been shown: those of the run, or of its recording."""
+        n = self._run.n
+        return n if self._recorded_start is None else max(n, self._recorded_start.n)
+
+    def _restart_pace(self) -> None:
+        """Count steps as due from now on, after a time in which none could be made."""
+        self._pace.restart(self._shown_n())
         self._wake_thread()
 
     def _wake_thread(self) -> None:
@@ -510,31 +468,23 @@ class Worker(Generic[R]):
             self._thread.start()
         self._wake.notify()
 
-    def _drop_backlog(self) -> None:
-        if self.catching_up or self._recording is not None:
-            return
-        now = time.monotonic()
-        limit = max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
-        if self._pace.allowed(now) - self._run.n > self._rate * limit + 1:
-            self._pace = Pace(self._run.n, now - limit, self._rate)
+    def _backlog(self) -> float:
+        """Return the seconds by which steps may be overdue; later ones are skipped."""
+        if self._recorded_start is not None:  # all of its steps have been shown
+            return math.inf
+        return max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
-        return time.monotonic() - self._asked > LEASE_SECONDS
+        return time.monotonic() - self._asked_at > LEASE_SECONDS
 
     def _status(self) -> Status:
-        if self.at_rest:
-            return "rebuilding"
-        if self._run.n >= self._end:
-            return "finished"
-        return "running" if self._running or self._run.n < self._stop_at else "paused"
+        return "rebuilding" if self.at_rest else self._pace.status(self._run.n)
 
-    def _due(self) -> int:
+    def _due_steps(self) -> int:
         """Return how many steps to make now; 0: none is due."""
         if self._asleep() or self._snapshot.status == "failed":
             return 0
-        self._drop_backlog()
-        allowed = self._pace.allowed(time.monotonic()) if self._running else self._stop_at
-        return max(int(min(self._run.max_steps(), min(allowed, self._end) - self._run.n)), 0)
+        return self._pace.due(self._run.n, self._run.max_steps(), self._backlog())
 
     def _work(self, leave: threading.Event) -> None:
         _lower_priority()
@@ -543,7 +493,7 @@ class Worker(Generic[R]):
             while not leave.is_set():
                 run = self._run
                 with self._errors_shown(run):
-                    self._once(run)
+                    self._work_once(run)
 
     @contextlib.contextmanager
     def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
@@ -554,10 +504,10 @@ class Worker(Generic[R]):
                 log.exception("a run failed")
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
             if run is self._run:
-                self._recording = None
+                self._recorded_start = None
             self._publish(run, "failed", text)
 
-    def _once(self, run: Run | Rebuild) -> None:
+    def _work_once(self, run: Run | Rebuild) -> None:
         """Do one chunk of what is due, or wait for something to do."""
         if isinstance(run, Rebuild):
             self._rebuild(run)
@@ -566,20 +516,20 @@ class Worker(Generic[R]):
             COMPILING.wait(run.jobs())
             with SLOTS.turn(self._group, Kind.START):
                 run.prepare()
-            self._prepared(run)
+            self._note_prepared(run)
             self._publish(run)
         n = self._take_commands(run)
         if n is None:
             return
         if n == 0:
+            self._publish_status(run)
             self._idle(run)
             return
         # Single steps are a person's click: they must not wait behind runs at full speed either.
-        late = self.catching_up or self._recording is not None
-        at_full_speed = late or (self._running and math.isinf(self._rate))
-        kind = Kind.FULL if at_full_speed else Kind.PACED
+        late = self.catching_up or self._recorded_start is not None
+        kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind):
-            self._make(run, n)
+            self._make_steps(run, n)
             self._publish_made(run)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter
 
@@ -588,30 +538,35 @@ class Worker(Generic[R]):
         with self._wake:
             if run is not self._run:  # a command has begun another run
                 return None
-            n = self._due()
+            n = self._due_steps()
+            # Without a step to make, new knobs can wait, unless the snapshot shows what they do.
             if (n or run.knobs_at_once) and run.algorithm is not self._algorithm:
                 run.set_knobs(self._algorithm)
                 self._log.note(run.n, self._algorithm)
                 if not run.prepared:  # the state has to be made again for these knobs
                     return None
-        if not n and self._snapshot.status not in ("failed", self._status()):
+            return n
+
+    def _publish_status(self, run: Run) -> None:
+        """If the status is another one than is shown (the run has just stopped, say), publish a snapshot."""
+        if self._snapshot.status not in ("failed", self._status()):
             with self._chunk:
                 self._complete(run)
             self._publish(run)
-        return n
 
-    def _make(self, run: Run, n: int) -> None:
+    def _make_steps(self, run: Run, n: int) -> None:
         """Make n steps, with a turn at a core."""
         with self._chunk:
             if run is not self._run:  # put to rest meanwhile
                 return
             run.watched = self.watched
             begin = time.perf_counter()
-            made = run.make(n)
+            made = run.timed_advance(n)
             with self._wake:
                 run.record_steps(made)
                 self._stale = run is self._run
-                self._use_catch_up(time.perf_counter() - begin)
+                if self.catching_up:
+                    self._pace.note_computing(self._run.n, time.perf_counter() - begin)
                 self._compare_recording(run)
             self._complete(run)
         self._busy_at = time.monotonic()
@@ -621,19 +576,12 @@ class Worker(Generic[R]):
         if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
 
-    def _prepared(self, run: Run) -> None:
+    def _note_prepared(self, run: Run) -> None:
         """Take into account what has happened while the run was prepared, which may have taken long."""
         with self._chunk, self._wake:
             self._compare_recording(run)
-            if run is self._run and self._running and self.catching_up and not math.isinf(self._rate):
-                self._catch_up_to = max(self._catch_up_to, self._pace.allowed(time.monotonic()))
-
-    def _use_catch_up(self, seconds: float) -> None:
-        """Take what a chunk has taken from the seconds in which the run may catch up; _wake is held."""
-        if self.catching_up:
-            self._catch_up_seconds -= seconds
-            if not self._running and self._catch_up_seconds <= 0:
-                self._stop_at = self._run.n
+            if run is self._run and self._recorded_start is None:
+                self._pace.note_preparation(run.n)
 
     def _complete(self, run: Run) -> None:
         """If the run stops here, let it compute what it has deferred; _chunk is held."""
@@ -652,7 +600,7 @@ class Worker(Generic[R]):
             with self._wake:
                 if rebuild is self._run and rebuilt is not None:
                     self._run = rebuilt
-                    self._set_pace(None)
+                    self._restart_pace()
             if rebuilt is not None and rebuild.failure is None:
                 self._complete(rebuilt)
         if rebuilt is None:
@@ -669,7 +617,7 @@ class Worker(Generic[R]):
         awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
         if awake and run.has_background_work:
             with SLOTS.turn(self._group, Kind.FULL), self._chunk:
-                worked = run is self._run and run.background_work(paused=not self._running)
+                worked = run is self._run and run.background_work(paused=not self._pace.running)
                 with self._wake:
                     self._stale |= worked and run is self._run
             if worked:
@@ -682,15 +630,15 @@ class Worker(Generic[R]):
     def _wait(self, run: Run | Rebuild) -> None:
         """Wait for a command, hand the run to the beat, or end the thread after a long wait or in sleep."""
         with self._wake:
-            if run is not self._run or self._due():
+            if run is not self._run or self._due_steps():
                 return
             pacing = self._pacing()
+            # Where this is not the newest thread of the run, ``close`` has already asked it to end.
+            newest = self._thread is threading.current_thread()
             if self._asleep() or (not pacing and time.monotonic() - self._busy_at > IDLE_SECONDS):
-                if (
-                    self._thread is threading.current_thread()
-                ):  # else ``close`` has already asked this one to end
+                if newest:
                     self._leave.set()
-            elif self._is_light() and self._thread is threading.current_thread():
+            elif newest and self._is_light():
                 self._leave.set()
                 self._beating = True
                 self._beat.join(self)
@@ -698,7 +646,7 @@ class Worker(Generic[R]):
                 self._wake.wait(CHUNK_SECONDS if pacing else 0.5)
 
     def _pacing(self) -> bool:
-        return self._running and not self._asleep() and self._snapshot.status != "failed"
+        return self._pace.running and not self._asleep() and self._snapshot.status != "failed"
 
     # When the beat drives the run.
 
@@ -712,9 +660,9 @@ class Worker(Generic[R]):
             and run.prepared
             and not run.has_background_work
             and not self.catching_up
-            and self._recording is None
-            and run.n < self._end
-            and self._rate * LIGHT_RUN_PARTS * run.step_seconds < 1
+            and self._recorded_start is None
+            and run.n < self._pace.end
+            and self._pace.rate * LIGHT_RUN_PARTS * run.step_seconds < 1
         )
 
     def _leave_beat(self) -> None:
@@ -724,7 +672,7 @@ class Worker(Generic[R]):
 
     def next_step(self) -> float:
         """Return the time.monotonic() at which the next step is due."""
-        return self._pace.time_of(self._run.n + 1)
+        return self._pace.time_of_next(self._run.n)
 
     def on_beat(self) -> None:
         """Make the steps that are due; if other work appears, a thread of its own takes over."""
@@ -738,9 +686,14 @@ class Worker(Generic[R]):
                 made = False
                 for _ in range(CHUNKS_PER_BEAT):
                     # A run that has begun anew is prepared by a thread of its own.
-                    if not (self._beating and run.prepared) or not (n := self._take_commands(run)):
+                    if not (self._beating and run.prepared):
                         break
-                    self._make(run, n)
+                    n = self._take_commands(run)
+                    if n == 0:
+                        self._publish_status(run)
+                    if not n:
+                        break
+                    self._make_steps(run, n)
                     made = True
                 if made:
                     self._publish_made(run)
@@ -751,46 +704,31 @@ class Worker(Generic[R]):
         finally:
             self._owner.release()
 
-    # While a recording is shown; _wake is held, to compare also _chunk.
-
-    def _recorded_n(self, recording: Recorded) -> int:
-        """Return up to which step the recording has been played."""
-        planned = self._pace.allowed(time.monotonic()) if self._running else self._stop_at
-        return int(min(max(planned, 0), recording.n))
-
-    def _view_recording(self, recording: Recorded) -> Snapshot:
-        n, shown = self._recorded_n(recording), self._recorded_snapshot
-        if shown is None or shown.n != n:
-            self._recorded_snapshot = shown = recording.view(n, self._run.number, self._algorithm)
-        return shown
+    # While a recording is shown; _wake is held, and to compare also _chunk.
 
     def _compare_recording(self, run: Run) -> None:
         """Let the run take over from its recording if it has caught up; begin anew if it differs."""
-        recording = self._recording
-        if recording is None or run is not self._run:
+        start = self._recorded_start
+        if start is None or run is not self._run:
             return
-        if not recording.is_repeated_by(run):
+        repeated = start.has_been_repeated(run)
+        if repeated is None:
             log.warning("A recording was shown of a run that is another one here.")
             self._end_recording()
-        elif run.n >= self._recorded_n(recording):
+        elif repeated:
             run.complete()  # so that no score is older than the recorded one
-            self._recording = None
-            if self._running:  # after the end of the recording the others have gone on
-                self._catch_up_to = self._pace.allowed(time.monotonic())
-                self._catch_up_seconds = CATCH_UP_SECONDS
+            self._recorded_start = None
+            self._pace.catch_up_to_now()  # after the end of the recording the others have gone on
             self._store_snapshot(run)
 
     def _end_recording(self) -> None:
         """Begin anew, visibly, and catch up with what was shown; without a recording nothing happens."""
-        if self._recording is None:
+        if self._recorded_start is None:
             return
-        pace, n = self._pace, self._recorded_n(self._recording)
-        self._begin()
-        self._catch_up_to, self._catch_up_seconds = n, CATCH_UP_SECONDS
-        if self._running:
-            self._pace = pace
-        else:
-            self._stop_at = n
+        n = self._recorded_start.n
+        self._begin_run()
+        self._pace.catch_up(n)
+        self._wake_thread()
 
     # Snapshots.
 

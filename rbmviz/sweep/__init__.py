@@ -6,7 +6,17 @@ long form: a row for each point of each cell's curve.
 """
 
 from rbmviz.sweep.cell import Cell, CellRun, cells
-from rbmviz.sweep.choose import Choice, ScoredSetting, compare, telling_point
+from rbmviz.sweep.choose import (
+    Choice,
+    Robustness,
+    ScoredSetting,
+    compare,
+    joined,
+    models_of_data,
+    robustness,
+    select,
+    telling_point,
+)
 from rbmviz.sweep.measures import list_measures, measures
 from rbmviz.sweep.plan import Axis, Budget, SweepPlan
 
@@ -16,11 +26,16 @@ __all__ = [
     "Cell",
     "CellRun",
     "Choice",
+    "Robustness",
     "ScoredSetting",
     "SweepPlan",
     "cells",
     "compare",
+    "joined",
     "list_measures",
     "measures",
+    "models_of_data",
+    "robustness",
+    "select",
     "telling_point",
 ]

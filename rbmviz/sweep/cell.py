@@ -24,7 +24,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.models import data_of, load_model
+from rbmviz.models import data_of, load_model, load_pretrained
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
@@ -43,6 +43,7 @@ class Cell:
     Parameters
     ----------
     kind : "sampler" or "trainer"
+        What the algorithm is.
     algorithm : str
         With *all* knobs, ``rates_fpcd:eps=0.03,alpha=1.0,...``.
     model, model_digest : str
@@ -50,12 +51,15 @@ class Cell:
     data, data_digest : str
         Name and digest of the data.
     seed : int
+        Same seed, same bits.
     start : "data" or "random"
         See ``SweepPlan``.
     budget : Budget
+        How long it runs.
     metrics : tuple of str
         Sorted names of measures.
     kernel : "binary" or "mean"
+        Kernel of the ISL.
     n_hidden : int
         Trainers: hidden units; 0 for samplers.
     version : str
@@ -117,11 +121,12 @@ def _digest_of(arrays: Sequence[np.ndarray]) -> str:
 
 _PACKAGE = Path(__file__).parents[1]
 
-_SHARED_SOURCES = {
-    "sampler": ("samplers", "metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
-    "trainer": ("trainers", "metrics/exact.py"),
+_SOURCES = ("rng.py", "rbm.py", "sweep/cell.py", "sweep/measures.py")
+_SOURCES_OF_SCORES = {
+    "sampler": ("metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
+    "trainer": ("metrics/exact.py",),
 }
-"""Sources that results of all samplers, or all trainers, depend on, beside the kernels."""
+"""Sources that results depend on, beside the kernels and the folder of samplers or trainers."""
 
 
 @functools.cache
@@ -132,15 +137,14 @@ def version_of(kind: Kind, name: str) -> str:
     models, metrics, and the cell itself. A changed comment is another version: that costs a sweep done again,
     and the alternative would be results of two programs in one table.
     """
-    table = TABLES[kind]
-    own = {Path(str(sys.modules[table[each].__module__].__file__)).resolve(): each for each in table}
-    sources = {_PACKAGE / path for path in ("rng.py", "rbm.py", "sweep/cell.py", "sweep/measures.py")}
-    sources |= set((_PACKAGE / "kernels").rglob("*.py"))
-    for shared in _SHARED_SOURCES[kind]:
-        folder = _PACKAGE / shared
-        sources |= {folder} if shared.endswith(".py") else set(folder.glob("*.py"))
-    others = {path for path, each in own.items() if each != name}
-    chosen = ({path.resolve() for path in sources} | set(own)) - others
+    table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
+    modules = {each: table[each].__module__.rpartition(".")[2] for each in table}
+    of_others = {module for module in modules.values() if module != modules[name]}
+    chosen = {path for path in folder.glob("*.py") if path.stem not in of_others}
+    if folder / f"{modules[name]}.py" not in chosen:  # an algorithm from outside of the package
+        chosen.add(Path(str(sys.modules[table[name].__module__].__file__)))
+    chosen |= set((_PACKAGE / "kernels").rglob("*.py"))
+    chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_SCORES[kind])}
     texts = ((path.name, path.read_bytes().replace(b"\r\n", b"\n")) for path in chosen)
     each_file = sorted(hashlib.sha256(file.encode() + b"\0" + text).hexdigest() for file, text in texts)
     return hashlib.sha256("".join(each_file).encode()).hexdigest()[:16]
@@ -206,8 +210,16 @@ def data_of_cell(cell: Cell) -> Dataset:
     return _load("data set", cell.data, cell.data_digest, load_dataset)
 
 
-def cells(plan: SweepPlan) -> list[Cell]:
+def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
     """Return the cells of a plan, in the order in which they are run; load and check what it names.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+        What is run.
+    registered : bool
+        Accept names of pretrained models and of registered data only, no files: for plans that come from a
+        link, a page or somebody else's file, which must not make this machine read a file (default False).
 
     Raises
     ------
@@ -215,15 +227,15 @@ def cells(plan: SweepPlan) -> list[Cell]:
         If a model or data cannot be loaded or do not fit each other, or a sampler needs rates that a model
         does not have.
     """
+    model_named = load_pretrained if registered else load_model
+    data_named = load_registered if registered else load_dataset
     known: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
     if plan.kind == "trainer":
-        dataset = load_dataset(plan.data)
+        dataset = data_named(plan.data)
         known[""] = ("", plan.data, provide(dataset))
     for name in plan.models:
-        model = load_model(name)
-        dataset = (
-            data_of(model, plan.data, load_dataset) if plan.data else data_of(model, load=load_registered)
-        )
+        model = model_named(name)
+        dataset = data_of(model, plan.data, data_named) if plan.data else data_of(model)
         for text in plan.algorithms:
             algorithm = read_algorithm(plan.kind, text)
             if algorithm.needs_rates and model.rates is None:
@@ -297,7 +309,9 @@ class _SamplingWork:
             v0 = starts_at_data(dataset.validation, cell.seed, n_chains)
         needs = {measures[name].needs for name in cell.metrics}
         self.evidence = SamplerEvidence(dataset, cell.kernel, n_chains, needs)
-        self._made: Samples = self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)  # compiles
+        if cell.algorithm not in _COMPILED:
+            self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)
+            _COMPILED.add(cell.algorithm)
         self._state = self.sampler.init(model, cell.seed, v0)
 
     def make(self, n: int) -> np.ndarray:
@@ -307,7 +321,7 @@ class _SamplingWork:
 
     def take(self, n: int) -> None:
         """Measure the first n of the samples that were made last."""
-        made = self._made
+        made: Samples = self._made
         kept = made if n == len(made.v) else Samples(made.v[:n], made.p[:n], {})
         self.evidence.update(kept)
 
@@ -340,7 +354,8 @@ class _TrainingWork:
 
 
 _COMPILED: set[str] = set()
-"""Names of trainers whose kernels this process has compiled, outside the clock of any cell."""
+"""Samplers with their knobs, and names of trainers, whose kernels this process has compiled, outside the
+clock of any cell."""
 
 
 class _Row(NamedTuple):
@@ -362,10 +377,12 @@ class CellRun:
     Parameters
     ----------
     cell : Cell
+        What is run.
 
     Attributes
     ----------
     cell : Cell
+        The same.
     n : int
         Samples or updates so far.
 
@@ -376,10 +393,11 @@ class CellRun:
 
     Examples
     --------
+    >>> from rbmviz.sweep import Budget, CellRun, SweepPlan, cells
     >>> plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 1000))
     >>> table = CellRun(cells(plan)[0]).finish()
-    >>> table["n"][-1], len(table["n"]) == len(table["isl_test"])
-    (np.int64(1000), True)
+    >>> int(table["n"][-1]), bool(table["isl_test"][-1] < 0)
+    (1000, True)
     """
 
     def __init__(self, cell: Cell) -> None:

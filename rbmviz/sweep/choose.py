@@ -13,7 +13,7 @@ seeds that are; the number stands in ``Choice.seeds``.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,6 +122,14 @@ class Choice:
     def region(self) -> tuple[ScoredSetting, ...]:
         """The settings that cannot be told from the best, the best included."""
         return tuple(one for one in self.settings if one.in_region)
+
+
+def joined(tables: Iterable[Columns]) -> dict[str, np.ndarray]:
+    """Return the tables of cells of one kind below each other."""
+    each = list(tables)
+    if not each:
+        raise BadInput("There is no table to join: no cell of the sweep has ended yet.")
+    return {name: np.concatenate([table[name] for table in each]) for name in each[0]}
 
 
 def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
@@ -301,6 +309,17 @@ def compare(
     ------
     BadInput
         If the table has no such column, no setting has reached the point, or the cells differ in data.
+
+    Examples
+    --------
+    >>> from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
+    >>> eps = Axis("eps", (0.0001, 0.1))
+    >>> plan = SweepPlan(
+    ...     algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], budget=Budget("samples", 500)
+    ... )
+    >>> choice = compare(joined(CellRun(cell).finish() for cell in cells(plan)))
+    >>> choice.best.knobs, len(choice.region)
+    ({'eps': 0.1}, 1)
     """
     grid = _Grid(columns, effort)
     by, test = _measure(grid.columns, by, _CHOOSING), _measure(grid.columns, test, _REPORTED)

@@ -261,9 +261,9 @@ class SweepPlan:
 
     Examples
     --------
-    >>> plan = SweepPlan(
-    ...     algorithms=["rates_fpcd"], axes=[Axis("eps", (0.01, 0.1))], models=["bas_pcd"], seeds=[0, 1]
-    ... )
+    >>> from rbmviz.sweep import Axis, SweepPlan
+    >>> eps = Axis("eps", (0.01, 0.1))
+    >>> plan = SweepPlan(algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], seeds=[0, 1])
     >>> plan.size
     4
     """

@@ -61,6 +61,9 @@ class Progress:
         (pop-CD).
     warning : str
         One sentence about a problem of the last update, or empty.
+    sweeps : int
+        Sweeps of all chains together so far: 32 an update where each of 32 chains makes one. 0 if the trainer
+        makes none, or does not count them.
     """
 
     update: int
@@ -70,6 +73,7 @@ class Progress:
     iterations: int
     inner_samples: dict[str, np.ndarray] = field(default_factory=dict)
     warning: str = ""
+    sweeps: int = 0
 
 
 class Trainer(Protocol):
@@ -143,7 +147,8 @@ class Trainer(Protocol):
         ----------
         state : training.TrainingState
             Its chains and random streams are advanced in place; its parameters are not changed. Where the
-            trainer draws samples, it stores them as ``state.samples``, which ``free_energy_gap`` needs.
+            trainer draws samples, it stores them as ``state.samples``, which ``free_energy_gap`` needs. It
+            adds the sweeps of all its chains to ``state.sweeps``, by which trainings are compared.
         theta : parameters.FixedParameters
             The state's parameters.
         batch : float32 (n, n_visible)

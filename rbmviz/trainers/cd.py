@@ -43,6 +43,7 @@ class CD(CommonKnobs):
         for _ in range(self.k):
             v = batches.sweep(theta, v, state.stream)
         state.samples = v
+        state.sweeps += self.k * len(v)
         return batches.statistics(v, batches.mean_hidden(theta, v))
 
     def step(self, state: TrainingState, n: int) -> Progress:

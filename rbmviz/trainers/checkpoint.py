@@ -209,11 +209,13 @@ class _Reader:
         names = {
             key: each.formerly if each.formerly and each.formerly in given else key
             for key, each in legal.items()
+            if key in given or not each.may_lack
         }
         entries = _entries(written, names.values(), name)
         found: dict[str, Any] = {}
         of: dict[str, int] = {}
-        for key, each in legal.items():
+        for key in names:
+            each = legal[key]
             like = getattr(fresh, each.like or key)
             found[key] = self.value(entries[names[key]], like, f"{name}.{names[key]}", each, of)
         return dataclasses.replace(fresh, **found)

@@ -81,6 +81,7 @@ class FPCD(CommonKnobs):
         for _ in range(self.k):
             own.chains = batches.sweep(moved, own.chains, state.stream)
         state.samples = own.chains
+        state.sweeps += self.k * len(own.chains)
         return batches.statistics(own.chains, batches.mean_hidden(moved, own.chains))
 
     def step(self, state: TrainingState, n: int) -> Progress:

@@ -96,6 +96,7 @@ class Herding(CommonKnobs):
         own: HerdingState = state.own_state
         own.chains, h, own.sweeps = climb(theta, own.chains, self.max_sweeps)
         state.samples = own.chains
+        state.sweeps += own.sweeps * len(own.chains)
         found = batches.statistics(own.chains, h)
         own.climbs += 1
         share = np.float32(1 / own.climbs)

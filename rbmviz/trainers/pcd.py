@@ -44,6 +44,7 @@ class PCD(CommonKnobs):
         for _ in range(self.k):
             state.own_state = batches.sweep(theta, state.own_state, state.stream)
         state.samples = state.own_state
+        state.sweeps += self.k * len(state.own_state)
         return batches.statistics(state.own_state, batches.mean_hidden(theta, state.own_state))
 
     def step(self, state: TrainingState, n: int) -> Progress:

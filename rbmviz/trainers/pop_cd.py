@@ -182,6 +182,7 @@ class PopCD(CommonKnobs):
         v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
         found = populate(theta, v0, self.k, self.proposal, self.mixture, state.stream)
         state.own_state, state.samples = found, found.v
+        state.sweeps += self.k * len(found.v)
         weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
         h = batches.mean_hidden(theta, found.v)
         return Parameters(correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h)

@@ -123,6 +123,7 @@ class PT(CommonKnobs):
         self.swap(own, energies, betas, first=own.swaps % 2)
         own.swaps += 1
         state.samples = cold = own.v[0]
+        state.sweeps += own.v.shape[0] * own.v.shape[1]
         return batches.statistics(cold, batches.mean_hidden(theta, cold))
 
     def step(self, state: TrainingState, n: int) -> Progress:

@@ -36,6 +36,9 @@ class Stored:
         Name of a field of the same record; this one must be None, or parameters of the same shapes.
     formerly : str
         An earlier name of the field, under which a checkpoint may have it; "": none.
+    may_lack : bool
+        Whether a checkpoint may lack the field, because it was written before there was one: it then has its
+        initial value.
     """
 
     shape: tuple[int | str, ...] = ()
@@ -46,6 +49,7 @@ class Stored:
     rows: bool = False
     like: str = ""
     formerly: str = ""
+    may_lack: bool = False
 
 
 def stored(**more: Any) -> dict[str, Stored]:

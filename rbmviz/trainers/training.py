@@ -61,6 +61,8 @@ class TrainingState:
         Updates so far, and the time spent in them.
     gradient_norm : float
         Norm of the last gradient, NaN before the first update.
+    sweeps : int
+        Sweeps of all chains together so far; ``negative`` counts them.
     batch, samples : float32 (rows, n_visible) or None
         The mini-batch and the negative samples of the last update, values 0 and 1. None before the first
         update; ``samples``, which ``negative`` stores, is always None if the trainer draws none.
@@ -77,6 +79,7 @@ class TrainingState:
     update: int = 0
     seconds: float = 0.0
     gradient_norm: float = float("nan")
+    sweeps: int = field(default=0, metadata=stored(may_lack=True))
     batch: np.ndarray | None = field(default=None, metadata=stored_rows("batch"))
     samples: np.ndarray | None = field(default=None, metadata=stored_rows("samples"))
 
@@ -299,4 +302,6 @@ def progress(
         }
     inner = {} if inner_samples is None or state.batch is None else dict(inner_samples)
     rbm = RBM(*(state.mean or state.theta))
-    return Progress(state.update, rbm, common | stats, state.seconds, trainer.iterations, inner, warning)
+    return Progress(
+        state.update, rbm, common | stats, state.seconds, trainer.iterations, inner, warning, state.sweeps
+    )

@@ -106,6 +106,8 @@ class UCD(CommonKnobs):
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)
         ended = run_all_pairs(RBM(*theta), v0, own.streams, self.algorithm, 1, self.k, self.t_max, sums)
         own.tau = ended.tau
+        # The first chain is one sweep ahead; once they are equal, one of them goes on to sweep k.
+        state.sweeps += int((np.maximum(ended.tau, self.k) + ended.tau - 1).sum())
         own.counts = np.stack(
             [ended.rejected[:, 0] + ended.rejected[:, 1], ended.truncated, ended.loops_given_up], axis=1
         )

@@ -18,12 +18,13 @@ from rbmviz import RBM, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
 from rbmviz.links import write_panel
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Comparison, Frames, SamplingRun, SamplingSetup, TrainingSetup, replay
-from rbmviz.session.equal_points import scores_at
+from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.training import Likelihood
+from rbmviz_app.charts.ends import spread
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
-from rbmviz_app.pages.sample.charts import amount_text, curves_of, isl_chart, spread
+from rbmviz_app.compared import amount_text
+from rbmviz_app.pages.sample.charts import curves_of, isl_chart
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
@@ -47,7 +48,7 @@ def comparison(model):
     comparison.add(make_sampler("gibbs"))
     comparison.add(make_sampler("rates_fpcd", eps=0.1))
     comparison.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.snapshots()), "twelve samples")
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.poll()), "twelve samples")
     yield comparison
     comparison.close()
     for panel in comparison.panels:
@@ -68,9 +69,9 @@ def test_names_of_namesakes_tell_them_apart():
 def test_mosaic_has_every_pixel_in_its_place():
     v = np.random.default_rng(0).integers(0, 2, (4, 6), dtype=np.uint8)
     p = np.random.default_rng(1).integers(0, 256, (4, 6), dtype=np.uint8)
-    frames = Frames(0, np.packbits(v, axis=1), p, 6)
+    newest = NewestSamples(0, np.packbits(v, axis=1), p, 6)
     for pixels, rows in (("binary", 255 * v), ("mean", p)):
-        picture = 255 - np.array(mosaic(frames, (2, 3), 2, pixels, zoom=1))
+        picture = 255 - np.array(mosaic(newest, (2, 3), 2, pixels, zoom=1))
         assert picture.shape == (5, 7)
         for cell in range(4):
             top, left = 3 * (cell // 2), 4 * (cell % 2)
@@ -98,7 +99,7 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
         return [panel.head["status"] for panel in frame.panels]
 
     wait(lambda: statuses() == ["waiting", "starting"], "one is ready")
-    assert [shown.n for _, shown in comparison.snapshots()] == [0, 0]
+    assert [shown.n for _, shown in comparison.poll()] == [0, 0]
     ready.set()
     wait(lambda: statuses() == ["running", "running"], "both run")
     comparison.close()
@@ -111,7 +112,7 @@ def test_a_download_is_never_unpacked_whole():
     comparison = Comparison(SamplingSetup(Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))))
     comparison.add(make_sampler("gibbs"))
     comparison.step(30_000)
-    wait(lambda: comparison.snapshots()[0][1].n == 30_000, "all samples")
+    wait(lambda: comparison.poll()[0][1].n == 30_000, "all samples")
     tracemalloc.start()
     content = samples_npz(comparison, ["gibbs"])
     peak = tracemalloc.get_traced_memory()[1]
@@ -124,7 +125,7 @@ def test_a_download_is_never_unpacked_whole():
 
 
 def test_exports(comparison, model):
-    shown = [snapshot for _, snapshot in comparison.snapshots()]
+    shown = [snapshot for _, snapshot in comparison.poll()]
     names = titles([snapshot.algorithm for snapshot in shown])
     named = list(zip(names, shown, strict=True))
     with np.load(io.BytesIO(samples_npz(comparison, names))) as archive:
@@ -139,7 +140,9 @@ def test_exports(comparison, model):
     lines = curves_csv(named).decode().splitlines()
     assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps"
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
-    picture = Image.open(io.BytesIO(mosaics_png([(n, s.frames) for n, s in named], (1, 5), 3, "binary")))
+    picture = Image.open(
+        io.BytesIO(mosaics_png([(n, s.newest_samples) for n, s in named], (1, 5), 3, "binary"))
+    )
     assert picture.width > picture.height > 0
     assert 'make_sampler("rates_fpcd", eps=0.1' in snippet(
         "mnist_fpcd", [snapshot.algorithm for snapshot in shown], 4, "mnist5k"
@@ -155,13 +158,13 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
     scope = {}
     exec(code.replace("10_000", "12"), scope)
     for i, panel in enumerate(comparison.panels):
-        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.kept)[1])
+        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held)[1])
 
 
-def charted(comparison, effort="samples", view="ISL", line=None):
+def charted(comparison, cost_unit="samples", view="ISL", line=None):
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
-    return isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, effort, view)
+    return isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, cost_unit, view)
 
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
@@ -177,11 +180,11 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
     assert list(rows[rows["kind"] == "common"]["x"]) == [12]
     comparison.step(5)
-    wait(lambda: all(s.n == 17 for _, s in comparison.snapshots()), "five more")
+    wait(lambda: all(s.n == 17 for _, s in comparison.poll()), "five more")
     more, again = charted(comparison, line=line)
     assert again == spec
     assert len(more) > len(rows)
-    comparison.effort = "seconds"
+    comparison.cost_unit = "seconds"
     seconds, spec = charted(comparison, "seconds", line=line)
     assert seconds["x"].max() < 1
     assert "datum.value, '~g') + ' s'" in json.dumps(spec)  # 0.1 s, not 100m
@@ -190,9 +193,9 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
 def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     [first, second] = comparison.panels
     comparison.pin(first.key, "Gibbs, pinned at 12 samples")
-    comparison.tune(second.key, eps=0.2)
+    comparison.apply_knobs(second.key, eps=0.2)
     comparison.step(30)
-    wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.snapshots()), "thirty more")
+    wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
     rows, spec = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]
@@ -249,17 +252,17 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
         return [panel.head for panel in read_frame(encoder.encode_next(request)).panels]
 
     assert [head["standing"] for head in heads()] == ["Scores at 12 samples"] * 2
-    comparison.tune(comparison.panels[0].key, k=10)
+    comparison.apply_knobs(comparison.panels[0].key, k=10)
     comparison.step(18)
-    wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.snapshots()), "eighteen more")
-    comparison.effort = "sweeps"
+    wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.poll()), "eighteen more")
+    comparison.cost_unit = "sweeps"
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
     assert (other["standing"].split(".")[0], other["since"]) == ("Scores at 27 sweeps (27 samples)", "")
-    assert "Behind: joins at 29 sweeps, the first has 182 sweeps" in other["standing"]
+    assert "Behind, and holds the point back: the first has 182 sweeps" in other["standing"]
     known = comparison.peek()[0][1]
-    assert gibbs["readouts"]["isl"][0] == scores_at(known, "sweeps", 27).isl.isl
+    assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
 
 
 # What goes over the wire
@@ -273,15 +276,15 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     assert frame.request == request._asdict()
     for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
         assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
-        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.kept)[1])
+        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held)[1])
     assert [dict(panel.blocks) for panel in read_frame(encoder.encode_next(request)).panels] == [{}, {}]
     comparison.step(3)
-    wait(lambda: all(s.n == 15 for _, s in comparison.snapshots()), "three more")
+    wait(lambda: all(s.n == 15 for _, s in comparison.poll()), "three more")
     blocks = read_frame(encoder.encode_next(request)).panels[0].blocks
-    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].worker.read(SamplingRun.kept)[1][-3:])
+    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].worker.read(SamplingRun.held)[1][-3:])
     other = request._replace(cells=4, pixels="mean", panels=keys[:1])
     [(_, blocks)] = read_frame(encoder.encode_next(other)).panels
-    np.testing.assert_array_equal(blocks["mean"], comparison.snapshots()[0][1].frames.p[-4:])
+    np.testing.assert_array_equal(blocks["mean"], comparison.poll()[0][1].newest_samples.p[-4:])
     single = read_frame(encoder.encode_next(request._replace(view="single"))).panels[0].blocks
     assert [single[name].shape for name in ("v", "mean")] == [(1, 5), (1, 5)]
     assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
@@ -292,7 +295,7 @@ def test_frames_carry_the_readouts_that_are_declared(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
     plan = comparison.setup.plan()
     for (_, shown), (head, _) in zip(
-        comparison.snapshots(), read_frame(FrameEncoder(comparison).encode_next(request)).panels, strict=True
+        comparison.poll(), read_frame(FrameEncoder(comparison).encode_next(request)).panels, strict=True
     ):
         declared = [readout.name for readout in sample_readouts(shown.algorithm, plan)]
         assert list(head["readouts"]) == declared
@@ -304,7 +307,7 @@ def test_frames_carry_the_readouts_that_are_declared(comparison):
 
 
 def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(comparison):
-    [(key, shown), _] = comparison.snapshots()
+    [(key, shown), _] = comparison.poll()
     mostly = replace(shown, occupancy=np.array([[1, 0], [0, 2]]), blanks=np.array([3, 0]))
     request = FrameRequest(20, "sequence", "binary", 100, 5, [key])
     shares = encode(mostly, request, ClientState(mostly.run)).blocks["class_shares"]
@@ -318,8 +321,8 @@ def test_a_chain_that_stays_empty_is_named(comparison):
     comparison.remove(comparison.panels[1].key)
     for steps, said in ((20, False), (200, True)):
         comparison.step(steps)
-        wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
-        wait(lambda steps=steps: comparison.snapshots()[0][1].n >= steps, "samples")
+        wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
+        wait(lambda steps=steps: comparison.poll()[0][1].n >= steps, "samples")
         head = read_frame(FrameEncoder(comparison).encode_next(request)).panels[0].head
         assert ("all empty" in head.get("warning", "")) is said
 
@@ -330,7 +333,7 @@ def test_a_reset_sends_everything_anew(comparison):
     run = read_frame(encoder.encode_next(request)).panels[0].head["run"]
     comparison.reset()
     comparison.step(2)
-    wait(lambda: all(s.n == 2 for _, s in comparison.snapshots()), "two samples")
+    wait(lambda: all(s.n == 2 for _, s in comparison.poll()), "two samples")
     head, blocks = read_frame(encoder.encode_next(request)).panels[0]
     assert (len(blocks["v"]), head["run"]) == (2, run + 1)
 
@@ -358,9 +361,9 @@ def test_sample_page_is_alive(page):
         "rates_herding",
         "sample_penalization",
     ]
-    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "samples in every panel")
-    assert {s.n_visible for s in (snapshot.frames for _, snapshot in comparison.snapshots())} == {784}
-    wait(lambda: all(s.newest is not None for _, s in comparison.snapshots()), "scores in every panel")
+    wait(lambda: all(s.n > 5 for _, s in comparison.poll()), "samples in every panel")
+    assert {s.n_visible for s in (snapshot.newest_samples for _, snapshot in comparison.poll())} == {784}
+    wait(lambda: all(s.newest is not None for _, s in comparison.poll()), "scores in every panel")
 
 
 def test_sample_page_follows_its_link(page):
@@ -370,8 +373,8 @@ def test_sample_page_follows_its_link(page):
     assert (comparison.setup.seed, comparison.setup.start) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.snapshots()[0][1].n >= 20, "samples")
-    first, v = comparison.panels[0].worker.read(SamplingRun.kept)
+    wait(lambda: comparison.poll()[0][1].n >= 20, "samples")
+    first, v = comparison.panels[0].worker.read(SamplingRun.held)
     want = sample(comparison.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
     np.testing.assert_array_equal(v, want[first:])
 
@@ -380,14 +383,14 @@ def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample", model="bas_pcd", data="mnist5k")
     assert any("784 units and this model 16" in info.value for info in test.info)
     comparison = test.session_state["comparisons"]["sample"][0]
-    wait(lambda: comparison.snapshots()[0][1].n > 0, "samples all the same")
+    wait(lambda: comparison.poll()[0][1].n > 0, "samples all the same")
 
 
 def test_the_mean_kernel_scores_live(page):
     test = page("sample", kernel="mean", p=["gibbs", "rates_fpcd"])
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(
-        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.snapshots()),
+        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.poll()),
         "scores in every panel",
     )
     assert comparison.setup.kernel == "mean"
@@ -400,7 +403,7 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
     comparison = test.session_state["comparisons"]["sample"][0]
     assert not test.get("code")
     comparison.add(make_sampler("rates_fpcd"))  # as a fragment does: the page is not drawn again
-    comparison.tune(comparison.panels[0].key, temperature=3.5)
+    comparison.apply_knobs(comparison.panels[0].key, temperature=3.5)
     test.session_state["sample code"] = True
     [opened] = test.run().get("code")
     assert "temperature=3.5" in opened.value
@@ -412,10 +415,10 @@ def test_transport_and_presets(page):
     comparison = test.session_state["comparisons"]["sample"][0]
     test.button(key="sample_play").click().run()
     assert not comparison.running
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-    counts = [s.n for _, s in comparison.snapshots()]
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    counts = [s.n for _, s in comparison.poll()]
     next(button for button in test.button if button.label == "Step").click().run()
-    wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one step each")
+    wait(lambda: [s.n for _, s in comparison.poll()] == [n + 1 for n in counts], "one step each")
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
@@ -434,7 +437,7 @@ def test_train_page_is_alive(page):
     comparison = test.session_state["comparisons"]["train"][0]
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "ucd"]
     assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 16)
-    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in comparison.snapshots()), "scored updates")
+    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in comparison.poll()), "scored updates")
     test.run()
     assert not test.exception
 
@@ -446,8 +449,8 @@ def test_train_page_follows_its_link(page):
     assert comparison.setup.dataset.name == "bas@3"
     assert comparison.panels[0].worker.algorithm == make_trainer("cd", k=3)
     assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.snapshots()[0][1].n > 5, "updates")
-    assert len(comparison.snapshots()[0][1].models) == 2
+    wait(lambda: comparison.poll()[0][1].n > 5, "updates")
+    assert len(comparison.poll()[0][1].models) == 2
 
 
 def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkeypatch, tmp_path):
@@ -456,25 +459,25 @@ def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkey
     assert any("reviews" in error.value for error in test.error)
     comparison = test.session_state["comparisons"]["train"][0]
     assert comparison.setup.dataset.name == "bas"
-    wait(lambda: comparison.snapshots()[0][1].n > 0, "updates all the same")
+    wait(lambda: comparison.poll()[0][1].n > 0, "updates all the same")
 
 
 def test_lessons_branch_and_the_way_to_the_sample_page(page):
     test = page("train", t=["cd"])
     comparison = test.session_state["comparisons"]["train"][0]
-    wait(lambda: comparison.snapshots()[0][1].n > 20, "updates")
+    wait(lambda: comparison.poll()[0][1].n > 20, "updates")
     test.button(key="branch ucd").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "ucd"]
     origin = comparison.panels[1].worker.plan.origin
     assert origin.update > 20
-    wait(lambda: comparison.snapshots()[1][1].n > origin.update, "updates of the branch")
+    wait(lambda: comparison.poll()[1][1].n > origin.update, "updates of the branch")
     assert origin_text(comparison.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
     next(button for button in test.button if button.label == "Four prototypes").click().run()
     assert not test.exception
     assert comparison.setup.dataset.name == "modes"
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "pt"]
-    wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "updates")
+    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "updates")
 
 
 def test_trained_models_are_offered_by_the_sample_page(page, model):
@@ -486,7 +489,7 @@ def test_trained_models_are_offered_by_the_sample_page(page, model):
     comparison = test.session_state["comparisons"]["sample"][0]
     try:
         assert comparison.setup.model is model
-        wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "samples")
+        wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
     finally:
         comparison.close()
 
@@ -501,8 +504,8 @@ def lesson():
     comparison.add(make_trainer("cd"))
     comparison.add(make_trainer("ucd", learning_rate=0.05))
     comparison.step(40)
-    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.snapshots()), "forty updates")
-    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in comparison.snapshots()), "the last score")
+    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.poll()), "forty updates")
+    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in comparison.poll()), "the last score")
     yield comparison
     comparison.close()
     for panel in comparison.panels:
@@ -512,9 +515,13 @@ def lesson():
 def test_frames_of_training(lesson):
     request = FrameRequest(20, "both", "binary", 9, 5, [panel.key for panel in lesson.panels])
     panels = read_frame(FrameEncoder(lesson).encode_next(request)).panels
-    for (head, blocks), (_, shown) in zip(panels, lesson.snapshots(), strict=True):
+    for (head, blocks), (_, shown) in zip(panels, lesson.poll(), strict=True):
         assert head["n"] == 40
-        assert head["readouts"]["likelihood"] == shown.likelihoods[-1].train[0]
+        assert head["standing"] == "Scores at 38 updates"  # the last point that both have passed
+        at = shown.scores_at("updates", 38)
+        assert head["readouts"]["likelihood"] == at.train[0]
+        best = max(point.train[0] for point in shown.likelihoods if point.update <= 38)
+        assert head["readouts"]["below_best"] == best - at.train[0]
         assert head["readouts"]["own_speed"] == pytest.approx(40 / shown.seconds)
         np.testing.assert_array_equal(blocks["v"], np.unpackbits(shown.fantasy.v[-9:], axis=1, count=5))
         W = shown.models[0].W.T
@@ -523,25 +530,46 @@ def test_frames_of_training(lesson):
     assert "trace" not in panels[0].blocks  # CD has no quantity of its own
     updates, values = panels[1].blocks["trace"].T
     assert updates.tolist() == list(range(1, 41))
-    assert values[-1] == panels[1].head["readouts"]["tau_mean"]
+    assert values[37] == panels[1].head["readouts"]["tau_mean"]
+    # At equal sweeps CD, with 30 chains, has made many more updates than UCD, with 100 pairs.
+    lesson.cost_unit = "sweeps"
+    cd, ucd = (panel.head for panel in read_frame(FrameEncoder(lesson).encode_next(request)).panels)
+    assert cd["standing"].startswith(
+        "Scores at 1,155 sweeps (38 updates). Behind, and holds the point back: "
+    )
+    assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
+    # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.
+    lesson.add(make_trainer("exact"))
+    lesson.step(2)
+    wait(lambda: lesson.peek()[2][1].n == 2 and lesson.peek()[2][1].passed("sweeps") is None, "its scores")
+    request = request._replace(panels=[panel.key for panel in lesson.panels])
+    heads = [panel.head for panel in read_frame(FrameEncoder(lesson).encode_next(request)).panels]
+    assert heads[2]["standing"] == "Makes no sweeps: not compared at equal sweeps."
+    assert heads[2]["readouts"]["likelihood"] is None
+    assert heads[0]["standing"].startswith("Scores at 1,")
 
 
 def test_training_curves_and_their_files(lesson):
-    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(lesson.snapshots())]
+    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(lesson.poll())]
     rows = likelihood_rows(shown, "train")
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
-    algorithms = [(name, snapshot.algorithm.name) for name, snapshot in shown]
-    data, spec = training_chart(rows, algorithms, "update", "nats", best=-1.0)
+    looks = [(name, snapshot.algorithm.label, snapshot.algorithm.name) for name, snapshot in shown]
+    compared = [one.compared for _, one in lesson.at_common_point(lesson.peek())]
+    data, spec = training_chart(rows, looks, "updates", "nats", best=-1.0, compared=compared)
     assert "data" not in spec["layer"][0]
-    assert len(data) == len(rows)
-    _, in_seconds = training_chart(rows, algorithms, "seconds", "nats")
+    assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
+    assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
+    assert list(data[data["kind"] == "common"]["x"]) == [38]
+    _, in_seconds = training_chart(rows, looks, "seconds", "nats")
     assert "' s'" in in_seconds["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
+    in_sweeps, _ = training_chart(rows, looks, "sweeps", "nats")
+    assert in_sweeps["x"].min() == 30  # without the point before the first update: the axis is logarithmic
     inner = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in inner} == {"panel 1"}
     lines = training_csv(shown).decode().splitlines()
-    assert lines[0] == "trainer,replicate,update,seconds,quantity,value,std_error,ess"
+    assert lines[0] == "trainer,replicate,update,sweeps,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points
 
@@ -549,7 +577,15 @@ def test_training_curves_and_their_files(lesson):
 def test_a_collapse_leaves_the_other_curves_their_height():
     def curve(name, *values):
         return [
-            {"trainer": name, "update": i, "seconds": i / 10, "value": x, "low": x - 1, "high": x + 1}
+            {
+                "trainer": name,
+                "update": i,
+                "sweeps": i,
+                "seconds": i / 10,
+                "value": x,
+                "low": x - 1,
+                "high": x + 1,
+            }
             for i, x in enumerate(values)
         ]
 
@@ -559,10 +595,10 @@ def test_a_collapse_leaves_the_other_curves_their_height():
     floor = likelihood_floor(good + fallen)
     assert floor == -60
     data, _ = training_chart(
-        good + fallen, [("good", "pcd"), ("fallen", "cd")], "update", "nats", floor=floor
+        good + fallen, [("good", "PCD", "pcd"), ("fallen", "CD", "cd")], "updates", "nats", floor=floor
     )
-    assert data["shown"].min() == data["low"].min() == floor
-    assert data.loc[data["mark"], ["trainer", "value"]].to_numpy().tolist() == [
+    assert data["y"].min() == data["low"].min() == floor
+    assert data.loc[data["mark"].fillna(False).astype(bool), ["trainer", "value"]].to_numpy().tolist() == [
         ["fallen", -100.0],
         ["fallen", -400.0],
     ]
@@ -572,7 +608,7 @@ def test_a_collapse_leaves_the_other_curves_their_height():
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():
-    point = Likelihood(7, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
+    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
     several = point._replace(train=np.array([-3.0, -1.0]), std_error=np.array([0.25, 0.25]))

@@ -16,7 +16,7 @@ def trained(page, **query):
     """Open the Train page; return it, its comparison, and the id of its trainings."""
     test = page("train", shell=True, **{"t": ["cd"], "pace": "50", **query})
     comparison = test.session_state["comparisons"]["train"][0]
-    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "updates")
+    wait(lambda: all(s.n > 5 for _, s in comparison.poll()), "updates")
     test.run()
     return test, comparison, test.session_state["kept"]["training"]
 
@@ -24,7 +24,7 @@ def trained(page, **query):
 def test_trainings_and_branches_survive_a_reload(page, address_of):
     test, comparison, key = trained(page)
     test.button(key="branch pcd").click().run()
-    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "updates of the branch")
+    wait(lambda: all(s.n > 5 for _, s in comparison.poll()), "updates of the branch")
     assert address_of(test)["kept"] == [key]
     assert address_of(test)["t"] == ["cd"]
     # Somebody opens the address meanwhile: a copy under another id.
@@ -40,7 +40,7 @@ def test_trainings_and_branches_survive_a_reload(page, address_of):
     comparison = again.session_state["comparisons"]["train"][0]
     assert again.session_state["kept"]["training"] == key
     assert not again.warning
-    wait(lambda: all(s.n > m for (_, s), m in zip(comparison.snapshots(), n, strict=True)), "more updates")
+    wait(lambda: all(s.n > m for (_, s), m in zip(comparison.poll(), n, strict=True)), "more updates")
     assert comparison.panels[1].worker.plan.origin.path[0][0] == "CD-k"
     # Other hidden units than those that were learned with: what the link names begins.
     fresh = page("train", shell=True, t=["cd"], hidden="7", kept=key)

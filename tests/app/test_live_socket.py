@@ -75,7 +75,7 @@ def test_a_page_of_ours_gets_frames_and_turns_knobs(client, comparison):
     with connect(client) as socket:
         socket.send_json(REQUEST)
         assert frame(socket)["request"] == REQUEST
-        socket.send_json({"tune": 0, "knobs": {"eps": 0.25}})
+        socket.send_json({"panel": 0, "knobs": {"eps": 0.25}})
         wait(lambda: comparison.panels[0].worker.algorithm.eps == 0.25, "another step size")
         socket.send_json(REQUEST)
         [head] = frame(socket)["panels"]
@@ -117,12 +117,12 @@ BROKEN = {
     "a null": "null",
     "deep nesting": "[" * 2000,
     "deep objects": '{"a":' * 600,
-    "a huge number": '{"tune": 0, "knobs": {"eps": ' + "9" * 3900 + "}}",
+    "a huge number": '{"panel": 0, "knobs": {"eps": ' + "9" * 3900 + "}}",
     "too long": json.dumps(REQUEST) + " " * MAX_MESSAGE_BYTES,
-    "too long in bytes": json.dumps({"tune": 0, "knobs": {"é" * 1500: 1}}, ensure_ascii=False) + " " * 1200,
+    "too long in bytes": json.dumps({"panel": 0, "knobs": {"é" * 1500: 1}}, ensure_ascii=False) + " " * 1200,
     "half a request": '{"fps": 1}',
     "more than a request": json.dumps(REQUEST | {"run": 1}),
-    "a request and a knob": json.dumps(REQUEST | {"tune": 0, "knobs": {"eps": 0.1}}),
+    "a request and a knob": json.dumps(REQUEST | {"panel": 0, "knobs": {"eps": 0.1}}),
     "NaN": json.dumps(REQUEST | {"fps": float("nan")}),
     "an infinite rate": json.dumps(REQUEST).replace("60", "1e999"),
     "an absurd rate": json.dumps(REQUEST | {"fps": 1e308}),
@@ -141,20 +141,20 @@ BROKEN = {
     "panels in words": json.dumps(REQUEST | {"panels": ["0"]}),
     "panels as a number": json.dumps(REQUEST | {"panels": 0}),
     "nested panels": json.dumps(REQUEST | {"panels": [[0]]}),
-    "a panel in words": '{"tune": "0", "knobs": {"eps": 0.1}}',
-    "a panel that is true": '{"tune": true, "knobs": {"eps": 0.1}}',
-    "a list of knobs": '{"tune": 0, "knobs": ["eps"]}',
-    "no knob": '{"tune": 0, "knobs": {}}',
-    "an unknown knob": '{"tune": 0, "knobs": {"hot": 1}}',
-    "a knob of Python": '{"tune": 0, "knobs": {"__class__": 1}}',
-    "a knob that begins anew": '{"tune": 0, "knobs": {"n_chains": 7}}',
-    "a live knob beside it": '{"tune": 0, "knobs": {"eps": 0.1, "n_chains": 7}}',
-    "a knob out of range": '{"tune": 0, "knobs": {"eps": 1e308}}',
-    "an infinite knob": '{"tune": 0, "knobs": {"eps": 1e999}}',
-    "a knob that is NaN": '{"tune": 0, "knobs": {"eps": NaN}}',
-    "a knob in words": '{"tune": 0, "knobs": {"eps": "large"}}',
-    "a knob that is null": '{"tune": 0, "knobs": {"eps": null}}',
-    "a nested knob": '{"tune": 0, "knobs": {"eps": {"eps": 1}}}',
+    "a panel in words": '{"panel": "0", "knobs": {"eps": 0.1}}',
+    "a panel that is true": '{"panel": true, "knobs": {"eps": 0.1}}',
+    "a list of knobs": '{"panel": 0, "knobs": ["eps"]}',
+    "no knob": '{"panel": 0, "knobs": {}}',
+    "an unknown knob": '{"panel": 0, "knobs": {"hot": 1}}',
+    "a knob of Python": '{"panel": 0, "knobs": {"__class__": 1}}',
+    "a knob that begins anew": '{"panel": 0, "knobs": {"n_chains": 7}}',
+    "a live knob beside it": '{"panel": 0, "knobs": {"eps": 0.1, "n_chains": 7}}',
+    "a knob out of range": '{"panel": 0, "knobs": {"eps": 1e308}}',
+    "an infinite knob": '{"panel": 0, "knobs": {"eps": 1e999}}',
+    "a knob that is NaN": '{"panel": 0, "knobs": {"eps": NaN}}',
+    "a knob in words": '{"panel": 0, "knobs": {"eps": "large"}}',
+    "a knob that is null": '{"panel": 0, "knobs": {"eps": null}}',
+    "a nested knob": '{"panel": 0, "knobs": {"eps": {"eps": 1}}}',
 }
 
 
@@ -178,7 +178,7 @@ def test_bytes_end_the_connection_with_a_reason(client):
 
 def test_a_reason_in_other_letters_fits_a_close_frame(client):
     with connect(client) as socket:
-        socket.send_json({"tune": 0, "knobs": {"ж" * 300: 1}})
+        socket.send_json({"panel": 0, "knobs": {"ж" * 300: 1}})
         assert len(closed(socket)[1].encode()) <= 123
 
 
@@ -186,15 +186,15 @@ def test_what_our_pages_say_is_understood():
     views = known_views()
     most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MAX_PANELS))})
     assert read_message(most, views).fps == MAX_FPS
-    change = read_message('{"tune": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}', views)
+    change = read_message('{"panel": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}', views)
     assert change == KnobChange(3, {"eps": 0, "statistics": "mean", "share": True})
-    with pytest.raises(BadInput, match="neither tune and knobs, nor fps, view"):
+    with pytest.raises(BadInput, match="neither panel and knobs, nor fps, view"):
         read_message("{}", views)
 
 
 def test_a_knob_of_a_panel_that_has_gone_is_no_harm(client):
     with connect(client) as socket:
-        socket.send_json({"tune": 77, "knobs": {"eps": 0.1}})
+        socket.send_json({"panel": 77, "knobs": {"eps": 0.1}})
         socket.send_json(REQUEST)
         assert frame(socket)["request"] == REQUEST
 
@@ -216,7 +216,7 @@ def test_connections_to_one_page_are_bounded(client):
 
 
 def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, comparison, monkeypatch):
-    turned, turn = [], comparison.set_knobs
+    turned, turn = [], comparison.set_live_knobs
     first, go_on = threading.Event(), threading.Event()
 
     def slowly(panel, **knobs):
@@ -225,19 +225,19 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         assert go_on.wait(PATIENCE)
         turn(panel, **knobs)
 
-    monkeypatch.setattr(comparison, "set_knobs", slowly)
+    monkeypatch.setattr(comparison, "set_live_knobs", slowly)
     with connect(client) as socket:
-        socket.send_json({"tune": 0, "knobs": {"eps": 0.5}})
+        socket.send_json({"panel": 0, "knobs": {"eps": 0.5}})
         assert first.wait(PATIENCE)
         for i in range(100):
-            socket.send_json({"tune": 0, "knobs": {"eps": (1 + i) / 200}})
-        socket.send_json({"tune": 0, "knobs": {"alpha": 0.9}})
+            socket.send_json({"panel": 0, "knobs": {"eps": (1 + i) / 200}})
+        socket.send_json({"panel": 0, "knobs": {"alpha": 0.9}})
         socket.send_json(REQUEST)
         run = frame(socket)["panels"][0]["run"]  # frames go on meanwhile
         go_on.set()
         wait(lambda: comparison.panels[0].worker.algorithm.alpha == 0.9, "the last value")
     assert turned == [{"eps": 0.5}, {"eps": 0.5, "alpha": 0.9}]
-    assert comparison.snapshots()[0][1].run == run == 1
+    assert comparison.poll()[0][1].run == run == 1
 
 
 def test_many_requests_get_one_frame(client, monkeypatch):
@@ -274,7 +274,7 @@ def test_knobs_that_are_not_live_are_turned_by_no_hand(comparison, monkeypatch):
         ({"ep": 1}, "did you mean"),
     ):
         with pytest.raises(BadInput, match=said):
-            worker.set_knobs(**knobs)
+            worker.set_live_knobs(**knobs)
     assert worker.peek().run == 1
 
 
@@ -285,12 +285,12 @@ def test_a_live_knob_does_not_begin_a_failed_run_anew(comparison, monkeypatch):
         raise BadInput("no more")
 
     monkeypatch.setattr(SamplingRun, "advance", fail)
-    wait(lambda: comparison.snapshots()[0][1].status == "failed", "a failure")
+    wait(lambda: comparison.poll()[0][1].status == "failed", "a failure")
     monkeypatch.undo()
-    comparison.set_knobs(0, eps=0.2)
+    comparison.set_live_knobs(0, eps=0.2)
     assert (worker.algorithm.eps, worker.peek().run) == (0.2, 1)
-    comparison.tune(0, eps=0.2)  # where the hand lets go
-    wait(lambda: comparison.snapshots()[0][1].status == "running", "a new run")
+    comparison.apply_knobs(0, eps=0.2)  # where the hand lets go
+    wait(lambda: comparison.poll()[0][1].status == "running", "a new run")
     assert worker.peek().run == 2
 
 
@@ -299,19 +299,19 @@ def test_dragging_the_scale_begins_pairs_and_no_runs():
     comparison = Comparison(CouplingSetup(random_rbm(9, 6, 5), seed=5))
     comparison.add(Coupling(scale=1.2, max_sweeps=60))
     comparison.step(7)
-    wait(lambda: comparison.snapshots()[0][1].n == 7, "seven sweeps")
-    wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
+    wait(lambda: comparison.poll()[0][1].n == 7, "seven sweeps")
+    wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
     for i in range(200):
-        comparison.set_knobs(0, scale=0.02 + i / 1000)
-    comparison.set_knobs(0, scale=0.02)
-    wait(lambda: comparison.snapshots()[0][1].algorithm.scale == 0.02, "the newest scale")
+        comparison.set_live_knobs(0, scale=0.02 + i / 1000)
+    comparison.set_live_knobs(0, scale=0.02)
+    wait(lambda: comparison.poll()[0][1].algorithm.scale == 0.02, "the newest scale")
     wait(
-        lambda: all(drawn.counted.n >= 200 for drawn in comparison.snapshots()[0][1].drawn),
+        lambda: all(drawn.counted.n >= 200 for drawn in comparison.poll()[0][1].displayed_pairs),
         "pairs counted in a pause",
     )
-    shown = comparison.snapshots()[0][1]
+    shown = comparison.poll()[0][1]
     assert (shown.run, shown.n, shown.began) == (1, 7, 7)
-    assert [drawn.t for drawn in shown.drawn] == [0, 0]
-    assert all(drawn.counted.tau.mean() < 3 for drawn in shown.drawn)
+    assert [drawn.t for drawn in shown.displayed_pairs] == [0, 0]
+    assert all(drawn.counted.tau.mean() < 3 for drawn in shown.displayed_pairs)
     comparison.close()
     comparison.panels[0].worker.join(PATIENCE)

@@ -43,7 +43,7 @@ def test_the_walks_are_alive(page):
         "rates_fpcd",
         "sample_penalization",
     ]
-    wait(lambda: all(s.n > 3 for _, s in comparison.snapshots()), "samples in every panel")
+    wait(lambda: all(s.n > 3 for _, s in comparison.poll()), "samples in every panel")
     test.run()
     assert not test.exception
 
@@ -81,17 +81,17 @@ def test_another_landscape_or_a_preset_begins_anew(page):
     assert comparison.rate == 100
     assert comparison.setup.model.rbm.n_hidden == 2
     assert any("empty state" in caption.value for caption in test.caption)
-    wait(lambda: all(s.n > 0 for _, s in comparison.snapshots()), "samples")
+    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
 
 
 def test_transport(page):
     test = page()
     comparison = comparison_of(test)
     test.button(key="chain_play").click().run()
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-    counts = [s.n for _, s in comparison.snapshots()]
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    counts = [s.n for _, s in comparison.poll()]
     next(button for button in test.button if button.label == "Step").click().run()
-    wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one step each")
+    wait(lambda: [s.n for _, s in comparison.poll()] == [n + 1 for n in counts], "one step each")
 
 
 def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
@@ -109,7 +109,7 @@ def comparison():
     comparison.add(make_sampler("gibbs"))
     comparison.add(make_sampler("rates_fpcd", eps=0.1))
     comparison.step(300)
-    wait(lambda: all(s.n == 300 and s.status == "paused" for _, s in comparison.snapshots()), "samples")
+    wait(lambda: all(s.n == 300 and s.status == "paused" for _, s in comparison.poll()), "samples")
     yield comparison
     comparison.close()
     for panel in comparison.panels:
@@ -121,7 +121,7 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
     encoder = FrameEncoder(comparison)
     for n_new in (100, 0):
         panels = read_frame(encoder.encode_next(request)).panels
-        for (head, blocks), (_, shown) in zip(panels, comparison.snapshots(), strict=True):
+        for (head, blocks), (_, shown) in zip(panels, comparison.poll(), strict=True):
             assert (head["n"], head["state"]) == (300, shown.trail[-1])
             np.testing.assert_allclose(np.exp(-blocks["ground"]), shown.law, rtol=1e-5)
             np.testing.assert_allclose(blocks["visits"], shown.visits / 300, rtol=1e-6)
@@ -131,7 +131,7 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
 
 
 def test_walk_charts_and_files(comparison):
-    named = list(zip(("a", "b"), (shown for _, shown in comparison.snapshots()), strict=True))
+    named = list(zip(("a", "b"), (shown for _, shown in comparison.poll()), strict=True))
     for quantity in ("visits", "moments"):
         rows, spec = walk_chart(named, quantity, "title")
         assert set(rows["sampler"]) == {"a", "b"}
@@ -145,7 +145,7 @@ def test_walk_charts_and_files(comparison):
     assert sum(int(line.split(",")[2]) for line in lines[1:]) == 300
     with np.load(io.BytesIO(samples_npz(comparison, ["a", "b"]))) as archive:
         for i, panel in enumerate(comparison.panels):
-            np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.kept)[1])
+            np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.held)[1])
             assert archive[f"v{i}"].shape == (300, 6)
         assert json.loads(str(archive["meta"]))["panels"][1]["sampler"] == "rates_fpcd"
 

@@ -38,8 +38,8 @@ def comparison():
     comparison = Comparison(CouplingSetup(random_rbm(9, 6, 5), seed=5))
     comparison.add(Coupling(scale=1.2, max_sweeps=60))
     comparison.step(SWEEPS)
-    wait(lambda: comparison.snapshots()[0][1].n == SWEEPS, "forty sweeps")
-    wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
+    wait(lambda: comparison.poll()[0][1].n == SWEEPS, "forty sweeps")
+    wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
     yield comparison
     done(comparison)
 
@@ -54,9 +54,9 @@ def library(comparison, block=0):
 
 def test_the_pairs_on_show_are_those_of_the_library(comparison):
     """Forty sweeps go through whole pairs, tau each, in the library's order; the last is under way."""
-    shown = comparison.snapshots()[0][1]
-    assert (shown.n, [drawn.algorithm for drawn in shown.drawn]) == (SWEEPS, list(ALGORITHMS))
-    for drawn in shown.drawn:
+    shown = comparison.poll()[0][1]
+    assert (shown.n, [drawn.algorithm for drawn in shown.displayed_pairs]) == (SWEEPS, list(ALGORITHMS))
+    for drawn in shown.displayed_pairs:
         ends = np.cumsum(library(comparison)[1][drawn.algorithm].tau)
         assert drawn.pair == np.searchsorted(ends, SWEEPS)
         assert drawn.t == SWEEPS - (ends[drawn.pair - 1] if drawn.pair else 0)
@@ -107,26 +107,26 @@ def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
     enumerated = run._enumerated
     monkeypatch.setattr(run, "_enumerated", lambda: [run.results(7, 2), enumerated()][1])
     run.prepare()
-    assert [drawn.counted.k for drawn in run.view("paused").drawn] == [2, 2]
+    assert [drawn.counted.k for drawn in run.view("paused").displayed_pairs] == [2, 2]
     assert run.background_work(paused=True)
     assert [counted.lag for counted in run.results(7, 2).lagged] == [7, 7]
 
 
 def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
-    before = comparison.snapshots()[0][1]
+    before = comparison.poll()[0][1]
     comparison.reset()
     comparison.step(SWEEPS)
-    wait(lambda: comparison.snapshots()[0][1].n == SWEEPS, "the same sweeps")
-    again = comparison.snapshots()[0][1]
-    for a, b in zip(before.drawn, again.drawn, strict=True):
+    wait(lambda: comparison.poll()[0][1].n == SWEEPS, "the same sweeps")
+    again = comparison.poll()[0][1]
+    for a, b in zip(before.displayed_pairs, again.displayed_pairs, strict=True):
         np.testing.assert_array_equal(a.v, b.v)
         assert (a.pair, a.t, a.path) == (b.pair, b.t, b.path)
-    comparison.tune(comparison.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
+    comparison.apply_knobs(comparison.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
     comparison.step(4)
-    wait(lambda: comparison.snapshots()[0][1].n == SWEEPS + 4, "four sweeps")
-    shown = comparison.snapshots()[0][1]
+    wait(lambda: comparison.poll()[0][1].n == SWEEPS + 4, "four sweeps")
+    shown = comparison.poll()[0][1]
     assert (shown.run, shown.began) == (again.run, SWEEPS)
-    assert [(drawn.pair, drawn.ended.tau) for drawn in shown.drawn] == [(1, 2), (1, 2)]
+    assert [(drawn.pair, drawn.ended.tau) for drawn in shown.displayed_pairs] == [(1, 2), (1, 2)]
 
 
 def test_starts_at_data_are_training_examples():
@@ -148,21 +148,21 @@ def test_a_random_model_is_that_of_the_command_line():
 
 
 def test_frames_of_pairs(comparison):
-    shown = comparison.snapshots()[0][1]
+    shown = comparison.poll()[0][1]
     request = FrameRequest(20, "pairs", "binary", 1, 9, [comparison.panels[0].key])
     encoder = FrameEncoder(comparison)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels
-    for drawn in shown.drawn:
+    for drawn in shown.displayed_pairs:
         name, ended = drawn.algorithm, drawn.ended
-        lane = head["lanes"][name]
-        assert (lane["pair"], lane["t"], lane["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
+        column = head["pair_columns"][name]
+        assert (column["pair"], column["t"], column["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
         assert head["readouts"][f"{name}-counted"] == drawn.counted.n
         for prefix, pair in ((name, drawn), (f"{name} ended", ended)):
             assert blocks[f"{prefix} path"].tolist() == list(pair.path)
             for state, bits in (("v", pair.v), ("v2", pair.v2)):
                 np.testing.assert_array_equal(np.packbits(blocks[f"{prefix} {state}"]), bits)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels  # the same meeting is not sent twice
-    assert [lane["ended"] for lane in head["lanes"].values()] == [None, None]
+    assert [column["ended"] for column in head["pair_columns"].values()] == [None, None]
     assert not [name for name in blocks if "ended" in name]
     assert read_frame(encoder.encode_next(request._replace(n_visible=8))).panels == []
 
@@ -195,7 +195,7 @@ def test_charts_and_files(comparison):
         assert archive["unbiased_rbm"].shape == (found.pairs[0].n, len(STATISTICS))
     points = curves_csv([("distance", charts.distance_rows(found.pairs))]).decode()
     assert len(list(csv.DictReader(io.StringIO(points)))) == len(charts.distance_rows(found.pairs))
-    image = Image.open(io.BytesIO(picture(comparison.snapshots()[0][1], (3, 3), "#ff5c00")))
+    image = Image.open(io.BytesIO(picture(comparison.poll()[0][1], (3, 3), "#ff5c00")))
     assert image.width > image.height > 100
     again = worker.read(lambda run: run.results(4, 1))
     assert charts.tau_chart(again.pairs, True)[1] == spec  # a live chart keeps its zoom
@@ -225,8 +225,8 @@ def comparison_of(test):
 def test_the_page_is_alive(page):
     test = page(coupling_more="true")
     comparison = comparison_of(test)
-    wait(lambda: comparison.snapshots()[0][1].n > 3, "sweeps")
-    wait(lambda: all(d.counted.n > 20 for d in comparison.snapshots()[0][1].drawn), "pairs")
+    wait(lambda: comparison.poll()[0][1].n > 3, "sweeps")
+    wait(lambda: all(d.counted.n > 20 for d in comparison.poll()[0][1].displayed_pairs), "pairs")
     test.run()
     assert not test.exception
     texts = " ".join(caption.value for caption in test.caption)
@@ -235,9 +235,9 @@ def test_the_page_is_alive(page):
 
 
 def test_the_page_follows_its_link(page, address_of):
-    test = page(
-        c="scale=0.3,max_sweeps=50", coupling_visible="12", coupling_hidden="5", coupling_seed="4", lag="20"
-    )
+    link = {"c": "scale=0.3,max_sweeps=50", "coupling_visible": "12", "coupling_hidden": "5"}
+    link |= {"coupling_seed": "4", "lag": "20"}
+    test = page(**link)
     comparison = comparison_of(test)
     assert comparison.panels[0].worker.algorithm == Coupling(scale=0.3, max_sweeps=50)
     assert comparison.setup.rbm.W.shape == (12, 5)
@@ -245,7 +245,7 @@ def test_the_page_follows_its_link(page, address_of):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert address_of(test) == {"v": ["1"], "c": ["scale=0.3,max_sweeps=50"]}
+    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["1"]}
 
 
 def test_a_broken_link_is_named(page):
@@ -261,7 +261,7 @@ def test_what_is_folded_costs_nothing(page):
     asked = lambda: comparison.panels[0].worker.read(  # noqa: E731
         lambda run: (len(run._keys()), run._exact_wanted, len(run._exact))
     )
-    wait(lambda: all(d.counted.n > 20 for d in comparison.snapshots()[0][1].drawn), "pairs")
+    wait(lambda: all(d.counted.n > 20 for d in comparison.poll()[0][1].displayed_pairs), "pairs")
     assert asked() == (2, False, 0)
     assert [toggle.label for toggle in test.toggle] == ["Log scale"]
     test.session_state["coupling_more"] = True
@@ -283,9 +283,9 @@ def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     assert comparison.setup.rbm.W.shape == (16, 16)
     test.segmented_control(key="coupling_start").set_value("data").run()
     assert comparison.setup.dataset.name == "bas"
-    wait(lambda: comparison.snapshots()[0][1].n > 0, "sweeps")
+    wait(lambda: comparison.poll()[0][1].n > 0, "sweeps")
     test.selectbox(key="coupling_model").set_value("mnist_cd1").run()
-    wait(lambda: comparison.snapshots()[0][1].n > 0, "sweeps")
+    wait(lambda: comparison.poll()[0][1].n > 0, "sweeps")
     test.run()
     texts = " ".join(caption.value for caption in test.caption)
     assert "No exact value" in texts
@@ -298,7 +298,10 @@ def test_lag_and_k_are_those_of_the_charts(page):
     test.select_slider(key="estimate_k").set_value(3).run()
     comparison = comparison_of(test)
     wait(
-        lambda: comparison.snapshots()[0][1].drawn and comparison.snapshots()[0][1].drawn[1].counted.n > 20,
+        lambda: (
+            comparison.poll()[0][1].displayed_pairs
+            and comparison.poll()[0][1].displayed_pairs[1].counted.n > 20
+        ),
         "pairs",
     )
     test.run()
@@ -315,17 +318,17 @@ def test_presets_and_transport(page):
     comparison = comparison_of(test)
     test.button(key="coupling_play").click().run()
     assert not comparison.running
-    wait(lambda: comparison.snapshots()[0][1].status == "paused", "a pause")
-    n = comparison.snapshots()[0][1].n
+    wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
+    n = comparison.poll()[0][1].n
     test.button(key="coupling_step").click().run()
-    wait(lambda: comparison.snapshots()[0][1].n == n + 1, "one step")
+    wait(lambda: comparison.poll()[0][1].n == n + 1, "one step")
     test.button(key="coupling preset Sharing randomness").click().run()
     assert not test.exception
     assert comparison.setup.rbm.W.shape == (500, 100)
     assert comparison.panels[0].worker.algorithm.scale == 0.1
     assert any("figure 5" in caption.value for caption in test.caption)
     wait(
-        lambda: comparison.snapshots()[0][1].drawn and comparison.snapshots()[0][1].n > 0,
+        lambda: comparison.poll()[0][1].displayed_pairs and comparison.poll()[0][1].n > 0,
         "sweeps of the preset",
     )
 

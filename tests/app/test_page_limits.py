@@ -9,7 +9,7 @@ from rbmviz.session import (
     StudySetup,
     limits,
 )
-from rbmviz.session.recorder import KEEP_BYTES
+from rbmviz.session.recorder import HELD_SAMPLES_BYTES
 from rbmviz_app.pages.chain import landscape as chain
 from rbmviz_app.pages.coupling import page as coupling
 from rbmviz_app.pages.sample import page as sample
@@ -28,13 +28,13 @@ def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypat
         "The link has 150 panels and a page has room for 3: the first 3 are open."
     ]
     # One more is refused; those that run go on.
-    wait(lambda: all(s.n > 3 for _, s in comparison.snapshots()), "samples")
+    wait(lambda: all(s.n > 3 for _, s in comparison.poll()), "samples")
     test.button(key="chain add rates_fpcd").click().run()
     assert not test.exception
     assert [toast.value[:30] for toast in test.toast] == ["A page has room for 3 panels: "]
-    assert [s.run for _, s in comparison.snapshots()] == [1, 1, 1]
-    n = comparison.snapshots()[0][1].n
-    wait(lambda: comparison.snapshots()[0][1].n > n, "more samples")
+    assert [s.run for _, s in comparison.poll()] == [1, 1, 1]
+    n = comparison.poll()[0][1].n
+    wait(lambda: comparison.poll()[0][1].n > n, "more samples")
 
 
 def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there_is_room(page, monkeypatch):
@@ -53,47 +53,45 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
     test = page("sample", model="bas_pcd", p=["gibbs"])
     comparison = test.session_state["comparisons"]["sample"][0]
     before = comparison.panels
-    wait(lambda: comparison.snapshots()[0][1].n > 3, "samples")
+    wait(lambda: comparison.poll()[0][1].n > 3, "samples")
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "15")
     next(button for button in test.button if button.label == "A hundred chains").click().run()
     assert not test.exception
     assert any("a visitor has 15 MB" in toast.value for toast in test.toast)
     assert comparison.panels == before
     assert test.session_state["model"] == "bas_pcd"
-    assert comparison.snapshots()[0][1].run == 1
+    assert comparison.poll()[0][1].run == 1
     # Another model in the list: the same.
     test.selectbox(key="model").set_value("mnist_fpcd").run()
     assert not test.exception
     assert any("The panels go on as they were." in error.value for error in test.error)
-    assert comparison.snapshots()[0][1].run == 1
+    assert comparison.poll()[0][1].run == 1
 
 
 def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
     test = page("train", t=["cd"])
     comparison = test.session_state["comparisons"]["train"][0]
-    wait(lambda: comparison.snapshots()[0][1].n > 3, "updates")
+    wait(lambda: comparison.poll()[0][1].n > 3, "updates")
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "20")
     test.number_input(key="hidden").set_value(2000)
     test.selectbox(key="train_data").set_value("mnist5k").run()
     assert not test.exception
     assert any("The panels go on as they were." in error.value for error in test.error)
-    assert (comparison.setup.dataset.name, comparison.snapshots()[0][1].run) == ("bas", 1)
+    assert (comparison.setup.dataset.name, comparison.poll()[0][1].run) == ("bas", 1)
 
 
 def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
     """Without Streamlit's server: what it calls is called here."""
     test = page("sample", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")
     comparison = test.session_state["comparisons"]["sample"][0]
-    wait(lambda: all(s.n > 50 for _, s in comparison.snapshots()), "samples")
+    wait(lambda: all(s.n > 50 for _, s in comparison.poll()), "samples")
     comparison.close()
     comparison.rest()
     n = [s.n for _, s in comparison.peek()]
     assert {s.status for _, s in comparison.peek()} == {"rebuilding"}
     test.run()
     assert not test.exception
-    wait(
-        lambda: all(s.n > was for (_, s), was in zip(comparison.snapshots(), n, strict=True)), "more samples"
-    )
+    wait(lambda: all(s.n > was for (_, s), was in zip(comparison.poll(), n, strict=True)), "more samples")
     assert {s.run for _, s in comparison.peek()} == {1}
 
 
@@ -101,7 +99,7 @@ def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
     for name in ("sample", "train", "coupling", "weights", "chain"):
         test = page(name)
         comparison = test.session_state["comparisons"][name][0]
-        wait(lambda comparison=comparison: all(s.n > 3 for _, s in comparison.snapshots()), "steps")
+        wait(lambda comparison=comparison: all(s.n > 3 for _, s in comparison.poll()), "steps")
         comparison.close()
         comparison.rest()
         monkeypatch.setattr(comparison, "open", lambda: None)
@@ -132,7 +130,7 @@ def costs():
         for preset in page.presets:
             plan = page.setup_of(page.values_of(preset)).plan()
             needed = sum(plan.bytes(algorithm) for algorithm in page.read(preset.panels)[0])
-            found[page.name, preset.label] = needed + KEEP_BYTES * (page is sample.PAGE)
+            found[page.name, preset.label] = needed + HELD_SAMPLES_BYTES * (page is sample.PAGE)
     for name, batch in STUDIED.items():
         if name != "letters":  # by download
             growth = StudySetup(load_dataset(name), batch)

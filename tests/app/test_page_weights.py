@@ -44,15 +44,15 @@ def comparison(model):
     comparison.add(make_trainer("pop_cd", n_chains=9))
     comparison.add(make_trainer("pop_cd", n_chains=9, proposal="joint"))
     comparison.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.snapshots()), "twelve batches")
-    wait(lambda: all(s.summary and s.summary.n == 108 for _, s in comparison.snapshots()), "a summary")
-    wait(lambda: all(s.truth for _, s in comparison.snapshots()), "log Z")
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.poll()), "twelve batches")
+    wait(lambda: all(s.summary and s.summary.n == 108 for _, s in comparison.poll()), "a summary")
+    wait(lambda: all(s.truth for _, s in comparison.poll()), "log Z")
     yield comparison
     close(comparison)
 
 
 def named(comparison):
-    shown = [snapshot for _, snapshot in comparison.snapshots()]
+    shown = [snapshot for _, snapshot in comparison.poll()]
     return list(zip(population_titles([s.algorithm for s in shown]), shown, strict=True))
 
 
@@ -123,7 +123,7 @@ def test_charts_show_the_summaries(comparison):
     truth = [layer for layer in spec["layer"] if "data" in layer]
     assert truth[1]["data"]["values"][0]["value"] == shown[0][1].truth.log_z
     comparison.step(1)
-    wait(lambda: all(s.n == 13 for _, s in comparison.snapshots()), "one more")
+    wait(lambda: all(s.n == 13 for _, s in comparison.poll()), "one more")
     assert log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
 
 
@@ -192,7 +192,7 @@ def test_frames_carry_the_heaviest_and_the_lightest(comparison):
     request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
     panels = read_frame(encoder.encode_next(request)).panels
-    for (head, blocks), (_, shown) in zip(panels, comparison.snapshots(), strict=True):
+    for (head, blocks), (_, shown) in zip(panels, comparison.poll(), strict=True):
         readouts, batch = head["readouts"], shown.batch
         assert (head["n"], readouts["pooled"], readouts["ess"]) == (12, 108, [batch.ess, 9])
         assert head["log_z"] == readouts["log_z"] == shown.newest.log_z
@@ -229,11 +229,11 @@ def test_it_is_alive(page):
         "mixture",
     ]
     wait(
-        lambda: all(s.summary is not None and s.truth for _, s in comparison.snapshots()),
+        lambda: all(s.summary is not None and s.truth for _, s in comparison.poll()),
         "weights in every panel",
     )
     grown = comparisons["growth"][0]
-    wait(lambda: grown.snapshots()[0][1].models, "a first model")
+    wait(lambda: grown.poll()[0][1].models, "a first model")
     test.run()
     assert not test.exception
 
@@ -254,15 +254,15 @@ def test_transport_presets_and_more_panels(page):
     comparison = test.session_state["comparisons"]["weights"][0]
     test.button(key="weights_play").click().run()
     assert not comparison.running
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-    counts = [s.n for _, s in comparison.snapshots()]
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    counts = [s.n for _, s in comparison.poll()]
     test.button(key="weights_step").click().run()
-    wait(lambda: [s.n for _, s in comparison.snapshots()] == [n + 1 for n in counts], "one batch each")
+    wait(lambda: [s.n for _, s in comparison.poll()] == [n + 1 for n in counts], "one batch each")
     test.button(key="weights preset A better proposal").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.mixture for panel in comparison.panels] == [10, 3, 10, 100]
     assert any("cover all patterns" in caption.value for caption in test.caption)
-    wait(lambda: all(s.pooled > 0 for _, s in comparison.snapshots()), "weights")
+    wait(lambda: all(s.pooled > 0 for _, s in comparison.poll()), "weights")
     test.button(key="weights add joint").click().run()
     assert comparison.panels[-1].worker.algorithm.proposal == "joint"
 
@@ -272,7 +272,7 @@ def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
     comparison = test.session_state["comparisons"]["weights"][0]
     assert comparison.setup.model is model
     assert any("random bits" in info.value for info in test.info)
-    wait(lambda: all(s.pooled > 0 for _, s in comparison.snapshots()), "weights all the same")
+    wait(lambda: all(s.pooled > 0 for _, s in comparison.poll()), "weights all the same")
 
 
 def test_models_grow_on_other_data(page, monkeypatch, tmp_path):

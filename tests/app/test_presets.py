@@ -98,12 +98,21 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     }
 
 
+def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page, address_of):
+    test = page("train", preset="four-prototypes")
+    assert address_of(test)["pace"] == ["200"]
+    test.button(key="train preset The yardstick").click().run()
+    assert address_of(test)["pace"] == []
+    test.select_slider(key="pace").set_value(50).run()
+    assert address_of(test)["pace"] == ["50"]
+
+
 def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
     test = page("coupling", preset="weights-grow")
     [grow] = [preset for preset in live_page("coupling").presets if preset.slug == "weights-grow"]
     comparison = test.session_state["comparisons"]["coupling"][0]
     for knobs, stays in (({"scale": 0.5}, True), ({"max_sweeps": 50}, False)):
-        comparison.tune(comparison.panels[0].key, **knobs)
+        comparison.apply_knobs(comparison.panels[0].key, **knobs)
         assert shown(test.run(), grow) == stays
 
 

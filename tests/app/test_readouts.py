@@ -15,7 +15,7 @@ from rbmviz_app.charts.style import about
 from rbmviz_app.formulas import mathml, prose
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.chain.panel import READOUTS as WALKS
-from rbmviz_app.pages.coupling.panel import READOUTS as LANES
+from rbmviz_app.pages.coupling.panel import READOUTS as PAIR_COLUMNS
 from rbmviz_app.pages.sample import panel as sample
 from rbmviz_app.pages.train import panel as train
 from rbmviz_app.pages.weights.panel import READOUTS as WEIGHTS
@@ -37,7 +37,7 @@ def test_every_panel_has_two_large_numbers_and_every_number_its_help(model, toy)
         "no data": ["rate", "sweeps"],
     }
     trained = [train.readouts(make_trainer(name), TrainingSetup(toy).plan()) for name in list_trainers()]
-    for declared in (*sampled.values(), *trained, *LANES, WEIGHTS, WALKS):
+    for declared in (*sampled.values(), *trained, *PAIR_COLUMNS, WEIGHTS, WALKS):
         assert sum(readout.lead for readout in declared) == 2
         for readout in declared:
             spec = readout.spec()
@@ -76,7 +76,7 @@ def test_the_glossary_has_all_words_and_all_numbers(page):
     assert [fold.label for fold in shown.expander] == [
         "Sample", "Train", "Coupling", "Weights", "Little chain", "Words of the program",
     ]  # fmt: skip
-    for declared in (sample.every_readout(), train.every_readout(), WEIGHTS, WALKS, LANES[0]):
+    for declared in (sample.every_readout(), train.every_readout(), WEIGHTS, WALKS, PAIR_COLUMNS[0]):
         for readout in declared:
             assert readout.help in written
             assert readout.source in written
@@ -87,7 +87,10 @@ def test_the_glossary_has_all_words_and_all_numbers(page):
 )
 def test_each_page_says_in_three_sentences_what_it_is(module):
     about = importlib.import_module(f"rbmviz_app.pages.{module}").PAGE.about
+    third = {"chain.landscape": "**mode**", "coupling.page": "**chain**", "weights.page": "**sweep**"}
     picture, words, first = re.findall(r"[A-Z].*?\.(?= [A-Z]|$)", about)
     assert picture.startswith("Each ")
-    assert [word in words for word in ("**model**", "**sweep**", "**class**")] == [True] * 3
+    assert [word in words for word in ("**model**", "**sweep**", third.get(module, "**class**"))] == [
+        True
+    ] * 3
     assert first.startswith("First ")

@@ -60,20 +60,20 @@ def frame(comparison):
 
 
 def statuses(comparison):
-    return {shown.status for _, shown in comparison.snapshots()}
+    return {shown.status for _, shown in comparison.poll()}
 
 
 def test_the_first_page_of_a_new_machine_moves_and_goes_on_live(cold, page):
     comparison = comparison_of(page("sample"))
-    wait(lambda: all(shown.n > 10 for _, shown in comparison.snapshots()), "samples")
+    wait(lambda: all(shown.n > 10 for _, shown in comparison.poll()), "samples")
     for part in frame(comparison):
         assert (part.head["status"], part.head["run"], part.head["ready_in"]) == ("recorded", 1, 8.0)
         assert part.head["readouts"]["visited"] is not None
         assert len(part.blocks["v"]) == min(part.head["n"], 100)
-    n = [shown.n for _, shown in comparison.snapshots()]
+    n = [shown.n for _, shown in comparison.poll()]
     cold.set()
     wait(lambda: statuses(comparison) == {"running"}, "live chains")
-    now = [shown for _, shown in comparison.snapshots()]
+    now = [shown for _, shown in comparison.poll()]
     assert [shown.run for shown in now] == [1] * 4
     assert all(shown.n >= before for shown, before in zip(now, n, strict=True))
 

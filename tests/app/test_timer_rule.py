@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbmviz_app.timer import ended
+from rbmviz_app.timer import waits_for_command
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,6 @@ from rbmviz_app.timer import ended
         (["paused", "paused"], True, False),  # a common start, which comes without a command
     ],
 )
-def test_only_runs_that_need_a_command_have_ended(statuses, waiting, expected):
+def test_only_comparisons_that_need_a_command_wait_for_one(statuses, waiting, expected):
     shown = [(i, SimpleNamespace(status=status)) for i, status in enumerate(statuses)]
-    assert ended(SimpleNamespace(waiting_for_all=waiting, peek=lambda: shown)) is expected
+    assert waits_for_command(SimpleNamespace(waiting_for_all=waiting, peek=lambda: shown)) is expected

@@ -6,7 +6,7 @@ from waiting import wait
 def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):
     test = page("train", t=["cd", "pcd"], pace="50")
     comparison = test.session_state["comparisons"]["train"][0]
-    wait(lambda: all(s.n > 10 for _, s in comparison.snapshots()), "updates")
+    wait(lambda: all(s.n > 10 for _, s in comparison.poll()), "updates")
     panels, setup = comparison.panels, comparison.setup
 
     def undo():
@@ -16,9 +16,9 @@ def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):
         assert not test.exception
         assert (comparison.setup, comparison.panels) == (setup, panels)
         assert not comparison.can_undo
-        wait(lambda: all(s.n > m for (_, s), m in zip(comparison.snapshots(), n, strict=True)), "updates")
+        wait(lambda: all(s.n > m for (_, s), m in zip(comparison.poll(), n, strict=True)), "updates")
 
-    n = [s.n for _, s in comparison.snapshots()]
+    n = [s.n for _, s in comparison.poll()]
     test.number_input(key="hidden").set_value(7).run()
     assert comparison.setup.n_hidden == 7
     undo()
@@ -27,7 +27,7 @@ def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):
     assert comparison.setup.dataset.name == "modes"
     undo()
     assert test.selectbox(key="train_data").value == "bas"
-    n = [s.n for _, s in comparison.snapshots()]
+    n = [s.n for _, s in comparison.poll()]
     test.button(key="train_reset").click().run()
     undo()
     comparison.remove(panels[0].key)
@@ -38,7 +38,7 @@ def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):
     undo()
     assert (test.selectbox(key="train_data").value, test.number_input(key="hidden").value) == ("bas", 16)
     # It is too late.
-    runs = [s.run for _, s in comparison.snapshots()]
+    runs = [s.run for _, s in comparison.poll()]
     test.button(key="train_undo").click().run()
     assert not test.exception
-    assert [s.run for _, s in comparison.snapshots()] == runs
+    assert [s.run for _, s in comparison.poll()] == runs

@@ -188,17 +188,19 @@ def _floods(data: dict[str, object]) -> dict[str, Callable[[int], str | bytes]]:
         "panels": keys,
     }
     damage = np.random.default_rng(0)
-    tune = {"tune": keys[0], "knobs": {"temperature": 1.0, "eps": 0.1}}
+    knob = {"panel": keys[0], "knobs": {"temperature": 1.0, "eps": 0.1}}
     return {
-        "damaged": lambda i: json.dumps(mutate.json_value(damage, tune if i % 2 else request)),
-        "knobs that are not live": lambda i: json.dumps({"tune": keys[0], "knobs": {"n_chains": 1 + i % 50}}),
+        "damaged": lambda i: json.dumps(mutate.json_value(damage, knob if i % 2 else request)),
+        "knobs that are not live": lambda i: json.dumps(
+            {"panel": keys[0], "knobs": {"n_chains": 1 + i % 50}}
+        ),
         "live knobs": lambda i: json.dumps(
-            {"tune": keys[i % len(keys)], "knobs": {"temperature": 1 + i % 7 / 10}}
+            {"panel": keys[i % len(keys)], "knobs": {"temperature": 1 + i % 7 / 10}}
         ),
         "wishes, none of them read": lambda i: json.dumps(request),
         "wishes of NaN": lambda i: json.dumps({**request, "fps": float("nan")}),
         "wishes of wrong types": lambda i: json.dumps({**request, "panels": "all", "cells": [i]}),
-        "a megabyte": lambda i: '{"tune": "' + "x" * 10**6 + '"}',
+        "a megabyte": lambda i: '{"panel": "' + "x" * 10**6 + '"}',
         "no JSON": lambda i: "[" * 3000,
         "bytes": lambda i: bytes(1000),
     }

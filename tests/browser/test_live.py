@@ -150,9 +150,8 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     assert page.ask("panels.map(p => p.dataset.status)") == ["running", "running"]
 
 
-def test_no_frame_is_broken_or_blank_in_twenty_seconds(live):
+def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
     page = live().open()
-    page.until("panels.every(p => Number(p.dataset.n) > 120)")
     page.ask(
         """(() => {
             window.seen = { frames: 0, bad: 0 };
@@ -175,10 +174,10 @@ def test_no_frame_is_broken_or_blank_in_twenty_seconds(live):
             watch();
         })()"""
     )
-    time.sleep(20)
+    time.sleep(8)
     seen = page.ask("window.seen")
     assert seen["bad"] == 0
-    assert seen["frames"] > 40  # it moved all the time; how fast is the benchmark's business
+    assert seen["frames"] > 16  # it moved all the time; how fast is the benchmark's business
 
 
 def test_a_link_reproduces_the_samples(live):
@@ -241,10 +240,16 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
         page.page.get_by_role("link", name=name).click()
         page.page.wait_for_url(f"**/{name.lower()}?**")
 
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="The yardstick").click()
-    page.page.wait_for_url("**t=exact**")
+    for preset in ("Four prototypes", "The yardstick"):
+        page.page.get_by_role("button", name="Presets").click()
+        page.page.get_by_role("button", name=preset).click()
+        slug = preset.lower().replace(" ", "-")
+        page.page.wait_for_url(f"**preset={slug}**")
+        assert ("pace=200" in page.page.url) == (preset == "Four prototypes")
+    page.page.wait_for_timeout(1000)  # nothing brings the settings of the first preset back
     there = page.page.url
+    assert "t=exact" in there
+    assert "pace=" not in there
     assert "hidden=8" in there
     assert "train_seed=" not in there  # a preset sets every control: the seed is that of the default
     assert "&seed=" not in there  # it is the Sample page's
@@ -281,8 +286,9 @@ def test_another_model_takes_the_same_panels(live):
 
 
 def test_single_view_and_means(live):
+    page = live()
     for query in ("?view=single", "?pixels=mean", "?view=single&pixels=mean&cells=6"):
-        page = live().open(query)
+        page.open(query)
         before = page.pictures()
         page.until("panels.every(p => Number(p.dataset.n) > 60)")
         assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
@@ -311,7 +317,7 @@ def test_a_warning_moves_no_slider_and_the_transport_stays(live):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     before = page.ask(knob)
-    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).warnOf('All of it is empty. '.repeat(12))")
+    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).setWarning('All of it is empty. '.repeat(12))")
     assert page.ask("panels[0].querySelector('.warning').textContent.length") > 200
     assert page.ask(knob) == before
     page.page.mouse.move(600, 600)
@@ -358,7 +364,7 @@ def test_a_lost_connection_comes_back_with_the_same_chain(live):
 
 def test_a_message_that_makes_no_sense_closes_the_connection(live):
     page = live().open("?p=gibbs")
-    for message in ("nonsense", '{"tune": 0, "knobs": {"hot": 1}}', '{"fps": 1}'):
+    for message in ("nonsense", '{"panel": 0, "knobs": {"hot": 1}}', '{"fps": 1}'):
         page.ask(
             f"""(() => {{
                 const grid = panels[0].getRootNode().rbmviz;

@@ -7,16 +7,16 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-LANES = "[...panels[0].querySelectorAll('.lane')]"
+COLUMNS = "[...panels[0].querySelectorAll('.pair-column')]"
 
 
-def lanes(page, expression):
-    return page.ask(f"{LANES}.map(lane => {expression})")
+def of_columns(page, expression):
+    return page.ask(f"{COLUMNS}.map(column => {expression})")
 
 
 def figures(page, name):
-    return lanes(
-        page, f"lane.querySelector(`dd[data-readout=${{lane.dataset.algorithm}}-{name}]`).textContent"
+    return of_columns(
+        page, f"column.querySelector(`dd[data-readout=${{column.dataset.algorithm}}-{name}]`).textContent"
     )
 
 
@@ -24,11 +24,13 @@ def test_pairs_meet_and_the_scale_acts(live):
     page = live().open("coupling?coupling_speed=30&coupling_more=true")
     [before] = page.pictures()
     page.until(f"panels[0].querySelector('canvas.picture').toDataURL() !== '{before}'")
-    page.until(f"{LANES}.every(lane => lane.querySelector('dd').textContent.match(/[0-9]/))")
-    page.until(f"{LANES}.some(lane => lane.classList.contains('met'))")
-    badges = lanes(page, "lane.classList.contains('met') && lane.querySelector('.badge').textContent")
+    page.until(f"{COLUMNS}.every(column => column.querySelector('dd').textContent.match(/[0-9]/))")
+    page.until(f"{COLUMNS}.some(column => column.classList.contains('met'))")
+    badges = of_columns(
+        page, "column.classList.contains('met') && column.querySelector('.badge').textContent"
+    )
     assert all(badge.startswith("met: τ = ") for badge in badges if badge)
-    page.until(f"{LANES}.every(lane => Number(lane.dataset.pair) > 1)")
+    page.until(f"{COLUMNS}.every(column => Number(column.dataset.pair) > 1)")
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(4).wait_for()
     page.page.get_by_text("The grey curve is exact").wait_for()
     # Hardly any weights: all pairs meet at once. The panel is not built anew.
@@ -36,7 +38,7 @@ def test_pairs_meet_and_the_scale_acts(live):
     page.ask("panels[0].mark = 'the same element'")
     page.set_knob(0, "scale", 0.05, commit=False)
     page.until(
-        f"{LANES}.every((lane, i) => parseFloat(lane.querySelector('dd').textContent) < {slow}[i] - 1)"
+        f"{COLUMNS}.every((column, i) => parseFloat(column.querySelector('dd').textContent) < {slow}[i] - 1)"
     )
     page.set_knob(0, "scale", 0.05)
     page.page.wait_for_url(lambda url: "scale%3D0.013" in url)
@@ -52,16 +54,16 @@ def test_step_by_step_to_the_meeting(live):
     for n in range(1, 60):
         page.page.get_by_role("button", name="Step").click()
         page.until(f"panels[0].dataset.n === '{n}'")
-        if (lanes(page, "lane.dataset.met"))[0] == "true":
+        if (of_columns(page, "column.dataset.met"))[0] == "true":
             break
-    page.until(f"{LANES}[0].classList.contains('met')")
-    assert lanes(page, "lane.querySelector('.badge').textContent")[0] == f"met: τ = {n}"
-    assert lanes(page, "lane.querySelector('.where').textContent")[0].endswith("0 of 16 differ")
-    first, second = page.ask(f"[...{LANES}[0].querySelectorAll('canvas.picture')].map(c => c.toDataURL())")
+    page.until(f"{COLUMNS}[0].classList.contains('met')")
+    assert of_columns(page, "column.querySelector('.badge').textContent")[0] == f"met: τ = {n}"
+    assert of_columns(page, "column.querySelector('.where').textContent")[0].endswith("0 of 16 differ")
+    first, second = page.ask(f"[...{COLUMNS}[0].querySelectorAll('canvas.picture')].map(c => c.toDataURL())")
     assert first == second
     page.page.get_by_role("button", name="Step").click()
-    page.until(f"{LANES}[0].dataset.pair === '1' && {LANES}[0].dataset.t === '1'")
-    assert not lanes(page, "lane.classList.contains('met')")[0]
+    page.until(f"{COLUMNS}[0].dataset.pair === '1' && {COLUMNS}[0].dataset.t === '1'")
+    assert not of_columns(page, "column.classList.contains('met')")[0]
 
 
 def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
@@ -70,7 +72,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
     charts.first.wait_for()
     assert charts.count() == 1
-    page.page.get_by_text("More evidence", exact=True).click()
+    page.page.get_by_text("More charts", exact=True).click()
     page.page.wait_for_url("**coupling_more=true**")
     page.page.get_by_text("pairs of lag 10").wait_for()
     slider = page.page.get_by_role("slider", name="Lag L")
@@ -78,7 +80,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     slider.press("ArrowRight")
     page.page.get_by_text("pairs of lag 20").wait_for()
     page.page.wait_for_url("**lag=20**")
-    fold = page.page.get_by_text("More evidence", exact=True)
+    fold = page.page.get_by_text("More charts", exact=True)
     fold.click()
     page.page.get_by_text("pairs of lag 20").wait_for(state="detached")
     fold.click()

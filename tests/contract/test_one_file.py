@@ -186,7 +186,7 @@ def test_a_session_runs_them(new_files, open_worker, model, toy):
         worker = open_worker(setup.plan(), algorithm)
         worker.step(12)
         wait(lambda worker=worker: worker.snapshot.n == 12, "twelve steps")
-        worker.tune(**{"flips": 3} if algorithm.name == "flips" else {"learning_rate": 0.2})
+        worker.apply_knobs(**{"flips": 3} if algorithm.name == "flips" else {"learning_rate": 0.2})
         worker.step(3)
         wait(lambda worker=worker: worker.snapshot.n == 15, "three more")
         assert not worker.snapshot.error
@@ -199,6 +199,6 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
     assert not test.exception
     [(comparison, _)] = test.session_state["comparisons"].values()
     assert comparison.panels[-1].worker.algorithm.name == new
-    wait(lambda: comparison.snapshots()[-1][1].n > 0, "the first step of the new panel")
+    wait(lambda: comparison.poll()[-1][1].n > 0, "the first step of the new panel")
     test.run()
     assert not test.exception

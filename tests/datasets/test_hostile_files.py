@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from rbmviz import RBM, BadInput, Model
-from rbmviz.array_files import Damaged, read_json
+from rbmviz.array_files import Damaged, read_json, read_npz
 from rbmviz.cli import main
 from rbmviz.cli.train import read_history
 from rbmviz.datasets import Dataset, bag_of_words, load_bytes, load_dataset, raw
@@ -329,6 +329,14 @@ META = {
     "mine": [[[[[[[[[[1]]]]]]]]], [0] * 10_001],
     "k" * 201: [1],
 }
+
+
+def test_an_array_without_numbers_is_read():
+    content = io.BytesIO()
+    np.savez(content, none=np.zeros((0, 6)), some=np.ones((2, 3)))
+    arrays = read_npz(content.getvalue(), "the file", lambda name: True, lambda headers: 0)
+    assert arrays["none"].shape == (0, 6)
+    np.testing.assert_array_equal(arrays["some"], np.ones((2, 3)))
 
 
 @pytest.mark.parametrize("key", META)

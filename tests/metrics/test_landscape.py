@@ -172,7 +172,7 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
     here = visited[-1]
     assert shown.raised == pytest.approx(np.log(land.law[here] / law[here]))
     assert shown.bent == pytest.approx(total_variation(law, land.law))
-    first, kept = worker.read(LandscapeRun.kept)
+    first, kept = worker.read(LandscapeRun.held)
     assert first == 0
     again = np.concatenate([chunk.v for chunk in replay(worker.read(LandscapeRun.record), model, 500)])
     np.testing.assert_array_equal(kept, again)
@@ -198,7 +198,7 @@ def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
     assert (shown.n, shown.curve, list(shown.trail)) == (0, (), [landscape(model.rbm).valleys[0].floor])
     np.testing.assert_array_equal(shown.law, probabilities(model.rbm))
     worker.step(3)
-    worker.tune(temperature=2.0)
+    worker.apply_knobs(temperature=2.0)
     worker.step(1)
     wait(lambda: worker.snapshot.n == 4, "four samples")
     hot = RBM(model.rbm.W / 2, model.rbm.b / 2, model.rbm.c / 2)

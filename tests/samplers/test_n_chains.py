@@ -335,7 +335,7 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
         run.record_steps(run.advance(n))
     record = run.record()
     again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
-    np.testing.assert_array_equal(again, run.kept()[1])
+    np.testing.assert_array_equal(again, run.held()[1])
     assert np.array(record.as_json()["start"]).shape == (4, 5)
     assert run.view("paused").switches == run._scores.covered.switches
 

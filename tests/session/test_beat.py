@@ -37,18 +37,18 @@ def comparison(model, toy):
 
 
 def driven(comparison):
-    comparison.snapshots()
+    comparison.poll()
     return threads("rbmviz-beat") and not threads("rbmviz-run")
 
 
 def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model):
-    n = [shown.n for _, shown in comparison.snapshots()]
-    wait(lambda: all(s.n > was + 30 for (_, s), was in zip(comparison.snapshots(), n, strict=True)), "more")
+    n = [shown.n for _, shown in comparison.poll()]
+    wait(lambda: all(s.n > was + 30 for (_, s), was in zip(comparison.poll(), n, strict=True)), "more")
     assert (len(threads("rbmviz-beat")), threads("rbmviz-run")) == (1, [])
     comparison.pause()
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
     for panel, name in zip(comparison.panels, NAMES, strict=True):
-        first, v = panel.worker.read(SamplingRun.kept)
+        first, v = panel.worker.read(SamplingRun.held)
         start = comparison.setup.first_state()
         want = sample(model, make_sampler(name), len(v), seed=4, v0=start).v
         assert first == 0
@@ -57,7 +57,7 @@ def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model):
 
 def test_a_panel_leaves_the_beat_for_full_speed_and_comes_back(comparison):
     comparison.set_rate(np.inf)
-    wait(lambda: comparison.snapshots() and len(threads("rbmviz-run")) == len(NAMES), "threads of their own")
+    wait(lambda: comparison.poll() and len(threads("rbmviz-run")) == len(NAMES), "threads of their own")
     comparison.set_rate(200.0)
     wait(lambda: driven(comparison), "the beat again")
 
@@ -94,17 +94,17 @@ def test_a_panel_whose_chunks_wait_for_a_core_stays_on_the_beat(comparison, monk
 
     monkeypatch.setattr(Scores, "update", late)
     monkeypatch.setattr(worker_module.Worker, "_work", lambda worker, leave: begun.append(worker))
-    n = comparison.snapshots()[0][1].n
-    wait(lambda: comparison.snapshots()[0][1].n > n + 100, "samples")
+    n = comparison.poll()[0][1].n
+    wait(lambda: comparison.poll()[0][1].n > n + 100, "samples")
     assert not begun
 
 
 def test_a_rate_of_nothing_makes_nothing(comparison):
     comparison.set_rate(0.0)
-    n = [shown.n for _, shown in comparison.snapshots()]
+    n = [shown.n for _, shown in comparison.poll()]
     comparison.step(2)
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-    assert [shown.n for _, shown in comparison.snapshots()] >= [count + 2 for count in n]
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    assert [shown.n for _, shown in comparison.poll()] >= [count + 2 for count in n]
 
 
 def test_an_error_on_the_beat_fails_its_panel_alone(comparison, monkeypatch, caplog):
@@ -116,10 +116,10 @@ def test_an_error_on_the_beat_fails_its_panel_alone(comparison, monkeypatch, cap
         return advance(run, n)
 
     monkeypatch.setattr(SamplingRun, "advance", broken)
-    wait(lambda: comparison.snapshots()[0][1].status == "failed", "a failure")
-    n = comparison.snapshots()[1][1].n
-    wait(lambda: comparison.snapshots()[1][1].n > n, "samples of the others")
-    assert "deep inside" in comparison.snapshots()[0][1].error
+    wait(lambda: comparison.poll()[0][1].status == "failed", "a failure")
+    n = comparison.poll()[1][1].n
+    wait(lambda: comparison.poll()[1][1].n > n, "samples of the others")
+    assert "deep inside" in comparison.poll()[0][1].error
 
 
 def test_snapshots_are_made_where_somebody_looks(comparison, monkeypatch):
@@ -214,7 +214,7 @@ def test_who_wakes_a_run_sees_what_it_did_before_it_slept(model, toy, monkeypatc
     comparison = Comparison(SamplingSetup(model, toy), rate=200.0)
     worker = comparison.add(make_sampler("gibbs")).worker
     comparison.resume()
-    wait(lambda: comparison.snapshots()[0][1].n > 5, "samples")
+    wait(lambda: comparison.poll()[0][1].n > 5, "samples")
     wait(lambda: worker._asleep() and not threads("rbmviz-beat") and not threads("rbmviz-run"), "sleep")
     n = worker.read(lambda run: run.n)
     assert worker.snapshot.n == n > 5

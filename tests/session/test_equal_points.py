@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +10,10 @@ from waiting import PATIENCE, wait
 
 from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup
+from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, isl_points
 from rbmviz.session import equal_points as points
 from rbmviz.session import worker as worker_module
-from rbmviz.session.snapshot import Clock
+from rbmviz.session.snapshot import Spent
 
 
 def run_of(model, toy, sampler, n, seed=5):
@@ -38,47 +38,47 @@ def naive(toy, v):
     return score, coverage
 
 
-@pytest.mark.parametrize(("effort", "per_sample"), [("samples", 1), ("sweeps", 3)])
-def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, effort, per_sample):
+@pytest.mark.parametrize(("cost_unit", "per_sample"), [("samples", 1), ("sweeps", 3)])
+def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, cost_unit, per_sample):
     sampler = make_sampler("gibbs", k=3)
     shown = run_of(model, toy, sampler, 300).view("paused")
     v = sample(model, sampler, 300, seed=5).v
-    for point in points.POINTS[effort]:
-        standing = points.scores_at(shown, effort, point)
-        if point > points.passed(shown, effort) or point < per_sample:
-            assert standing is None
+    for point in points.POINTS[cost_unit]:
+        scores = isl_points.scores_at(shown, cost_unit, point)
+        if point > isl_points.passed(shown, cost_unit) or point < per_sample:
+            assert scores is None
             continue
         n = int(point) // per_sample
         score, coverage = naive(toy, v[:n])
-        assert standing.isl.clock[:2] == (n, 3 * n)
-        assert standing.counts.n == n
+        assert scores.isl.spent[:2] == (n, 3 * n)
+        assert scores.counts.n == n
         if n in [one.n for one in shown.curve]:
-            assert (standing.isl.isl, standing.isl.std_error) == (score.isl, score.std_error)
+            assert (scores.isl.isl, scores.isl.std_error) == (score.isl, score.std_error)
             names = ("switches", "class_coverage", "blank", "spurious")
-            assert [getattr(standing.counts, name) for name in names] == [
+            assert [getattr(scores.counts, name) for name in names] == [
                 getattr(coverage, name) for name in names
             ]
-            assert standing.counts.visited == (coverage.visited, 2)
+            assert scores.counts.visited == (coverage.visited, 2)
         else:  # read off between its neighbours
-            assert standing.isl.isl == pytest.approx(score.isl, abs=0.02)
-            assert standing.counts.class_coverage == pytest.approx(coverage.class_coverage, abs=0.05)
-            assert abs(standing.counts.switches - coverage.switches) <= 3
+            assert scores.isl.isl == pytest.approx(score.isl, abs=0.02)
+            assert scores.counts.class_coverage == pytest.approx(coverage.class_coverage, abs=0.05)
+            assert abs(scores.counts.switches - coverage.switches) <= 3
 
 
 def test_points_of_sweeps_and_seconds_follow_a_change_of_knobs(model, toy):
     run = run_of(model, toy, make_sampler("gibbs", k=1), 210)
     run.set_knobs(make_sampler("gibbs", k=10))
     shown = advance(run, 100).view("paused")
-    assert [(change.clock[:2], dict(change.knobs)) for change in shown.changes] == [((210, 210), {"k": 10})]
+    assert [(change.spent[:2], dict(change.knobs)) for change in shown.changes] == [((210, 210), {"k": 10})]
     for sweeps, n in ((200, 200), (209, 209), (210, 210), (219, 210), (220, 211), (710, 260)):
-        assert points.scores_at(shown, "sweeps", sweeps).isl.clock[:2] == (
+        assert isl_points.scores_at(shown, "sweeps", sweeps).isl.spent[:2] == (
             n,
             n if n <= 210 else 10 * n - 1890,
         )
     clocks = [
-        points.scores_at(shown, "seconds", point).isl.clock
+        isl_points.scores_at(shown, "seconds", point).isl.spent
         for point in points.POINTS["seconds"]
-        if shown.curve[0].clock.seconds <= point <= points.passed(shown, "seconds")
+        if shown.curve[0].spent.seconds <= point <= isl_points.passed(shown, "seconds")
     ]
     assert all(a.samples <= b.samples and a.seconds <= b.seconds for a, b in itertools.pairwise(clocks))
 
@@ -87,13 +87,13 @@ def test_what_a_run_has_passed_never_changes(model, toy):
     run = run_of(model, toy, make_sampler("rates_fpcd"), 50)
     early = run.view("paused")
     late = advance(run, 400).view("paused")
-    for effort in points.EFFORTS:
-        for point in points.POINTS[effort]:
-            if point <= points.passed(early, effort):
-                a, b = (points.scores_at(shown, effort, point) for shown in (early, late))
+    for cost_unit in points.SAMPLER_UNITS:
+        for point in points.POINTS[cost_unit]:
+            if point <= isl_points.passed(early, cost_unit):
+                a, b = (isl_points.scores_at(shown, cost_unit, point) for shown in (early, late))
                 assert (a is None) == (b is None)
-                assert a is None or (a.isl.clock, a.isl.isl, *a.isl.groups) == (
-                    b.isl.clock,
+                assert a is None or (a.isl.spent, a.isl.isl, *a.isl.groups) == (
+                    b.isl.spent,
                     b.isl.isl,
                     *b.isl.groups,
                 )
@@ -110,39 +110,39 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     assert points.common_point([], "samples") is None
     first, second = points.compare([(one, False) for one in shown], "sweeps")
     assert first.point == second.point
-    assert first.standing.isl.clock.samples > second.standing.isl.clock.samples
+    assert first.scores.isl.spent.samples > second.scores.isl.spent.samples
     assert (first.behind, second.behind) == (True, False)
     # A late panel does not hold the others back, and neither does a failed one.
     late = run_of(model, toy, make_sampler("gibbs"), 3).view("paused")
-    for away in ((late, True), (SimpleNamespace(**{**vars(late), "status": "failed"}), False)):
+    for away in ((late, True), (replace(late, status="failed"), False)):
         *_, compared = points.compare([(shown[0], False), (shown[1], False), away], "samples")
-        assert compared.standing is None
+        assert compared.scores is None
         assert compared.point == points.common_point(shown, "samples")
     assert points.compare([(shown[0], False), (late, False)], "samples")[0].point == 3
     # What a page shows of a panel is what it had scored at the common point.
     one, two = points.at_common_point([(shown[0], False), (late, False)], "samples")
-    first = points.scores_at(shown[0], "samples", 3)
+    first = isl_points.scores_at(shown[0], "samples", 3)
     assert (one.newest, one.switches, one.spurious) == (
         first.isl,
         first.counts.switches,
         first.counts.spurious,
     )
-    assert (one.n, one.compared.first, two.newest.n) == (300, points.passed(shown[0], "samples"), 3)
+    assert (one.n, one.compared.most_passed, two.newest.n) == (300, isl_points.passed(shown[0], "samples"), 3)
     assert points.at_common_point([(late, True)], "samples")[0].newest is None
 
 
 def test_points_of_seconds_have_two_digits():
     assert all(float(f"{point:.2g}") == point for point in points.POINTS["seconds"])
     assert 0.1 in points.POINTS["seconds"]
-    for effort in points.EFFORTS:
-        grid = np.array(points.POINTS[effort])
-        assert 110 <= len(grid) <= 140
+    for cost_unit in points.SAMPLER_UNITS:
+        grid = np.array(points.POINTS[cost_unit])
+        assert 110 <= (grid < 1e9).sum() <= 140
         assert (np.diff(grid) > 0).all()
 
 
 def test_differences_are_paired_point_by_point(model, toy):
     shown = [run_of(model, toy, make_sampler("gibbs", k=k), 100).view("paused") for k in (1, 2)]
-    found = points.differences(*shown, "samples")
+    found = isl_points.differences(*shown, "samples")
     assert [one.point for one in found] == [n for n in points.POINTS["samples"] if n <= 100]
     for one in found[10:]:
         logs = []
@@ -154,10 +154,10 @@ def test_differences_are_paired_point_by_point(model, toy):
         difference = logs[0] - logs[1]
         assert one.difference == pytest.approx(difference.mean())
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
-    assert {one[2:] for one in points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
+    assert {one[2:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
     compared = points.compare([(one, False) for one in shown], "samples")
-    assert points.best(compared) == int(np.argmax([one.standing.isl.isl for one in compared]))
-    assert points.best(points.compare([], "samples")) is None
+    assert isl_points.best(compared) == int(np.argmax([one.scores.isl.isl for one in compared]))
+    assert isl_points.best(points.compare([], "samples")) is None
 
 
 def test_groups_at_random_have_the_error_of_all_points():
@@ -187,7 +187,7 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
     assert [dict(change.knobs) for change in shown.changes] == [{"eps": 1.0}]
     assert shown.since_change == (0, None, None, 0, (0, 2), None)
     shown = advance(run, 45).view("paused")
-    v = run.kept()[1]
+    v = run.held()[1]
     score, coverage = naive(toy, v[70:])
     since = shown.since_change
     assert (since.n, since.isl, since.std_error) == (45, score.isl, score.std_error)
@@ -198,7 +198,7 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
     for eps in (0.9, 0.8, 0.7):
         run.set_knobs(make_sampler("rates_fpcd", eps=eps))
         run.record_steps(run.advance(1))
-    assert [change.clock.samples for change in run.view("paused").changes] == [70, 117]
+    assert [change.spent.samples for change in run.view("paused").changes] == [70, 117]
     assert run.view("paused").since_change.n == 1
 
 
@@ -208,19 +208,19 @@ def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypa
     comparison.add(make_sampler("gibbs"))
     try:
         comparison.step(400)
-        wait(lambda: comparison.snapshots()[0][1].n == 400, "steps")
+        wait(lambda: comparison.poll()[0][1].n == 400, "steps")
         late = comparison.add(make_sampler("gibbs", k=2))  # to a comparison that is paused
-        wait(lambda: [s.n for _, s in comparison.snapshots()] == [400, 400], "steps of the second")
+        wait(lambda: [s.n for _, s in comparison.poll()] == [400, 400], "steps of the second")
         assert not late.worker.catching_up
         comparison.resume()
-        wait(lambda: comparison.snapshots()[0][1].n > 410, "more")
+        wait(lambda: comparison.poll()[0][1].n > 410, "more")
         running = comparison.add(make_sampler("rates_fpcd"))
-        wait(lambda: comparison.snapshots()[2][1].n > 410, "steps of the third")
-        comparison.tune(running.key, n_chains=2)  # begins anew, and catches up once more
-        wait(lambda: comparison.snapshots()[2][1].n > 410, "steps of the third")
+        wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
+        comparison.apply_knobs(running.key, n_chains=2)  # begins anew, and catches up once more
+        wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
         comparison.pause()
-        wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-        assert len({s.n for _, s in comparison.snapshots()}) == 1
+        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+        assert len({s.n for _, s in comparison.poll()}) == 1
     finally:
         close(comparison)
 
@@ -230,14 +230,14 @@ def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch)
     comparison.add(make_sampler("gibbs"))
     try:
         comparison.step(5000)
-        wait(lambda: comparison.snapshots()[0][1].n == 5000, "steps")
+        wait(lambda: comparison.poll()[0][1].n == 5000, "steps")
         catch_up = worker_module.Worker.catch_up
         monkeypatch.setattr(worker_module.Worker, "catch_up", lambda *one: catch_up(*one, seconds=1e-9))
         for running in (False, True):
             if running:
                 comparison.resume()
                 wait(lambda: not comparison.waiting_for_all, "a start")
-                comparison.snapshots()
+                comparison.poll()
             late = comparison.add(make_sampler("gibbs")).worker
             wait(lambda late=late: late.snapshot.n > 0 and not late.catching_up, "an end of catching up")
             wait(
@@ -256,7 +256,7 @@ def test_runs_are_pinned_and_dropped(model, toy):
     panel = comparison.add(make_sampler("gibbs"))
     try:
         comparison.step(30)
-        wait(lambda: comparison.snapshots()[0][1].status == "paused" and panel.worker.peek().n == 30, "steps")
+        wait(lambda: comparison.poll()[0][1].status == "paused" and panel.worker.peek().n == 30, "steps")
         for i in range(10):
             comparison.pin(panel.key, f"run {i}")
         comparison.pin(99, "nothing")
@@ -264,8 +264,8 @@ def test_runs_are_pinned_and_dropped(model, toy):
         comparison.remove(panel.key)
         assert [pin.name for pin in comparison.pins] == [f"run {i}" for i in range(2, 10)]
         pin = comparison.pins[0]
-        assert (pin.snapshot.n, len(pin.snapshot.frames.v), pin.setup) == (30, 0, comparison.setup)
-        assert points.passed(pin.snapshot, "samples") > 20
+        assert (pin.snapshot.n, len(pin.snapshot.newest_samples.v), pin.setup) == (30, 0, comparison.setup)
+        assert isl_points.passed(pin.snapshot, "samples") > 20
         comparison.unpin(pin.number)
         comparison.unpin(pin.number)
         assert len(comparison.pins) == 7
@@ -282,5 +282,5 @@ def close(comparison):
 
 
 def test_a_clock_has_what_runs_are_compared_at():
-    assert Clock._fields == points.EFFORTS
+    assert Spent._fields == points.SAMPLER_UNITS
     assert SamplingRun.catches_up

@@ -1,6 +1,7 @@
 """Trainings that are kept as bytes go on elsewhere to the same bits; what was not written here is refused."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def lesson(compare, toy):
     comparison.add(make_trainer("ucd"))
     comparison.add(make_trainer("cd"))
     to(comparison, 10)
-    comparison.tune(comparison.panels[1].key, learning_rate=0.5)
+    comparison.apply_knobs(comparison.panels[1].key, learning_rate=0.5)
     origin = comparison.panels[0].worker.read(TrainingRun.origin)
     comparison.add(make_trainer("pcd"), comparison.setup.plan()._replace(origin=origin))
     to(comparison, 10)
@@ -42,14 +43,14 @@ def lesson(compare, toy):
 
 def to(comparison, n):
     """Make n more steps in every panel."""
-    there = [shown.n + n for _, shown in comparison.snapshots()]
+    there = [shown.n + n for _, shown in comparison.poll()]
     comparison.step(n)
-    wait(lambda: [shown.n for _, shown in comparison.snapshots()] == there, "steps")
-    wait(lambda: all(shown.status == "paused" for _, shown in comparison.snapshots()), "a pause")
+    wait(lambda: [shown.n for _, shown in comparison.poll()] == there, "steps")
+    wait(lambda: all(shown.status == "paused" for _, shown in comparison.poll()), "a pause")
 
 
 def weights(comparison):
-    return [[model.W for model in shown.models] for _, shown in comparison.snapshots()]
+    return [[model.W for model in shown.models] for _, shown in comparison.poll()]
 
 
 def opened(compare, content, setup):
@@ -57,16 +58,16 @@ def opened(compare, content, setup):
     for plan, changes, n, kept in read_trainings(content, setup):
         panel = comparison.add(changes[-1].algorithm, plan)
         if kept is not None:
-            panel.worker.go_on(n, changes, kept)
+            panel.worker.continue_from(n, changes, kept)
     return comparison
 
 
 def test_kept_trainings_go_on_to_the_same_bits(compare, lesson):
-    known = [{point.update for point in shown.likelihoods} for _, shown in lesson.snapshots()]
+    known = [{point.update for point in shown.likelihoods} for _, shown in lesson.poll()]
     again = opened(compare, write_trainings(lesson), lesson.setup)
-    wait(lambda: [s.status for _, s in again.snapshots()] == ["paused"] * 3, "three trainings")
-    assert [s.n for _, s in again.snapshots()] == [20, 20, 20]
-    for (_, now), (_, was), points in zip(again.snapshots(), lesson.snapshots(), known, strict=True):
+    wait(lambda: [s.status for _, s in again.poll()] == ["paused"] * 3, "three trainings")
+    assert [s.n for _, s in again.poll()] == [20, 20, 20]
+    for (_, now), (_, was), points in zip(again.poll(), lesson.poll(), known, strict=True):
         assert now.algorithm == was.algorithm
         assert [trace.update for trace in now.traces] == [trace.update for trace in was.traces]
         assert points <= {point.update for point in now.likelihoods}
@@ -76,13 +77,13 @@ def test_kept_trainings_go_on_to_the_same_bits(compare, lesson):
     # Put to rest they come back, and a reset goes to where they began, as at first.
     again.rest()
     again.open()
-    wait(lambda: [s.status for _, s in again.snapshots()] == ["paused"] * 3, "three trainings")
+    wait(lambda: [s.status for _, s in again.poll()] == ["paused"] * 3, "three trainings")
     np.testing.assert_array_equal(weights(again), weights(lesson))
     for comparison in (again, lesson):
         comparison.reset()
-        wait(lambda c=comparison: [s.status for _, s in c.snapshots()] == ["paused"] * 3, "a reset")
+        wait(lambda c=comparison: [s.status for _, s in c.poll()] == ["paused"] * 3, "a reset")
         to(comparison, 3)
-    assert [s.n for _, s in again.snapshots()] == [3, 3, 13]
+    assert [s.n for _, s in again.poll()] == [3, 3, 13]
     np.testing.assert_array_equal(weights(again), weights(lesson))
 
 
@@ -124,7 +125,19 @@ def test_other_settings_and_damage_are_one_sentence(lesson):
     for name, x in arrays.items():
         if name != "json":
             refused(**{name: None})
-            refused(**{name: x[:-1]} if "likelihoods" not in name else {name: x[:, :-1]})
+            refused(**{name: x[:-1]} if "likelihoods" not in name else {name: x[:, :-2]})
+    file = io.BytesIO()  # as it was written before sweeps were counted
+    earlier = {
+        name: x[:, :-1] if name.endswith(("likelihoods", "clocks")) else x for name, x in arrays.items()
+    }
+    earlier["json"] = np.array(re.sub(r', "sweeps": [0-9.]+', "", text))
+    np.savez(file, **earlier)
+    for now, (*_, was) in zip(
+        read_trainings(content, setup), read_trainings(file.getvalue(), setup), strict=True
+    ):
+        assert [p.update for p in now.kept.likelihoods] == [p.update for p in was.likelihoods]
+        assert {p.sweeps for p in was.likelihoods} == {0}
+        assert [(update, 0, seconds) for update, _, seconds in now.kept.clocks] == list(was.clocks)
     for damaged in (b"", b"\x80\x04pickled", content[:-100]):
         with pytest.raises(BadInput):
             read_trainings(damaged, setup)

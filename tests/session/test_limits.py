@@ -21,9 +21,9 @@ from rbmviz.session import (
     Coupling,
     CouplingSetup,
     SamplingSetup,
-    Session,
     TrainingPlan,
     TrainingSetup,
+    VisitorUsage,
     WeightSetup,
     limits,
     recorder,
@@ -49,11 +49,11 @@ def comparison_of(server):
     """Make comparisons of visitors, closed after the test."""
     made = []
 
-    def make(setup, session=None, page="sample"):
-        session = session or Session(server)
-        comparison = Comparison(setup, session=session)
-        session.visit(page, page, comparison)
-        made.append((comparison, session))
+    def make(setup, visitor=None, page="sample"):
+        visitor = visitor or VisitorUsage(server)
+        comparison = Comparison(setup, visitor=visitor)
+        visitor.visit(page, page, comparison)
+        made.append((comparison, visitor))
         return comparison
 
     yield make
@@ -79,13 +79,13 @@ def test_a_page_holds_so_many_panels_and_what_runs_goes_on(comparison_of, model,
     comparison = comparison_of(SamplingSetup(model))
     first, second = comparison.add(make_sampler("gibbs")), comparison.add(make_sampler("rates_fpcd"))
     comparison.resume()
-    wait(lambda: all(s.n > 5 for _, s in comparison.snapshots()), "samples")
+    wait(lambda: all(s.n > 5 for _, s in comparison.poll()), "samples")
     with pytest.raises(BadInput, match=r"room for 2 panels: close one first, .* RBMVIZ_PANELS"):
         comparison.add(make_sampler("gibbs"))
     with pytest.raises(BadInput, match="room for 2 panels"):
         comparison.replace(comparison.setup, [make_sampler("gibbs")] * 3)
     assert comparison.panels == (first, second)
-    assert [s.run for _, s in comparison.snapshots()] == [1, 1]
+    assert [s.run for _, s in comparison.poll()] == [1, 1]
     comparison.remove(first.key)
     comparison.add(make_sampler("gibbs"))
 
@@ -96,7 +96,7 @@ def test_memory_is_checked_before_it_is_taken(comparison_of, monkeypatch):
     panel = comparison.add(make_sampler("rates_fpcd"))
     run = panel.worker.peek().run
     with pytest.raises(BadInput, match=r"This would take 3,[0-9]+ MB .* RBMVIZ_SESSION_MB"):
-        comparison.tune(panel.key, n_chains=1000)
+        comparison.apply_knobs(panel.key, n_chains=1000)
     with pytest.raises(BadInput, match="a visitor has 60 MB"):
         comparison.add(make_sampler("rates_fpcd", n_chains=100))
     wider = Model(RBM(np.zeros((784, 4000)), np.zeros(784), np.zeros(4000)))
@@ -107,7 +107,7 @@ def test_memory_is_checked_before_it_is_taken(comparison_of, monkeypatch):
         run,
         WIDE,
     )
-    comparison.tune(panel.key, eps=0.1, n_chains=2)
+    comparison.apply_knobs(panel.key, eps=0.1, n_chains=2)
     assert panel.worker.algorithm.n_chains == 2
 
 
@@ -126,35 +126,35 @@ def test_trainers_count_their_chains_and_hidden_units(comparison_of, toy, monkey
 
 def test_pages_left_behind_sleep_or_rest_where_room_is_short(server, comparison_of, monkeypatch):
     monkeypatch.setenv("RBMVIZ_RUNS", "3")
-    session = Session(server)
-    left = comparison_of(SamplingSetup(WIDE), session, "sample")
+    visitor = VisitorUsage(server)
+    left = comparison_of(SamplingSetup(WIDE), visitor, "sample")
     for _ in range(2):
         left.add(make_sampler("gibbs"))
     left.resume()
-    wait(lambda: all(s.n > 5 for _, s in left.snapshots()), "samples")
-    here = comparison_of(SamplingSetup(WIDE), session, "other")
+    wait(lambda: all(s.n > 5 for _, s in left.poll()), "samples")
+    here = comparison_of(SamplingSetup(WIDE), visitor, "other")
     assert left.awake == 2
     for _ in range(3):
         here.add(make_sampler("gibbs"))
     with pytest.raises(BadInput, match=r"may run 3 panels at a time: close one first, .* RBMVIZ_RUNS"):
         here.add(make_sampler("gibbs"))
-    session.visit("other", "other", here)  # as every run of the page does
+    visitor.visit("other", "other", here)  # as every run of the page does
     assert left.awake == 0
     # Memory: the page left behind gives its own back, and is rebuilt on its next visit.
     n = [s.n for _, s in left.peek()]
-    monkeypatch.setenv("RBMVIZ_SESSION_MB", str(session.bytes(but=left) // 10**6 + 5))
-    here.tune(here.panels[0].key, n_chains=10)
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", str(visitor.bytes(but=left) // 10**6 + 5))
+    here.apply_knobs(here.panels[0].key, n_chains=10)
     assert all(panel.worker.at_rest for panel in left.panels)
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "500")
-    session.visit("sample", "sample", left)
+    visitor.visit("sample", "sample", left)
     left.open()
-    wait(lambda: all(s.n > was for (_, s), was in zip(left.snapshots(), n, strict=True)), "more samples")
+    wait(lambda: all(s.n > was for (_, s), was in zip(left.poll(), n, strict=True)), "more samples")
 
 
 def test_a_full_server_says_so_and_lost_visitors_give_way(comparison_of, model, monkeypatch):
     first = comparison_of(SamplingSetup(WIDE))
     first.add(make_sampler("gibbs"))
-    monkeypatch.setenv("RBMVIZ_SERVER_MB", str(BASE_MB + first._session.bytes() // 10**6 + 5))
+    monkeypatch.setenv("RBMVIZ_SERVER_MB", str(BASE_MB + first._visitor.bytes() // 10**6 + 5))
     second = comparison_of(SamplingSetup(WIDE))
     with pytest.raises(BadInput, match=r"server is full: .* Close tabs .* RBMVIZ_SERVER_MB"):
         second.add(make_sampler("gibbs"))
@@ -169,16 +169,16 @@ def test_a_full_server_says_so_and_lost_visitors_give_way(comparison_of, model, 
 
 def test_uploads_and_models_count(server, comparison_of, model, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SESSION_MB", "100")
-    session = Session(server)
-    session.keep("one", 60 * 10**6)
+    visitor = VisitorUsage(server)
+    visitor.keep("one", 60 * 10**6)
     with pytest.raises(BadInput, match="would take 120 MB"):
-        session.keep("two", 60 * 10**6)
-    session.keep("one", 70 * 10**6)  # another one in its place
+        visitor.keep("two", 60 * 10**6)
+    visitor.keep("one", 70 * 10**6)  # another one in its place
     with pytest.raises(BadInput, match="would take 101 MB"):
-        session.keep("one", 101 * 10**6)
-    assert session.bytes() == 70 * 10**6
-    session.keep("one", 0)
-    assert session.bytes() == 0
+        visitor.keep("one", 101 * 10**6)
+    assert visitor.bytes() == 70 * 10**6
+    visitor.keep("one", 0)
+    assert visitor.bytes() == 0
 
 
 # The count against the memory
@@ -195,14 +195,14 @@ COUNTED = {
 
 def paused_at(comparison, n):
     wait(
-        lambda: comparison.snapshots()[0][1].n >= n and comparison.peek()[0][1].status == "paused",
+        lambda: comparison.poll()[0][1].n >= n and comparison.peek()[0][1].status == "paused",
         f"{n} steps",
     )
 
 
 @pytest.mark.parametrize("kind", COUNTED)
 def test_what_is_counted_is_what_is_taken(comparison_of, kind, monkeypatch):
-    monkeypatch.setattr(recorder, "KEEP", 5000)  # all that is kept is there soon
+    monkeypatch.setattr(recorder, "MAX_HELD_SAMPLES", 5000)  # all that is kept is there soon
     g = np.random.default_rng(0)
     rows = g.integers(0, 2, (2000, 784), dtype=np.uint8)
     data = Dataset("wide", rows[:1000], rows[1000:1500], rows[1500:], "bits", "none")
@@ -266,7 +266,7 @@ comparison = Comparison(SamplingSetup(Model(rbm)))
 for _ in range(4):
     comparison.add(make_sampler("gibbs"))
 comparison.step(2000)
-while not all(s.n == 2000 for _, s in comparison.snapshots()):
+while not all(s.n == 2000 for _, s in comparison.poll()):
     time.sleep(0.01)
 for panel in comparison.panels:
     panel.worker.read(lambda run: run.recorder._ring.fill(1))

@@ -42,7 +42,7 @@ def live(worker, **knobs):
     """Turn knobs and make steps with them, in uneven chunks."""
     n = worker.snapshot.n
     if knobs:
-        worker.tune(**knobs)
+        worker.apply_knobs(**knobs)
     for more in (1, 7, 13):
         worker.step(more)
         n += more
@@ -50,7 +50,7 @@ def live(worker, **knobs):
 
 
 def samples_of(worker):
-    first, v = worker.read(lambda run: run.kept())
+    first, v = worker.read(lambda run: run.held())
     return first, v.copy(), worker.read(lambda run: run.record()).changes
 
 
@@ -59,12 +59,12 @@ def models_of(worker):
 
 
 def pairs_of(worker):
-    drawn = worker.snapshot.drawn
+    drawn = worker.snapshot.displayed_pairs
     return [(d.pair, d.t, d.v.copy(), d.v2.copy(), d.path, d.met) for d in drawn]
 
 
 def weights_of(worker):
-    return worker.read(WeightRun.kept).copy(), worker.snapshot.newest, worker.snapshot.pooled
+    return worker.read(WeightRun.held).copy(), worker.snapshot.newest, worker.snapshot.pooled
 
 
 def growth_of(worker):
@@ -159,15 +159,18 @@ def test_the_scores_come_back_too(open_worker, model, toy):
     again = worker.snapshot
     assert [point.isl for point in again.curve] == [point.isl for point in shown.curve]
     np.testing.assert_array_equal(again.occupancy, shown.occupancy)
-    np.testing.assert_array_equal(again.frames.v, shown.frames.v)
-    np.testing.assert_array_equal(again.frames.p, shown.frames.p)
+    np.testing.assert_array_equal(again.newest_samples.v, shown.newest_samples.v)
+    np.testing.assert_array_equal(again.newest_samples.p, shown.newest_samples.p)
     assert (again.switches, again.spurious, again.sweeps) == (shown.switches, shown.spurious, shown.sweeps)
 
 
 def test_counted_pairs_come_back_while_paused(open_worker, model):
     worker = open_worker(CouplingSetup(model.rbm), Coupling(scale=0.3))
     worker.resume()
-    wait(lambda: worker.snapshot.drawn and worker.snapshot.drawn[0].counted.n > 1500, "pairs")
+    wait(
+        lambda: worker.snapshot.displayed_pairs and worker.snapshot.displayed_pairs[0].counted.n > 1500,
+        "pairs",
+    )
     worker.pause()
     wait(lambda: worker.snapshot.status == "paused", "a pause")
     counted = worker.read(CouplingRun.results).pairs
@@ -238,7 +241,7 @@ def test_a_run_that_is_being_rebuilt_says_how_far_it_is(open_worker, model, monk
     live(worker)
     worker.rest()
     with pytest.raises(BadInput, match=r"being rebuilt .* try again in a moment"):
-        worker.read(SamplingRun.kept)
+        worker.read(SamplingRun.held)
     held, go = threading.Event(), threading.Event()
     advance = SamplingRun.advance
 
@@ -261,7 +264,7 @@ def test_commands_that_come_during_a_rest_take_effect_after_it(open_worker, mode
     worker = open_worker(SamplingPlan(model, 5), make_sampler("rates_fpcd", eps=0.1))
     live(worker)
     worker.rest()
-    worker.tune(eps=0.5)
+    worker.apply_knobs(eps=0.5)
     worker.step(9)
     worker.open()
     made(worker, 30)
@@ -297,7 +300,7 @@ def test_a_failed_run_is_as_failed_after_its_rest(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
     worker.step(5)
     wait(lambda: worker.snapshot.n == 5, "updates")
-    worker.tune(learning_rate=10.0)
+    worker.apply_knobs(learning_rate=10.0)
     worker.step(500)
     wait(lambda: worker.snapshot.status == "failed", "a failure")
     failed, model = worker.snapshot, worker.read(TrainingRun.model)
@@ -327,19 +330,19 @@ def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):
         comparison.add(make_sampler(name))
     try:
         comparison.resume()
-        wait(lambda: all(s.n > 20 for _, s in comparison.snapshots()), "samples in every panel")
+        wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
         comparison.close()
         comparison.rest()
         n = [shown.n for _, shown in comparison.peek()]
         assert comparison.running
         comparison.open()
         wait(
-            lambda: all(s.n > most + 20 for (_, s), most in zip(comparison.snapshots(), n, strict=True)),
+            lambda: all(s.n > most + 20 for (_, s), most in zip(comparison.poll(), n, strict=True)),
             "more",
         )
         comparison.pause()
-        wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-        assert len({s.n for _, s in comparison.snapshots()}) == 1
+        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+        assert len({s.n for _, s in comparison.poll()}) == 1
     finally:
         comparison.close()
         for panel in comparison.panels:

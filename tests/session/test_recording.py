@@ -1,6 +1,7 @@
 """Runs whose recorded beginning is shown while they are prepared: the join, and what ends a recording."""
 
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -67,7 +68,7 @@ def open_recorded(setup, compiled, recordings):
 
 
 def statuses(comparison):
-    return {shown.status for _, shown in comparison.snapshots()}
+    return {shown.status for _, shown in comparison.poll()}
 
 
 def test_a_recording_is_how_the_run_goes_on(open_recorded, compiled, setup):
@@ -75,9 +76,9 @@ def test_a_recording_is_how_the_run_goes_on(open_recorded, compiled, setup):
     seen = {0: [], 1: []}
 
     def look():
-        for key, shown in comparison.snapshots():
+        for key, shown in comparison.poll():
             seen[key].append(shown)
-        return [shown for _, shown in comparison.snapshots()]
+        return [shown for _, shown in comparison.poll()]
 
     wait(lambda: all(shown.n > 50 for shown in look()), "a part of the recordings")
     assert statuses(comparison) == {"recorded"}
@@ -95,7 +96,8 @@ def test_a_recording_is_how_the_run_goes_on(open_recorded, compiled, setup):
         want = alone.algorithm.step(alone.algorithm.init(setup.model, 4, alone.plan.start[0]), joined.n).v
         for shown in (joined, next(one for one in seen[key] if one.n > 20)):
             np.testing.assert_array_equal(
-                np.unpackbits(shown.frames.v, axis=1, count=5), want[: shown.n][-len(shown.frames.v) :]
+                np.unpackbits(shown.newest_samples.v, axis=1, count=5),
+                want[: shown.n][-len(shown.newest_samples.v) :],
             )
 
 
@@ -105,18 +107,18 @@ def test_what_is_shown_is_what_the_run_shows(recordings, setup):
         run, recording = SamplingRun(1, setup.plan(), make_sampler(name)), recordings[name]
         run.prepare()
         while run.n < N:
-            run.record_steps(run.make(1))
+            run.record_steps(run.timed_advance(1))
             run.complete()
             live, shown = run.view("running"), recording.view(run.n, 1, run.algorithm)
             for field in ("n", "sweeps", "switches", "visited", "blank", "bin_width"):
                 if field in ("n", "sweeps", "bin_width") or shown.counts[-1].n == run.n:
                     assert getattr(shown, field) == getattr(live, field), (field, run.n)
-            np.testing.assert_array_equal(shown.frames.v, live.frames.v)
+            np.testing.assert_array_equal(shown.newest_samples.v, live.newest_samples.v)
             np.testing.assert_array_equal(shown.occupancy, live.occupancy)
             assert [one.n for one in shown.curve] == [one.n for one in live.curve]
             assert [one.isl for one in shown.curve] == [one.isl for one in live.curve]
             assert shown.counts == live.counts
-            assert [one.clock.sweeps for one in shown.curve] == [one.clock.sweeps for one in live.curve]
+            assert [one.spent.sweeps for one in shown.curve] == [one.spent.sweeps for one in live.curve]
             assert shown.fast_norm == (live.fast_norm and pytest.approx(live.fast_norm, rel=1e-6))
 
 
@@ -130,54 +132,67 @@ def test_a_run_that_differs_is_seen_to_begin_anew(open_recorded, compiled, recor
     else:
         wrong = replace(wrong, scores=wrong.scores + np.array([0.01, 0, 0]))
     comparison = open_recorded(recordings | {"gibbs": wrong})
-    wait(lambda: all(shown.n > 50 for _, shown in comparison.snapshots()), "a part of the recordings")
+    wait(lambda: all(shown.n > 50 for _, shown in comparison.poll()), "a part of the recordings")
     compiled.set()
     wait(lambda: statuses(comparison) == {"running"}, "live chains")
-    wait(lambda: comparison.snapshots()[0][1].n > 60, "samples that come after the recorded ones")
-    assert [shown.run for _, shown in comparison.snapshots()] == [2, 1]
+    wait(lambda: comparison.poll()[0][1].n > 60, "samples that come after the recorded ones")
+    assert [shown.run for _, shown in comparison.poll()] == [2, 1]
     assert "A recording was shown of a run that is another one here." in caplog.text
 
 
 @pytest.mark.parametrize("how", ["dragged", "let go", "full speed", "reset"])
 def test_a_command_for_another_run_ends_the_recording(open_recorded, compiled, how):
     comparison = open_recorded()
-    wait(lambda: all(shown.n > 20 for _, shown in comparison.snapshots()), "a part of the recordings")
+    wait(lambda: all(shown.n > 20 for _, shown in comparison.poll()), "a part of the recordings")
     turn = {
-        "dragged": lambda: comparison.set_knobs(1, eps=0.1),
-        "let go": lambda: comparison.tune(1, eps=0.1),
+        "dragged": lambda: comparison.set_live_knobs(1, eps=0.1),
+        "let go": lambda: comparison.apply_knobs(1, eps=0.1),
         "full speed": lambda: comparison.set_rate(float("inf")),
         "reset": comparison.reset,
     }
     turn[how]()
-    gibbs, turned = (shown for _, shown in comparison.snapshots())
+    gibbs, turned = (shown for _, shown in comparison.poll())
     assert (turned.status, turned.run, turned.n) == ("starting", 2, 0)
     assert gibbs.status == ("starting" if how in ("full speed", "reset") else "recorded")
     compiled.set()
     wait(lambda: statuses(comparison) == {"running"}, "live chains")
-    shown = [shown for _, shown in comparison.snapshots()]
+    shown = [shown for _, shown in comparison.poll()]
     if how in ("dragged", "let go"):
         assert [one.run for one in shown] == [1, 2]
-        wait(lambda: comparison.snapshots()[1][1].n > 100, "the steps of the others")
+        wait(lambda: comparison.poll()[1][1].n > 100, "the steps of the others")
         assert comparison.panels[1].worker.read(SamplingRun.record).changes[0][1]["eps"] == 0.1
 
 
 def test_a_knob_that_is_where_it_was_ends_nothing(open_recorded):
     comparison = open_recorded()
-    comparison.set_knobs(1, eps=0.03)
-    comparison.tune(1, eps=0.03)
+    comparison.set_live_knobs(1, eps=0.03)
+    comparison.apply_knobs(1, eps=0.03)
     assert statuses(comparison) == {"recorded"}
 
 
 def test_a_pause_and_a_step_are_kept_at_the_join(open_recorded, compiled):
     comparison = open_recorded()
-    wait(lambda: all(shown.n > 20 for _, shown in comparison.snapshots()), "a part of the recordings")
+    wait(lambda: all(shown.n > 20 for _, shown in comparison.poll()), "a part of the recordings")
     comparison.pause()
     comparison.step(2)
-    [n] = {shown.n for _, shown in comparison.snapshots()}
+    [n] = {shown.n for _, shown in comparison.poll()}
     assert statuses(comparison) == {"recorded"}
     compiled.set()
     wait(lambda: statuses(comparison) == {"paused"}, "a pause")
-    assert {shown.n for _, shown in comparison.snapshots()} == {n}
+    assert {shown.n for _, shown in comparison.poll()} == {n}
+
+
+def test_a_recording_goes_on_where_it_was_paused(open_recorded, monkeypatch):
+    comparison = open_recorded()
+    wait(lambda: all(shown.n > 20 for _, shown in comparison.poll()), "a part of the recordings")
+    with monkeypatch.context() as patch:
+        now = time.monotonic()
+        patch.setattr(time, "monotonic", lambda: now)
+        comparison.pause()
+        [n] = {shown.n for _, shown in comparison.poll()}
+        now += 0.5
+        comparison.resume()
+        assert {shown.n for _, shown in comparison.poll()} == {n}
 
 
 def test_a_recording_that_waits_for_play_gives_way(open_recorded, compiled):
@@ -185,16 +200,16 @@ def test_a_recording_that_waits_for_play_gives_way(open_recorded, compiled):
     assert statuses(comparison) == {"recorded"}
     compiled.set()
     wait(lambda: statuses(comparison) == {"paused"}, "prepared chains")
-    assert {(shown.run, shown.n) for _, shown in comparison.snapshots()} == {(1, 0)}
+    assert {(shown.run, shown.n) for _, shown in comparison.poll()} == {(1, 0)}
 
 
 def test_a_recording_ends_with_its_last_sample(open_recorded, compiled):
     comparison = open_recorded()
-    wait(lambda: all(shown.n == N for _, shown in comparison.snapshots()), "the ends of the recordings")
+    wait(lambda: all(shown.n == N for _, shown in comparison.poll()), "the ends of the recordings")
     assert statuses(comparison) == {"recorded"}
     compiled.set()
-    wait(lambda: all(shown.n > N for _, shown in comparison.snapshots()), "later samples")
-    assert {shown.run for _, shown in comparison.snapshots()} == {1}
+    wait(lambda: all(shown.n > N for _, shown in comparison.poll()), "later samples")
+    assert {shown.run for _, shown in comparison.poll()} == {1}
 
 
 def test_another_run_has_no_recording(open_recorded, recordings, setup, model):
@@ -219,5 +234,5 @@ def test_a_failed_run_shows_no_recording(open_recorded, compiled, monkeypatch):
     comparison = open_recorded()
     monkeypatch.setattr(type(make_sampler("gibbs")), "init", fails)
     compiled.set()
-    wait(lambda: comparison.snapshots()[0][1].status == "failed", "the failure")
-    assert comparison.snapshots()[0][1].error == "no memory"
+    wait(lambda: comparison.poll()[0][1].status == "failed", "the failure")
+    assert comparison.poll()[0][1].error == "no memory"

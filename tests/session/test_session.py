@@ -25,13 +25,13 @@ from rbmviz.session import (
     replay,
 )
 from rbmviz.session import worker as worker_module
-from rbmviz.session.recorder import KEEP, MIN_KEPT
+from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES
 from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
 
 
 def unpacked(snapshot):
-    return np.unpackbits(snapshot.frames.v, axis=1, count=snapshot.frames.n_visible)
+    return np.unpackbits(snapshot.newest_samples.v, axis=1, count=snapshot.newest_samples.n_visible)
 
 
 def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
@@ -43,8 +43,8 @@ def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
     wait(lambda: worker.snapshot.status == "paused", "a pause after the steps")
     want = sample(model, sampler, 30, seed=5)
     np.testing.assert_array_equal(unpacked(worker.snapshot), want.v)
-    np.testing.assert_array_equal(worker.snapshot.frames.p, np.rint(want.p * 255))
-    first, v = worker.read(SamplingRun.kept)
+    np.testing.assert_array_equal(worker.snapshot.newest_samples.p, np.rint(want.p * 255))
+    first, v = worker.read(SamplingRun.held)
     assert first == 0
     np.testing.assert_array_equal(v, want.v)
     assert worker.snapshot.sweeps == 30
@@ -57,7 +57,7 @@ def test_curve_points_are_those_of_the_metric_at_exact_counts(open_worker, model
     wait(lambda: worker.snapshot.n == 50 and worker.snapshot.status == "paused", "fifty samples")
     curve = worker.snapshot.curve
     assert [point.n for point in curve][:5] == [1, 2, 3, 4, 5]
-    assert all(a.clock.seconds < b.clock.seconds for a, b in itertools.pairwise(curve))
+    assert all(a.spent.seconds < b.spent.seconds for a, b in itertools.pairwise(curve))
     v = sample(model, make_sampler("gibbs"), 50, seed=5).v
     for point in curve:
         score = ISL(toy.test, toy.validation).update(v[: point.n]).value()
@@ -84,11 +84,11 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
     for eps in (0.5, 0.01, 1.0):
         seen = worker.snapshot.n
         wait(lambda seen=seen: worker.snapshot.n > seen, "samples")
-        worker.tune(eps=eps)
+        worker.apply_knobs(eps=eps)
         wait(lambda eps=eps: worker.snapshot.algorithm.eps == eps, "the new knob in use")
     worker.pause()
     wait(lambda: worker.snapshot.status == "paused", "a pause")
-    first, v = worker.read(SamplingRun.kept)
+    first, v = worker.read(SamplingRun.held)
     record = worker.read(SamplingRun.record)
     assert [knobs["eps"] for _, knobs in record.changes] == [0.0, 0.5, 0.01, 1.0]
     again = np.concatenate([chunk.v for chunk in replay(record, model, first + len(v))])
@@ -124,14 +124,14 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     one = open_worker(plan, make_sampler("gibbs"))
     one.step(5000)
     wait(lambda: one.snapshot.n == 5000, "samples")
-    first, v = one.read(SamplingRun.kept)
+    first, v = one.read(SamplingRun.held)
     assert (first, len(v)) == (1000, 4000)
     other = open_worker(plan, make_sampler("gibbs"))
     assert allowance.samples(5) == 2000
     one.step(10)
     wait(lambda: one.snapshot.n == 5010, "ten more")
     wanted = sample(model, make_sampler("gibbs"), 5010, seed=2).v
-    first, v = one.read(SamplingRun.kept)
+    first, v = one.read(SamplingRun.held)
     assert first == 3010
     np.testing.assert_array_equal(v, wanted[first:])
     # With the other one gone there is room again.
@@ -140,12 +140,12 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     other.begin(SamplingPlan(model))
     one.step(3000)
     wait(lambda: one.snapshot.n == 8010, "more")
-    first, v = one.read(SamplingRun.kept)
+    first, v = one.read(SamplingRun.held)
     assert first == 4010
     wanted = sample(model, make_sampler("gibbs"), 8010, seed=2).v
     np.testing.assert_array_equal(v, wanted[first:])
-    assert Allowance(1).samples(784) == MIN_KEPT
-    assert Allowance().samples(8, 1) == KEEP
+    assert Allowance(1).samples(784) == MIN_HELD_SAMPLES
+    assert Allowance().samples(8, 1) == MAX_HELD_SAMPLES
 
 
 def test_the_readme_says_how_many_samples_are_kept():
@@ -172,9 +172,9 @@ def test_bad_knobs_are_refused_and_the_run_goes_on(open_worker, model):
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
     with pytest.raises(BadInput, match="1 to 100"):
-        worker.tune(k=0)
+        worker.apply_knobs(k=0)
     with pytest.raises(BadInput, match="did you mean 'temperature'"):
-        worker.tune(temprature=2.0)
+        worker.apply_knobs(temprature=2.0)
     seen = worker.snapshot.n
     wait(lambda: worker.snapshot.n > seen, "samples")
 
@@ -228,7 +228,7 @@ def test_a_pause_amid_a_launch_stops_all_panels(model, monkeypatch):
     comparison = Comparison(SamplingSetup(model))
     for name in ("gibbs", "rates_fpcd"):
         comparison.add(make_sampler(name))
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "two panels")
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "two panels")
     first, resume, pauses = comparison.panels[0].worker, comparison.panels[0].worker.resume, []
 
     def slow(at=None):
@@ -240,7 +240,7 @@ def test_a_pause_amid_a_launch_stops_all_panels(model, monkeypatch):
     monkeypatch.setattr(first, "resume", slow)
     comparison.resume()
     pauses[0].join(PATIENCE)
-    wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
     counts = [panel.worker.read(lambda run: run.n) for panel in comparison.panels]
     time.sleep(0.1)
     assert [panel.worker.read(lambda run: run.n) for panel in comparison.panels] == counts
@@ -256,7 +256,7 @@ def test_a_swap_to_a_model_of_another_size(open_worker, model):
     g = np.random.default_rng(0)
     worker.begin(SamplingPlan(Model(RBM(g.normal(0, 1, (9, 4)), np.zeros(9), np.zeros(4)))))
     wait(lambda: worker.snapshot.n > 0, "samples of the new model")
-    assert worker.snapshot.frames.n_visible == 9
+    assert worker.snapshot.newest_samples.n_visible == 9
 
 
 def test_a_run_ends_at_n_max(open_worker, model):
@@ -273,17 +273,17 @@ def test_rate_and_pause_keep_races_in_step(model, toy, monkeypatch):
         comparison.add(make_sampler(name))
     try:
         comparison.resume()
-        wait(lambda: all(s.n > 20 for _, s in comparison.snapshots()), "samples in every panel")
+        wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
         comparison.pause()
-        wait(lambda: all(s.status == "paused" for _, s in comparison.snapshots()), "a pause")
-        assert len({s.n for _, s in comparison.snapshots()}) == 1
-        n = comparison.snapshots()[0][1].n
+        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+        assert len({s.n for _, s in comparison.poll()}) == 1
+        n = comparison.poll()[0][1].n
         comparison.step(3)
         wait(
-            lambda: all(s.n >= n + 3 and s.status == "paused" for _, s in comparison.snapshots()),
+            lambda: all(s.n >= n + 3 and s.status == "paused" for _, s in comparison.poll()),
             "three steps",
         )
-        assert {s.n for _, s in comparison.snapshots()} == {n + 3}
+        assert {s.n for _, s in comparison.poll()} == {n + 3}
         starts = [panel.worker.read(SamplingRun.record).start for panel in comparison.panels]
         assert all((start == starts[0]).all() for start in starts)
     finally:
@@ -405,7 +405,7 @@ def test_the_learning_rate_acts_while_it_runs(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", learning_rate=0.1))
     worker.step(10)
     before = finished(worker, 10)
-    worker.tune(learning_rate=1e-6)
+    worker.apply_knobs(learning_rate=1e-6)
     worker.step(10)
     after = finished(worker, 20)
     assert after.run == before.run
@@ -453,10 +453,10 @@ def test_a_checkpoint_does_not_go_on_with_chains_of_another_number(open_worker, 
     finished(worker, 3)
     content = worker.read(TrainingRun.checkpoint)
     later = open_worker(plan._replace(checkpoint=content), trainer)
-    later.tune(n_temperatures=9)
+    later.apply_knobs(n_temperatures=9)
     wait(lambda: later.snapshot.status == "failed", "a refusal")
     assert "made with n_temperatures = 5: set it back" in later.snapshot.error
-    later.tune(n_temperatures=5)
+    later.apply_knobs(n_temperatures=5)
     later.step(2)
     assert finished(later, 5).n == 5
     other = open_worker(plan._replace(checkpoint=content), make_trainer("pcd", n_chains=7))
@@ -468,14 +468,14 @@ def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
     worker.step(5)
     good = finished(worker, 5)
-    worker.tune(learning_rate=10.0)
+    worker.apply_knobs(learning_rate=10.0)
     worker.step(500)
     wait(lambda: worker.snapshot.status == "failed", "a failure")
     assert "diverged before update" in worker.snapshot.error
     assert good.n <= worker.snapshot.n < 505
     kept = worker.read(TrainingRun.model)
     assert np.isfinite(kept.rbm.W).all()
-    worker.tune(learning_rate=0.01)
+    worker.apply_knobs(learning_rate=0.01)
     worker.step(3)
     finished(worker, 3)
 

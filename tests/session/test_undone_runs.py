@@ -4,7 +4,7 @@ import pytest
 from waiting import PATIENCE, wait
 
 from rbmviz.samplers import make_sampler
-from rbmviz.session import Comparison, SamplingRun, SamplingSetup, Session
+from rbmviz.session import Comparison, SamplingRun, SamplingSetup, VisitorUsage
 from rbmviz.session import comparison as comparison_module
 
 
@@ -15,7 +15,7 @@ def comparison(model, toy):
     made.add(make_sampler("gibbs"))
     made.add(make_sampler("rates_fpcd", eps=0.1))
     made.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in made.snapshots()), "twelve samples")
+    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in made.poll()), "twelve samples")
     yield made
     made.close()
     for panel in made.panels:
@@ -24,13 +24,13 @@ def comparison(model, toy):
 
 def kept(comparison):
     """Return the samples of the first two panels."""
-    return [panel.worker.read(SamplingRun.kept)[1].tolist() for panel in comparison.panels[:2]]
+    return [panel.worker.read(SamplingRun.held)[1].tolist() for panel in comparison.panels[:2]]
 
 
 def undone(comparison):
     """Undo, and wait until every panel is there again."""
     assert comparison.undo()
-    wait(lambda: {s.status for _, s in comparison.snapshots()} == {"paused"}, "all panels")
+    wait(lambda: {s.status for _, s in comparison.poll()} == {"paused"}, "all panels")
     assert not comparison.can_undo
 
 
@@ -46,7 +46,7 @@ def test_a_reset_a_closed_panel_and_another_setup_can_be_undone(comparison, free
 
     comparison.reset()
     comparison.step(3)
-    wait(lambda: [s.n for _, s in comparison.snapshots()] == [3, 3], "three other samples")
+    wait(lambda: [s.n for _, s in comparison.poll()] == [3, 3], "three other samples")
     give_up()
     undone(comparison)
     assert kept(comparison) == before
@@ -68,7 +68,7 @@ def test_a_reset_a_closed_panel_and_another_setup_can_be_undone(comparison, free
     assert kept(comparison) == before
     # They go on as if nothing had happened, together with the others.
     comparison.resume()
-    wait(lambda: all(s.n > 15 for _, s in comparison.snapshots()), "more samples")
+    wait(lambda: all(s.n > 15 for _, s in comparison.poll()), "more samples")
 
 
 def test_undo_comes_to_an_end_and_keeps_within_the_limits(comparison, monkeypatch):
@@ -84,7 +84,7 @@ def test_undo_comes_to_an_end_and_keeps_within_the_limits(comparison, monkeypatc
 
 def test_what_can_be_undone_takes_no_memory_that_others_need(model, toy, monkeypatch):
     server = set()
-    comparison = Comparison(SamplingSetup(model, toy), session=Session(server))
+    comparison = Comparison(SamplingSetup(model, toy), visitor=VisitorUsage(server))
     visitor = next(iter(server))
     visitor.visit("sample", "sample", comparison)
     comparison.add(make_sampler("gibbs"))

@@ -101,7 +101,10 @@ def test_everything_else_is_checked(name):
                     refused(crafted.put_together(arrays, whole), (path, x))
         whole, holder = crafted.parent(written, path)
         value = holder.pop(path[-1])
-        refused(crafted.put_together(arrays, whole), (path, "removed"))
+        if path == ("state", "sweeps"):  # which earlier checkpoints lack
+            assert load_checkpoint(crafted.put_together(arrays, whole), crafted.DATA).state.sweeps == 0
+        else:
+            refused(crafted.put_together(arrays, whole), (path, "removed"))
         if isinstance(value, dict):
             value["more"] = 0
             whole, holder = crafted.parent(written, path)

@@ -433,6 +433,35 @@ def test_sweeps_have_the_models_transition(start):
     assert np.abs(v.mean(axis=0) - want).max() < 5 * 0.5 / np.sqrt(20_000)
 
 
+@pytest.mark.parametrize(
+    ("name", "knobs", "sweeps"),
+    [
+        ("exact", {}, 0),
+        ("cd", {"k": 2, "batch_size": 10}, 2 * 10),
+        ("pop_cd", {"k": 3, "n_chains": 7}, 3 * 7),
+        ("pcd", {"n_chains": 5}, 5),
+        ("fpcd", {"n_chains": 5, "k": 2}, 2 * 5),
+        ("pt", {"n_chains": 5, "n_temperatures": 4}, 4 * 5),
+        ("herding", {"n_chains": 5, "max_sweeps": 1}, 5),
+    ],
+)
+def test_sweeps_of_all_chains_are_counted(bits, name, knobs, sweeps):
+    trainer = make_trainer(name, **knobs)
+    state = trainer.init(initial_rbm(bits, 4, 0), bits, 0)
+    trainer.step(state, 3)
+    assert trainer.step(state, 1).sweeps == 4 * sweeps
+
+
+def test_sweeps_of_pairs_are_counted(bits, start):
+    trainer = make_trainer("ucd", n_chains=40, t_max=3, k=3)
+    state = trainer.init(start, bits, 0)
+    sweeps = trainer.step(state, 1).sweeps
+    early = int((state.own_state.tau == 2).sum())
+    assert 0 < early < 40
+    # The second chain is one sweep behind. A pair that has met at sweep 2 goes on to sweep 3 as one chain.
+    assert sweeps == 4 * early + 5 * (40 - early)
+
+
 @pytest.mark.parametrize("name", ["cd", "pop_cd"])
 def test_chains_that_start_at_examples_of_their_own(start, bits, name):
     """Their law, before pop-CD's weights, is a sweep from the whole training set, not from the mini-batch."""

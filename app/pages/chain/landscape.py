@@ -10,11 +10,11 @@ from rbmviz.metrics import landscape
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
-from rbmviz.session.recorder import KEEP
-from rbmviz_app import controls
+from rbmviz.session.recorder import MAX_HELD_SAMPLES
+from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, Transport, below_panels, draw_chart
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, offer_panels
 from rbmviz_app.pages.chain.exports import walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
@@ -132,11 +132,10 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     about="Each panel shows all pictures of a tiny model side by side as a landscape, low where the model "
     "finds them likely, and the ball is the chain that walks there. A **model** says how likely every "
     "picture is, here with so few pixels that all can be drawn; a **sweep** draws all hidden units anew and "
-    "then all pixels, which moves the ball; a **class** would be the kind of a picture, and here the "
-    "valleys take its place. First let it run and see which ball leaves its valley, then step with `S` and "
-    "watch the ground rise where the ball stood.",
-    link="l",
-    table=samplers,
+    "then all pixels, which moves the ball; a **mode** is a valley, with unlikely pictures all around. "
+    "First let it run and see which ball leaves its valley, then press *Step*, or the key **S**, and watch "
+    "the ground rise where the ball stood.",
+    in_address=PanelsInAddress("l", samplers),
     settings={name: one for name, one in settings_of(Settings).items() if name.startswith("land")},
     setup_of=setup_of,
     presets=PRESETS,
@@ -160,12 +159,24 @@ def draw_landscape(present: bool) -> None:
         setup = choose_landscape()
         PAGE.menu()
     comparison = PAGE.open(setup)
+    if not present:
+        with PAGE.notes():
+            st.caption(messages.plain(landscape_line(comparison.setup)))
     panels(comparison, present)
     if not present:
         reading_help()
     draw_walks(comparison)
     if not present:
         exports(comparison)
+
+
+def landscape_line(setup: LandscapeSetup) -> str:
+    """Return the sentence that says what the landscape is."""
+    rbm, valleys = setup.model.rbm, len(landscape(setup.model.rbm).valleys)
+    return (
+        f"{Settings.land.value}: a model of {rbm.n_visible} pixels, whose {2**rbm.n_visible} pictures lie "
+        f"side by side, with {valleys} valley{'s' * (valleys != 1)} of likely ones."
+    )
 
 
 @st.fragment
@@ -181,13 +192,14 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
         **PAGE.callbacks(comparison, "land_grid"),
     )
     labels = {name: samplers[name].label for name in list_samplers()}
-    below_panels(
+    offer_panels(
         comparison,
         "sampler",
         "landscape",
         "Add a panel:",
         lambda: controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name))),
     )
+    catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 
@@ -206,9 +218,9 @@ def reading_help() -> None:
         "numbers."
     )
     right.caption(
-        "**Try**: step slowly with `S` and watch the ground rise where the ball stood; drag the step size "
-        "to 0 and rates-FPCD is Gibbs; deepen the valleys and only the chains that unlearn still cross "
-        "(rates-FPCD paper, sections 3 and 4)."
+        "**Try**: step slowly with the key **S** and watch the ground rise where the ball stood; drag the "
+        "step size to 0 and rates-FPCD is Gibbs; deepen the valleys and only the chains that unlearn still "
+        "cross (rates-FPCD paper, sections 3 and 4)."
     )
 
 
@@ -278,7 +290,8 @@ def exports(comparison: Comparison[LandscapeSetup]) -> None:
                     "Samples",
                     lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
                     "samples.npz",
-                    f"The newest {KEEP:,} samples of every panel, and the log that makes them again (.npz).",
+                    f"The newest {MAX_HELD_SAMPLES:,} samples of every panel, and the log that makes them "
+                    "again (.npz).",
                 ),
             ],
         )

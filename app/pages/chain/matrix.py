@@ -29,12 +29,12 @@ from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz_app import controls, links, messages, session
 from rbmviz_app.controls import Download
-from rbmviz_app.page import PRESENTED_WORDS, draw_chart
+from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
 from rbmviz_app.pages.chain.exports import chain_csv
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS, distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.settings import Settings, landscape_model
 from rbmviz_app.panel import live_slider
-from rbmviz_app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_TURN
+from rbmviz_app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION
 from rbmviz_app.shared import random_landscape
 
 MATRIX, REMOVED = "A", "lam"
@@ -89,7 +89,7 @@ MAX_MATRIX_VISIBLE = 8
 def draw_matrix(present: bool) -> None:
     """Draw a chain that can be edited, and the same chain with less staying."""
     begin_with_link()
-    messages.draw_left_out("matrix")
+    messages.draw_link_warnings("matrix")
     row = st.container(horizontal=True, vertical_alignment="center" if present else "bottom")
     with row:
         source = controls.select(
@@ -132,20 +132,20 @@ def draw_matrix(present: bool) -> None:
 
 def begin_with_link() -> None:
     """Read the matrix and lambda of the link, if the matrix is drawn for the first time."""
-    if TABLE_TURN.value:
+    if TABLE_VERSION.value:
         return
-    TABLE_TURN.set(1)
+    TABLE_VERSION.set(1)
     for text in links.values(MATRIX)[:1]:
         try:
             EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
-            session.leave_out(error, "matrix")
+            session.add_link_warning(error, "matrix")
             EDITED_MATRIX.set(preset_table(next(iter(MATRICES))))
     for text in links.values(REMOVED)[:1]:
         try:
             LAMBDA.set(read_number(text, "lambda"))
         except BadInput as error:
-            session.leave_out(error, "matrix")
+            session.add_link_warning(error, "matrix")
 
 
 def write_address(source: str, table: np.ndarray | None) -> None:
@@ -165,12 +165,12 @@ def reset_to_preset() -> None:
 def keep_table(table: np.ndarray | None) -> None:
     """Fill the editor with another table and forget its edits; None: the table of the preset."""
     EDITED_MATRIX.set(table)
-    TABLE_TURN.set(TABLE_TURN.value + 1)
+    TABLE_VERSION.set(TABLE_VERSION.value + 1)
 
 
 def states_key() -> str:
     """Return the key of the number of states, another one for each table."""
-    return f"chain states {TABLE_TURN.value}"
+    return f"chain states {TABLE_VERSION.value}"
 
 
 def table_of(source: str) -> np.ndarray:
@@ -182,7 +182,7 @@ def table_of(source: str) -> np.ndarray:
 def edited(table: np.ndarray) -> np.ndarray:
     """Return the table as it has been edited since it was put into the editor; an emptied cell is 0."""
     table = table.copy()
-    for i, cells in session.table_edits(TABLE_TURN.value).items():
+    for i, cells in session.table_edits(TABLE_VERSION.value).items():
         for column, value in cells.items():
             table[i, int(column.removeprefix("to ")) - 1] = value or 0.0
     return table
@@ -209,7 +209,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
     cell = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.0001, format="%.4g")
     st.data_editor(
         frame,
-        key=f"chain table {TABLE_TURN.value}",
+        key=f"chain table {TABLE_VERSION.value}",
         column_config={column: cell for column in frame.columns},
         width="stretch",
     )
@@ -237,7 +237,7 @@ def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] |
     """Return the chain of a table without drawing its editor, whose edits are kept; None: the landscape's."""
     if table is None:
         return chain_of_landscape()
-    if session.table_edits(TABLE_TURN.value):
+    if session.table_edits(TABLE_VERSION.value):
         table = edited(table)
         keep_table(table)
     try:
@@ -258,7 +258,7 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
     columns = st.columns(3)
     start = 0 if len(A) <= MAX_STATES else likeliest(law, 1)[0]
     distances = [distances_from(chain, start, law, Settings.chain_steps.value) for chain in (A, less)]
-    size = PRESENTED_WORDS
+    size = PRESENTED_FONT_PIXELS
     charts = (
         (matrix_chart(A, names, "A: the chain as it is", size), "heat A", "Heat map of A"),
         (matrix_chart(less, names, removed_title(lam), size), "heat less", "Heat map of Ã"),

@@ -15,8 +15,10 @@
  * @property {number} highest highest probability that is drawn
  */
 
-// Heights of the parts from top to bottom, and the margin at the left, in pixels; states of the trail.
-const GROUND = 195, TILES = 30, TRAIL = 92, VISITS = 104, LEFT = 24, TRAIL_ROWS = 90;
+// Heights of the parts from top to bottom, and the margin at the left, in pixels; states of the trail. In a low window
+// they are lower, so that the first knob is within it.
+const LOW = innerHeight <= 800;
+const GROUND = LOW ? 150 : 195, TILES = 30, TRAIL = LOW ? 64 : 92, VISITS = LOW ? 76 : 104, LEFT = 24, TRAIL_ROWS = 90;
 const GROUND_TOP = 24; // words stand above
 
 class LandscapePanel extends Panel {

@@ -98,11 +98,11 @@ def every_readout() -> tuple[Readout, ...]:
 
 
 @frame_encoder(LandscapeSnapshot, readouts, ("landscape",))
-def encode(shown: LandscapeSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode ``ground`` (-log p) and ``visits`` (a share) of every state, and ``trail`` (new states)."""
     if len(shown.law) != 2**request.n_visible:
         return None
-    n_new = max(0, min(shown.n - sent.seen.get("samples", 0), len(shown.trail), request.cells))
+    n_new = max(0, min(shown.n - client.newest_sent.get("samples", 0), len(shown.trail), request.cells))
     with np.errstate(divide="ignore"):
         ground = -np.log(shown.law)
     blocks: dict[str, Block] = {
@@ -110,7 +110,7 @@ def encode(shown: LandscapeSnapshot, request: FrameRequest, sent: ClientState) -
         "visits": (shown.visits / max(shown.n, 1)).astype(np.float32),
         "trail": shown.trail[len(shown.trail) - n_new :].astype(np.uint16),
     }
-    return PanelContent({"state": int(shown.trail[-1])}, blocks, sent.after({"samples": shown.n}))
+    return PanelContent({"state": int(shown.trail[-1])}, blocks, client.after({"samples": shown.n}))
 
 
 _canvas = Canvas(Path(__file__).parent)

@@ -46,7 +46,7 @@ def style(series: str) -> tuple[str, list[int]]:
 
 
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return the histogram of stopping times: bins from x to x2, and a last one for truncated pairs."""
+    """Return the histogram of meeting times: bins from x to x2, and a last one for truncated pairs."""
     rows = []
     for counted in pairs:
         edges, shares = counted.tau_shares()
@@ -66,7 +66,7 @@ def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
 
 
 def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
-    """Return the chart of stopping times."""
+    """Return the chart of meeting times."""
     rows = tau_rows(pairs)
     floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
     data = pd.DataFrame(rows, columns=["series", "x", "x2", "value", "label"])
@@ -80,7 +80,7 @@ def _tau_spec(names: tuple[str, ...], log: bool) -> Spec:
         alt.Chart(alt.NamedData("curves"))
         .mark_rect(clip=True)
         .encode(
-            x=alt.X("x:Q", title="Stopping time τ (sweeps)", scale=alt.Scale(type="log", nice=False)).axis(
+            x=alt.X("x:Q", title="Meeting time τ (sweeps)", scale=alt.Scale(type="log", nice=False)).axis(
                 format="~s", grid=False, tickCount=6
             ),
             x2="x2:Q",
@@ -265,6 +265,8 @@ def _line_spec(
 def _colour(names: Sequence[str], symbol: str) -> alt.Color:
     legend = stroke_legend(legend_columns(4, 2), label_limit=200)
     legend.symbolType = symbol
+    if symbol == "square":
+        legend.symbolSize = 150
     scale = alt.Scale(domain=list(names), range=[style(name)[0] for name in names])
     return alt.Color("series:N", title=None, sort=list(names), scale=scale).legend(legend)
 
@@ -272,7 +274,7 @@ def _colour(names: Sequence[str], symbol: str) -> alt.Color:
 def all_rows(results: Results, statistic: str) -> list[tuple[str, Rows]]:
     """Return the points of all charts, by what they show."""
     return [
-        ("stopping time", tau_rows(results.pairs)),
+        ("meeting time", tau_rows(results.pairs)),
         ("total variation bound", bound_rows(results)),
         (f"mean of {statistic}", estimate_rows(results, statistic)),
         ("Hamming distance", distance_rows(results.pairs)),

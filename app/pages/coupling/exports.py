@@ -48,11 +48,11 @@ def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> 
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
     strong = np.array(tuple(int(highlight[i : i + 2], 16) for i in (1, 3, 5)))
     pale = (255 - (255 - strong) * 0.35).astype(int)
-    for lane, drawn in enumerate(shown.drawn):
-        left = lane * (2 * width + 3 * gap) + gap
-        v, v2 = (np.unpackbits(x, count=shown.n_visible) for x in (drawn.v, drawn.v2))
-        state = "met" if drawn.met else "given up" if drawn.truncated else f"{int((v != v2).sum())} differ"
-        title = f"{NAMES[drawn.algorithm]}: pair {drawn.pair + 1}, sweep {drawn.t}, {state}"
+    for column, pair in enumerate(shown.displayed_pairs):
+        left = column * (2 * width + 3 * gap) + gap
+        v, v2 = (np.unpackbits(x, count=shown.n_visible) for x in (pair.v, pair.v2))
+        state = "met" if pair.met else "given up" if pair.truncated else f"{int((v != v2).sum())} differ"
+        title = f"{NAMES[pair.algorithm]}: pair {pair.pair + 1}, sweep {pair.t}, {state}"
         draw.text((left, 8), title, fill="black", font=font)
         for i, (name, x) in enumerate((("xi", v), ("eta", v2))):
             cells = np.full((shape[0] * shape[1], 3), 255)

@@ -17,17 +17,16 @@ from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz_app import controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page
 from rbmviz_app.pages.coupling.charts import all_rows
-from rbmviz_app.pages.coupling.evidence import ChartSettings, evidence, request_results
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
+from rbmviz_app.pages.coupling.pair_charts import ChartSettings, draw_pair_charts, request_results
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from rbmviz_app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_model, choose_start, make_setup
+from rbmviz_app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_setup, make_setup
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import COUPLED_MODEL, settings_of
 from rbmviz_app.shared import random_coupled
-from rbmviz_app.timer import wake
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
 DEFAULT_PANELS = ["scale=1.5"]
@@ -40,7 +39,7 @@ KNOBS = "c"
 PRESETS = (
     Preset(
         "Small enough to know",
-        "So small that everything can be computed exactly. The curves under More evidence show it: the bound "
+        "So small that everything can be computed exactly. The curves under More charts show it: the bound "
         "stays above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
         ("coupling:scale=1.5",),
         claims=(
@@ -131,12 +130,10 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
     about="Each half shows one pair of chains of the same model, as two pictures: pixels in which they "
     "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
-    "pixels and hidden units that says how likely every picture is; a **sweep** draws all hidden units anew "
-    "and then all pixels, and the first chain is one sweep ahead; a **class**, the kind of a picture, plays "
-    "no part here, for only equal pictures count. First watch a few pairs meet, then drag the upper slider "
-    "to the right and see how long they take.",
-    link=KNOBS,
-    table={Coupling.name: Coupling},
+    "pixels and hidden units that says how likely every picture is, a **chain** makes one picture of it "
+    "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
+    "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
+    in_address=PanelsInAddress(KNOBS, {Coupling.name: Coupling}),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
     on_preset=remember_model,
@@ -150,7 +147,6 @@ PAGE: LivePage[CouplingSetup] = LivePage(
         play_help="Stop both pairs at the same sweep, or let them go on; counting stops, too.",
         step_help="One more sweep of both pairs, then pause; after a meeting the next pair begins.",
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
-        width=130,
     ),
 )
 
@@ -159,11 +155,8 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
     with PAGE.toolbar():
-        middle = st.container(horizontal=True, vertical_alignment="bottom", width="content")
-        start, seed = choose_start()
+        name, model, start, seed = choose_setup()
         PAGE.menu()
-    with middle:
-        name, model = choose_model(seed)
     setup, reason = make_setup(model, start, seed)
     comparison = PAGE.open(setup, lambda comparison, wanted: begin(comparison, name, wanted))
     if comparison.setup == setup:  # otherwise the limits refused the setup
@@ -186,7 +179,7 @@ def main() -> None:
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3)."
         )
     asked = ChartSettings()
-    evidence(PAGE, comparison, asked, present)
+    draw_pair_charts(PAGE, comparison, asked, present)
     if not present:
         exports(comparison, asked, shown, shape)
 
@@ -204,7 +197,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))
         except BadInput as error:
-            session.leave_out(f"The link's knobs are left out. {error}", PAGE.name)
+            session.add_link_warning(f"The link's knobs are left out. {error}", PAGE.name)
     comparison.add(coupling)
     COUPLED_MODEL.set(name)
 
@@ -212,7 +205,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
     """Set the scale knob to that of the model, if another model was chosen."""
     if name != COUPLED_MODEL.value:
-        comparison.tune(comparison.panels[0].key, scale=own_knobs(name).scale)
+        comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
     COUPLED_MODEL.set(name)
 
 
@@ -240,8 +233,7 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
     )
     knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
     PAGE.write_address(comparison, [knobs] if knobs else [])
-    wake(comparison)
-    messages.show_refused()
+    catch_up_page(comparison)
 
 
 def exports(
@@ -267,7 +259,7 @@ def exports(
                     "Pairs",
                     lambda: pairs_npz(found()),
                     "pairs.npz",
-                    f"Every pair counted: stopping time, estimates. Up to {MAX_PAIRS:,} pairs an algorithm.",
+                    f"Every pair counted: meeting time, estimates. Up to {MAX_PAIRS:,} pairs an algorithm.",
                 ),
                 Download(
                     "Curves",

@@ -1,12 +1,12 @@
 // @ts-check
 // The panel of the Coupling page: for each algorithm a pair of chains side by side, sweep by sweep.
 
-/** @typedef {{ name: string, label: string, help: Prose, colour: string, readouts: ReadoutSpec[] }} LaneSpec */
-/** @typedef {PageData & { lanes: LaneSpec[], highlight: string }} CouplingPageData */
+/** @typedef {{ name: string, label: string, help: Prose, colour: string, dash: number[], readouts: ReadoutSpec[] }} PairColumnSpec */
+/** @typedef {PageData & { pair_columns: PairColumnSpec[], highlight: string }} CouplingPageData */
 
 /**
  * The pair on show, as the server tells of it.
- * @typedef {object} LaneHead
+ * @typedef {object} PairColumnHead
  * @property {number} pair
  * @property {number} t sweeps of the first chain
  * @property {boolean} met
@@ -25,8 +25,8 @@ const OFF_DIFFERS = 1, ON_DIFFERS = 254; // cells of a picture with a colour of 
 const PATH_HEIGHT = 64;
 
 /** The pair of chains of one algorithm. */
-class Lane {
-  /** @param {LaneSpec} spec @param {string} highlight colour of the pixels that differ */
+class PairColumn {
+  /** @param {PairColumnSpec} spec @param {string} highlight colour of the pixels that differ */
   constructor(spec, highlight) {
     this.spec = spec;
     this.highlight = highlight;
@@ -46,12 +46,13 @@ class Lane {
     this.badge = element('div', { class: 'badge', role: 'status', hidden: true });
     this.readouts = new ReadoutList();
     this.readouts.declare(spec.readouts);
-    this.node = element('div', { class: 'lane', 'data-algorithm': spec.name },
+    this.node = element('div', { class: 'pair-column', 'data-algorithm': spec.name },
       element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), ...helpButton(spec.label, spec.help), this.caption),
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
       this.strip, this.readouts.node);
     this.node.style.setProperty('--accent', spec.colour);
+    this.node.style.setProperty('--dash', dashed(spec.dash)); // else it would be the panel's, in the panel's colour
   }
 
   clear() {
@@ -61,7 +62,7 @@ class Lane {
   }
 
   /**
-   * @param {LaneHead} head
+   * @param {PairColumnHead} head
    * @param {PanelPart['blocks']} blocks
    * @param {boolean} running
    */
@@ -171,29 +172,29 @@ class Lane {
 class CouplingPanel extends Panel {
   unit = 'sweeps of the pairs on show';
   began = -1;
-  lanes = this.page.lanes.map(spec => new Lane(spec, this.page.highlight));
+  pairColumns = this.page.pair_columns.map(spec => new PairColumn(spec, this.page.highlight));
 
   get page() { return /** @type {CouplingPageData} */ (this.grid.data); }
 
-  makePictures() { return this.lanes.map(lane => lane.node); }
+  makePictures() { return this.pairColumns.map(column => column.node); }
 
   arrange() {
     this.node.classList.add('coupling', 'roomy');
     this.strip.hidden = true;
-    for (const lane of this.lanes) lane.layout(...this.page.shape);
+    for (const column of this.pairColumns) column.layout(...this.page.shape);
   }
 
-  /** @param {PanelHead & { began: number, lanes: Record<string, LaneHead> }} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
+  /** @param {PanelHead & { began: number, pair_columns: Record<string, PairColumnHead> }} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
   receive(head, blocks, isNewRun) {
     // Other knobs begin other pairs: those before them are not their past.
-    if (isNewRun || head.began !== this.began) for (const lane of this.lanes) lane.clear();
+    if (isNewRun || head.began !== this.began) for (const column of this.pairColumns) column.clear();
     this.began = head.began;
-    for (const lane of this.lanes) if (head.lanes[lane.spec.name]) lane.receive(head.lanes[lane.spec.name], blocks, head.status === 'running');
+    for (const column of this.pairColumns) if (head.pair_columns[column.spec.name]) column.receive(head.pair_columns[column.spec.name], blocks, head.status === 'running');
   }
 
-  describe() { return this.lanes.map(lane => `${lane.spec.label}: ${lane.badge.hidden ? lane.caption.textContent : lane.badge.textContent}.`).join(' '); }
+  describe() { return this.pairColumns.map(column => `${column.spec.label}: ${column.badge.hidden ? column.caption.textContent : column.badge.textContent}.`).join(' '); }
 
-  drawPictures() { for (const lane of this.lanes) lane.draw(this.grid, this.readoutValues, this.head?.status === 'running'); }
+  drawPictures() { for (const column of this.pairColumns) column.draw(this.grid, this.readoutValues, this.head?.status === 'running'); }
 }
 
 /** @param {Component} component */

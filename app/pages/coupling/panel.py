@@ -10,13 +10,14 @@ from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz.session.coupling import PairStatistics
 from rbmviz_app.charts.style import colour
 from rbmviz_app.formulas import prose
+from rbmviz_app.pages.coupling.charts import NAMES, style
 from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
 from rbmviz_app.panel.readouts import Readout, Value, digits3
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
 
-LANES = [
+PAIR_COLUMNS = [
     {
         "name": "rbm",
         "label": "Algorithm 3, for RBMs",
@@ -47,9 +48,9 @@ def _not_met(pairs: PairStatistics) -> Value:
     return 100 * pairs.truncated_share or "none"
 
 
-def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
+def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
     def of_pairs(value: Callable[[PairStatistics], Value]) -> Callable[[CouplingSnapshot], Value]:
-        return lambda shown: value(shown.drawn[lane].counted) if shown.drawn else None
+        return lambda shown: value(shown.displayed_pairs[column].counted) if shown.displayed_pairs else None
 
     return (
         Readout(
@@ -98,54 +99,54 @@ def _lane_readouts(lane: int, name: str) -> tuple[Readout, ...]:
     )
 
 
-READOUTS = [_lane_readouts(i, lane["name"]) for i, lane in enumerate(LANES)]
-"""Numbers of each lane."""
+READOUTS = [_column_readouts(i, column["name"]) for i, column in enumerate(PAIR_COLUMNS)]
+"""Numbers of each column."""
 
 
 def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Readout, ...]:
-    """Return the readouts of the panel, those of both lanes."""
-    return tuple(readout for lane in READOUTS for readout in lane)
+    """Return the readouts of the panel, those of both columns."""
+    return tuple(readout for column in READOUTS for readout in column)
 
 
 def every_readout() -> tuple[Readout, ...]:
-    """Return all numbers of a lane; those of both lanes are called alike."""
+    """Return all numbers of a column; those of both columns are called alike."""
     return READOUTS[0]
 
 
-def _pair(lane: str, pair: Any, n_visible: int) -> dict[str, Block]:
+def _pair(column: str, pair: Any, n_visible: int) -> dict[str, Block]:
     """Return the blocks of a pair: its two states, and how many pixels differed on the way."""
     return {
-        f"{lane} v": Bits(pair.v, n_visible),
-        f"{lane} v2": Bits(pair.v2, n_visible),
-        f"{lane} path": np.array(pair.path, np.uint32),
+        f"{column} v": Bits(pair.v, n_visible),
+        f"{column} v2": Bits(pair.v2, n_visible),
+        f"{column} path": np.array(pair.path, np.uint32),
     }
 
 
 @frame_encoder(CouplingSnapshot, readouts, ("pairs",))
-def encode(shown: CouplingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
-    """Encode the displayed pair of each lane and, once, its newest finished pair (``... ended v``)."""
+def encode(shown: CouplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+    """Encode the displayed pair of each column and, once, its newest finished pair (``... ended v``)."""
     if shown.n_visible != request.n_visible:
         return None
-    lanes: dict[str, Any] = {}
+    pair_columns: dict[str, Any] = {}
     blocks: dict[str, Block] = {}
     # After a change of knobs other pairs are run, numbered from 0 again.
-    known = sent.seen if sent.seen.get("began") == shown.began else {}
-    seen = {"began": shown.began}
-    for pair in shown.drawn:
+    known = client.newest_sent if client.newest_sent.get("began") == shown.began else {}
+    newest_sent = {"began": shown.began}
+    for pair in shown.displayed_pairs:
         name, ended = pair.algorithm, pair.ended
-        lane = {field: getattr(pair, field) for field in ("pair", "t", "met", "truncated", "stride")}
-        lanes[name] = lane | {"ended": None}
+        column = {field: getattr(pair, field) for field in ("pair", "t", "met", "truncated", "stride")}
+        pair_columns[name] = column | {"ended": None}
         blocks |= _pair(name, pair, shown.n_visible)
         if ended is not None:
-            seen[name] = ended.pair
+            newest_sent[name] = ended.pair
             if known.get(name) != ended.pair:
                 fields = ("pair", "tau", "truncated", "stride")
-                lanes[name]["ended"] = {field: getattr(ended, field) for field in fields}
+                pair_columns[name]["ended"] = {field: getattr(ended, field) for field in fields}
                 blocks |= _pair(f"{name} ended", ended, shown.n_visible)
         elif name in known:
-            seen[name] = known[name]
-    values = {"began": shown.began, "lanes": lanes}
-    return PanelContent(values, blocks, sent.after(seen, sent.slow_due))
+            newest_sent[name] = known[name]
+    values = {"began": shown.began, "pair_columns": pair_columns}
+    return PanelContent(values, blocks, client.after(newest_sent, client.slow_due))
 
 
 _canvas = Canvas(Path(__file__).parent)
@@ -169,16 +170,17 @@ def coupling_panel(
     [panel] = comparison.panels
     spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
     spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
-    lanes = [
-        lane
+    pair_columns = [
+        column
         | {
-            "help": prose(lane["help"]),
-            "colour": colour(lane["name"]),
+            "help": prose(column["help"]),
+            "colour": colour(column["name"]),
+            "dash": style(NAMES[column["name"]])[1],
             "readouts": [readout.spec() for readout in numbers],
         }
-        for lane, numbers in zip(LANES, READOUTS, strict=True)
+        for column, numbers in zip(PAIR_COLUMNS, READOUTS, strict=True)
     ]
-    spec["readouts"] = []  # each lane draws its own
+    spec["readouts"] = []  # each column draws its own
     _canvas.mount(
         url,
         [spec],
@@ -189,5 +191,5 @@ def coupling_panel(
         on_edit=on_edit,
         key=key,
         highlight=HIGHLIGHT,
-        lanes=lanes,
+        pair_columns=pair_columns,
     )

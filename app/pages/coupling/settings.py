@@ -34,13 +34,28 @@ class Settings:
     coupling_speed: Setting[float] = Setting(10)
 
 
-IN_MORE_EVIDENCE = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
+IN_MORE_CHARTS = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
 """Settings of the charts that the page does not open with."""
 
 
-def choose_start() -> tuple[str, int]:
-    """Draw the settings of the starts; return "random" or "data", and the seed."""
+def choose_setup() -> tuple[str, Model, str, int]:
+    """Draw the choice of a model, and the settings of its size and of the starts.
+
+    Returns
+    -------
+    name, model
+        A random one, a pretrained one, or one from the Train page.
+    start : "random" or "data"
+    seed : int
+    """
+    name = controls.model_name(
+        Settings.coupling_model,
+        "A random one whose weights you scale, or a trained one: well-separated modes hardly let chains "
+        "meet.",
+        before=[RANDOM_MODEL],
+    )
     with st.popover("Settings", icon=":material/tune:"):
+        sizes = choose_sizes() if name == RANDOM_MODEL else None
         start = controls.choose(
             Settings.coupling_start,
             "Pairs start at",
@@ -52,37 +67,27 @@ def choose_start() -> tuple[str, int]:
             Settings.coupling_seed,
             "Random models, starts and chains come from it: the same seed repeats every pair.",
         )
-    return start, seed
+    model = random_coupled(*sizes, seed) if sizes else controls.model_called(name)
+    return name, model, start, seed
 
 
-def choose_model(seed: int) -> tuple[str, Model]:
-    """Draw the choice of a model: a random one, a pretrained one, or one from the Train page."""
-    name = controls.model_name(
-        Settings.coupling_model,
-        "A random one whose weights you scale, or a trained one: well-separated modes hardly let chains "
-        "meet.",
-        before=[RANDOM_MODEL],
-        width=140,
-    )
-    if name != RANDOM_MODEL:
-        return name, controls.model_called(name)
-    m = controls.number(
+def choose_sizes() -> tuple[int, int]:
+    """Draw the numbers of visible and of hidden units of a random model."""
+    visible = controls.number(
         Settings.coupling_visible,
         "Visible units",
         1,
         MAX_RANDOM_UNITS,
         "Pixels of a picture: up to about 20 the exact curves can be computed, too.",
-        width=108,
     )
-    n = controls.number(
+    hidden = controls.number(
         Settings.coupling_hidden,
         "Hidden units",
         1,
         MAX_RANDOM_UNITS,
         "All parameters are drawn from N(0, 1) and then scaled, as in paper UCD, appendix A.2.",
-        width=108,
     )
-    return RANDOM_MODEL, random_coupled(m, n, seed)
+    return visible, hidden
 
 
 def make_setup(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:

@@ -15,13 +15,24 @@ TITLE, ICON, PLACE = "Glossary", "menu_book", 9
 PAGES_FOLDER = Path(__file__).parents[1]
 """The folder of all pages; those with panels have a ``panel.py``, which knows all their numbers."""
 
-OF_THE_PROGRAM = ("Runs", "Kernels")
+ABOUT = (
+    "Each word of the pages stands here with what it means, in the order in which a newcomer needs them. "
+    "Below are the **numbers** on the panels, page by page, with their formulas and where they are from, and "
+    "at the end the **words of the program**, for those who use it from Python or read it. First read the "
+    "*First words*, then open the page *Sample*, and come back when a word is new."
+)
+"""What a newcomer has to know about the page."""
+
+OF_THE_PROGRAM = ("The model", "Chains", "Training", "Runs", "Kernels")
 """Parts of the glossary for those who read the program; they stand at the end."""
 
 
 def main() -> None:
     """Draw the page."""
-    st.title("What do the words mean, and what do the numbers say?", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title("What do the words mean, and what do the numbers say?", anchor=False, width="content")
+        with st.popover("About this page", icon=":material/info:", type="tertiary", key="glossary about"):
+            st.markdown(ABOUT)
     parts = glossary()
     words(part for part in parts if part.title not in OF_THE_PROGRAM)
     st.header("Numbers on the panels", anchor=False)

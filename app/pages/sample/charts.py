@@ -10,8 +10,10 @@ from rbmviz.knobs import knobs_of
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
-from rbmviz.session.equal_points import Compared, Effort, best, differences, scores_at
+from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.isl_points import best, differences
 from rbmviz.session.snapshot import ChangedKnobs
+from rbmviz_app.charts.ends import common_layers, common_rows, end_layers, end_rows
 from rbmviz_app.charts.style import (
     DASHES,
     GREY,
@@ -28,6 +30,7 @@ from rbmviz_app.charts.style import (
     titles,
     tooltips,
 )
+from rbmviz_app.compared import AXIS_TITLES, amount_text
 
 CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps")
 MIN_CURVE_SAMPLES = 5
@@ -41,16 +44,8 @@ View = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""
 
 ISL_HEIGHT = 300
-LABEL_PIXELS = 15
-"""Distance of two labels at the ends of curves."""
-LEADER_PIXELS = 18
-"""Length of the line from the end of a curve to its label."""
-MAX_LABEL_PIXELS = 170
-
-X_TITLES = {"samples": "Samples", "sweeps": "Sweeps", "seconds": "Seconds of computing in the sampler"}
-
 DATA_COLUMNS = (
-    *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note"),
+    *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
     *("n", "sweeps", "seconds", "isl", "std_error", "beta"),
 )
 """Columns of the chart's data. kind: "point" of a curve, "end" of one with its label, "change" of knobs,
@@ -66,11 +61,6 @@ class Curve(NamedTuple):
     dash: tuple[int, ...]
     shown: SamplingSnapshot
     pinned: bool = False
-
-
-def amount_text(effort: Effort, amount: float) -> str:
-    """Write a number of samples, sweeps or seconds: "1,764 samples", "0.1 s"."""
-    return f"{float(f'{amount:.2g}'):,.10g} s" if effort == "seconds" else f"{amount:,.0f} {effort}"
 
 
 def pinned_name(name: str, shown: SamplingSnapshot) -> str:
@@ -119,11 +109,11 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
             {
                 "sampler": name,
                 "n": p.n,
-                "seconds": p.clock.seconds,
+                "seconds": p.spent.seconds,
                 "isl": p.isl,
                 "std_error": p.std_error,
                 "beta": p.beta,
-                "sweeps": p.clock.sweeps,
+                "sweeps": p.spent.sweeps,
             }
             for p in points
         ]
@@ -140,7 +130,7 @@ def isl_chart(
     curves: Sequence[Curve],
     compared: Sequence[Compared],
     line: tuple[str, float] | None,
-    effort: Effort,
+    cost_unit: CostUnit,
     view: View,
 ) -> Chart:
     """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
@@ -151,37 +141,41 @@ def isl_chart(
     """
     first = best(compared) if view != "ISL" else None
     if view == "ISL":
-        rows = [row for curve in curves for row in _score_rows(curve, effort)]
+        rows = [row for curve in curves for row in _score_rows(curve, cost_unit)]
     else:
         against = None if first is None else curves[first].shown
-        rows = [row for curve in curves for row in _difference_rows(curve, against, effort)]
+        rows = [row for curve in curves for row in _difference_rows(curve, against, cost_unit)]
         line = None
-    rows += _ends(curves, rows, line)
-    point = compared[0].point if compared else None
-    if rows and point is not None:
-        rows.append({"kind": "common", "x": point, "note": f"all compared at {amount_text(effort, point)}"})
+    rows += end_rows(
+        [(curve.name, curve.label) for curve in curves],
+        rows,
+        "sampler",
+        ISL_HEIGHT,
+        [line[1]] if line else [],
+    )
+    rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, effort, view)
+    return data, _isl_spec(looks, line, cost_unit, view)
 
 
-def _score_rows(curve: Curve, effort: Effort) -> Rows:
+def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
     rows = []
     for row in curve_rows([(curve.name, curve.shown)]):
         if row["n"] >= MIN_CURVE_SAMPLES and row["seconds"] > 0:
-            x = row["n" if effort == "samples" else effort]
+            x = row["n" if cost_unit == "samples" else cost_unit]
             rows.append({"kind": "point", "x": x, "y": row["isl"], **row})
     for change in curve.shown.changes:
-        standing = scores_at(curve.shown, "samples", change.clock.samples)
-        if standing is not None and change.clock.samples >= MIN_CURVE_SAMPLES:
-            rows.append(_change_row(curve, change, effort, standing.isl.isl))
+        scores = curve.shown.scores_at("samples", change.spent.samples)
+        if scores is not None and change.spent.samples >= MIN_CURVE_SAMPLES:
+            rows.append(_change_row(curve, change, cost_unit, scores.isl.isl))
     return rows
 
 
-def _difference_rows(curve: Curve, against: SamplingSnapshot | None, effort: Effort) -> Rows:
+def _difference_rows(curve: Curve, against: SamplingSnapshot | None, cost_unit: CostUnit) -> Rows:
     if against is None:
         return []
-    found = [one for one in differences(curve.shown, against, effort) if one.samples >= MIN_CURVE_SAMPLES]
+    found = [one for one in differences(curve.shown, against, cost_unit) if one.samples >= MIN_CURVE_SAMPLES]
     found = [one for one in found if one.point * DIFFERENCE_SPAN >= found[-1].point]
     rows: Rows = [
         {
@@ -197,75 +191,38 @@ def _difference_rows(curve: Curve, against: SamplingSnapshot | None, effort: Eff
         for one in found
     ]
     for change in curve.shown.changes:
-        x = getattr(change.clock, effort)
+        x = getattr(change.spent, cost_unit)
         before = [one for one in found if one.point <= x]
         if before and len(before) < len(found):
-            rows.append(_change_row(curve, change, effort, before[-1].difference))
+            rows.append(_change_row(curve, change, cost_unit, before[-1].difference))
     return rows
 
 
-def _change_row(curve: Curve, change: ChangedKnobs, effort: Effort, y: float) -> dict[str, Any]:
+def _change_row(curve: Curve, change: ChangedKnobs, cost_unit: CostUnit, y: float) -> dict[str, Any]:
     """Return the mark at which a knob was turned."""
     known = knobs_of(curve.shown.algorithm)
     knobs = ", ".join(
         f"{known[name].label} {value:.3g}" if isinstance(value, float) else f"{known[name].label} {value}"
         for name, value in change.knobs.items()
     )
-    clock = change.clock
+    spent = change.spent
     return {
         "kind": "change",
         "sampler": curve.name,
-        "x": getattr(clock, effort),
+        "x": getattr(spent, cost_unit),
         "y": y,
-        "n": clock.samples,
-        "sweeps": clock.sweeps,
-        "seconds": clock.seconds,
+        "n": spent.samples,
+        "sweeps": spent.sweeps,
+        "seconds": spent.seconds,
         "note": f"from here on: {knobs}",
     }
-
-
-def _ends(curves: Sequence[Curve], rows: Rows, line: tuple[str, float] | None) -> Rows:
-    """Return the end of each curve, with its label at a height where it covers no other label."""
-    ends: Rows = []
-    for curve in curves:
-        points = [row for row in rows if row["kind"] == "point" and row["sampler"] == curve.name]
-        if points:
-            last = max(points, key=lambda row: row["x"])
-            name = {"sampler": curve.name, "label": curve.label, "note": curve.name}
-            ends.append({"kind": "end", "x": last["x"], "y": last["y"], **name})
-    heights = [row[name] for row in rows for name in ("y", "low", "high") if row.get(name) is not None]
-    heights += [line[1]] if line else []
-    if ends:
-        places = spread([end["y"] for end in ends], min(heights), max(heights), ISL_HEIGHT / LABEL_PIXELS)
-        for end, place in zip(ends, places, strict=True):
-            end["label_y"] = place
-    return ends
-
-
-def spread(values: Sequence[float], low: float, high: float, most: float) -> list[float]:
-    """Return values as near to these as can be, none nearer to another than (high - low) / most.
-
-    They keep their order, and stay between low and high if there is room.
-    """
-    gap = (high - low) / most
-    order = sorted(range(len(values)), key=values.__getitem__)
-    placed: dict[int, float] = {}
-    floor = low
-    for i in order:
-        placed[i] = max(values[i], floor)
-        floor = placed[i] + gap
-    ceiling = high
-    for i in reversed(order):
-        placed[i] = min(placed[i], ceiling)
-        ceiling = placed[i] - gap
-    return [placed[i] for i in range(len(values))]
 
 
 @kept_spec
 def _isl_spec(
     looks: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
     line: tuple[str, float] | None,
-    effort: Effort,
+    cost_unit: CostUnit,
     view: View,
 ) -> Spec:
     names = [name for name, *_ in looks]
@@ -273,8 +230,8 @@ def _isl_spec(
     tone = tone.scale(domain=names, range=[colour for _, _, colour, _, _ in looks])
     dash = alt.StrokeDash("sampler:N", legend=None, sort=names)
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
-    x = alt.X("x:Q", title=X_TITLES[effort], scale=alt.Scale(type="log", nice=False))
-    x = x.axis(count_axis(effort == "seconds"))
+    x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
+    x = x.axis(count_axis(cost_unit == "seconds"))
     title = "ISL (nats per test example)" if view == "ISL" else "ISL minus that of the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
@@ -292,25 +249,17 @@ def _isl_spec(
     ]
     difference = [
         ("sampler", "Sampler", ""),
-        ("x", X_TITLES[effort], "," if effort != "seconds" else "~g"),
+        ("x", AXIS_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
         ("y", "Difference (nats)", "+.2f"),
         ("std_error", "Its standard error", ".2f"),
     ]
     curves = of("point").mark_line(interpolate="monotone", strokeWidth=2)
     known = tooltips(*(score if view == "ISL" else difference))
     curves = curves.encode(y=y, color=tone, strokeDash=dash, tooltip=known)
-    ends = of("end").encode(y=y)
-    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.8)
-    leader = leader.encode(x2="x:Q", y2="label_y:Q", color=tone, tooltip=tooltips(("note", "Sampler", "")))
-    label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    label = label.encode(y="label_y:Q", text="label:N", tooltip=tooltips(("note", "Sampler", "")))
     changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
     change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
     changes = changes.encode(y=y, color=tone, tooltip=change)
-    common = of("common").mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3])
-    common_label = of("common").mark_text(align="right", baseline="bottom", dx=-5, dy=-4, style="note")
-    common_label = common_label.encode(y=alt.value("height"), text="note:N")
-    layers: list[Any] = [common, common_label, curves, leader, label, changes]
+    layers: list[Any] = [*common_layers(of), curves, *end_layers(of, y, tone, "Sampler"), changes]
     if view != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))

@@ -15,12 +15,21 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.compiling import seconds_to_compile
-from rbmviz.session.equal_points import EFFORTS, Effort
+from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
+from rbmviz_app.compared import choice_help
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, below_panels, draw_chart
+from rbmviz_app.page import (
+    LivePage,
+    PanelsInAddress,
+    Transport,
+    algorithms_of,
+    catch_up_page,
+    draw_chart,
+    offer_panels,
+)
 from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import sample_grid
@@ -57,7 +66,7 @@ class Settings:
     view = Setting("sequence")
     pixels = Setting("binary")
     cells = Setting(10)
-    axis: Setting[Effort] = Setting("samples")  # what panels are compared at equal numbers of
+    axis: Setting[CostUnit] = Setting("samples")  # what panels are compared at equal numbers of
     curve: Setting[View] = Setting("ISL")
     speed: Setting[float] = Setting(60)
 
@@ -168,7 +177,7 @@ def setup_of(values: Mapping[str, Any]) -> SamplingSetup:
     model = controls.model_called(values["model"])
     dataset, _ = scored_against(model, values["data"])
     seed, start, kernel = values["seed"], values["start"], values["kernel"]
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.begin())
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
 
 
 PAGE: LivePage[SamplingSetup] = LivePage(
@@ -182,8 +191,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
     "that it shows. First wait until the large numbers differ, then drag a step size and watch how the "
     "pictures and the numbers answer.",
-    link="p",
-    table=samplers,
+    in_address=PanelsInAddress("p", samplers),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,
@@ -213,15 +221,14 @@ def main() -> None:
             name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setup(model)
         PAGE.menu()
-        effort = controls.choose(
+        cost_unit = controls.choose(
             Settings.axis,
             "Compare at equal",
-            EFFORTS,
-            "All numbers of all panels are those at the last number of samples, of sweeps, or of seconds of "
-            "computing that every panel has passed. It changes what is compared, not the pace.",
+            SAMPLER_UNITS,
+            choice_help("samples"),
         )
     comparison = PAGE.open(setup, fill)
-    comparison.effort = effort
+    comparison.cost_unit = cost_unit
     if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
         comparison.end_recordings()
     with PAGE.notes():
@@ -300,7 +307,7 @@ def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     dataset, reason = scored_against(model, choice)
     if reason:
         reason = f"Nothing is scored: {reason} Choose other data in Settings."
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.begin()), reason
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure()), reason
 
 
 def scored_against(model: Model, choice: str) -> tuple[Dataset | None, str]:
@@ -323,13 +330,14 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         **PAGE.callbacks(comparison, "grid"),
     )
     labels = {name: samplers[name].label for name in list_samplers()}
-    below_panels(
+    offer_panels(
         comparison,
         "sampler",
         "grid_view",
         "Add a panel:",
         lambda: controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name))),
     )
+    catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 
@@ -370,9 +378,11 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
     draw_chart(
-        isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, comparison.effort, view),
+        isl_chart(
+            curves_of(comparison, [one for _, one in shown]), compared, line, comparison.cost_unit, view
+        ),
         "isl",
-        f"{view} against {comparison.effort}, one curve per panel, each labelled at its end",
+        f"{view} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
         "The curves begin with the fifth sample.",
     )
     if view != "ISL":
@@ -431,7 +441,10 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                 Download(
                     "Mosaic",
                     lambda: mosaics_png(
-                        [(name, shown.frames) for name, shown in PAGE.named(comparison)], shape, cells, pixels
+                        [(name, shown.newest_samples) for name, shown in PAGE.named(comparison)],
+                        shape,
+                        cells,
+                        pixels,
                     ),
                     "mosaic.png",
                     "The newest samples of all panels as one picture (.png).",

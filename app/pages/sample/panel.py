@@ -9,11 +9,10 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
-from rbmviz.session.equal_points import Compared
-from rbmviz.session.sampling import FRAMES, SamplingPlan
+from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
 from rbmviz_app.charts.style import colours
-from rbmviz_app.pages.sample.charts import amount_text
+from rbmviz_app.compared import amount_text, standing_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -215,26 +214,10 @@ def every_readout() -> tuple[Readout, ...]:
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:
-    """Return whether all of the newest samples that are kept, FRAMES of them, are empty images."""
-    v = shown.frames.v
+    """Return whether all of the newest samples that are shown (MAX_SHOWN_SAMPLES) are empty images."""
+    v = shown.newest_samples.v
     # The newest sample first, which is rarely empty: a look at all takes half of the time of a frame.
-    return len(v) == FRAMES and not v[-1].tobytes().strip(b"\0") and not v.any()
-
-
-def standing_text(compared: Compared) -> str:
-    """Say at which point the numbers of a panel were taken, and whether the panel is behind the others."""
-    effort, point = compared.effort, compared.point
-    passed, first = amount_text(effort, compared.passed), amount_text(effort, compared.first)
-    if compared.catching_up:
-        return f"Catching up at full speed: {passed} of {first}."
-    if point is None:
-        return "Behind: nothing is scored yet." if compared.behind else ""
-    at = f"Scores at {amount_text(effort, point)}"
-    if effort != "samples" and compared.standing is not None:
-        at += f" ({amount_text('samples', compared.standing.isl.n)})"
-    if compared.standing is None:
-        return f"No sample was complete at {amount_text(effort, point)}."
-    return f"{at}. Behind: joins at {passed}, the first has {first}." if compared.behind else at
+    return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
 def since_text(since: SinceChange | None) -> str:
@@ -249,8 +232,8 @@ def since_text(since: SinceChange | None) -> str:
     return f"Since the last change ({amount_text('samples', since.n)}): {', '.join(parts)}"
 
 
-@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), together=Comparison.at_common_point)
-def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), adjust_all=Comparison.at_common_point)
+def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
 
     Before the first sample the starts of the chains are shown (``start``).
@@ -258,30 +241,32 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, sent: ClientState) ->
     The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
     gives those since the last change of a knob.
     """
-    frames = shown.frames
-    if frames.n_visible != request.n_visible:
+    newest = shown.newest_samples
+    if newest.n_visible != request.n_visible:
         return None
     fitting = request.cells if request.view == "sequence" else 1
-    n_new = max(0, min(shown.n - sent.seen.get("samples", 0), len(frames.v), fitting))
+    n_new = max(0, min(shown.n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
     blocks: dict[str, Block] = {}
     if n_new and (request.pixels == "binary" or request.view == "single"):
-        blocks["v"] = Bits(frames.v[-n_new:], frames.n_visible)
+        blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
     if n_new and (request.pixels == "mean" or request.view == "single"):
-        blocks["mean"] = frames.p[-n_new:]
+        blocks["mean"] = newest.p[-n_new:]
     occupancy, blanks, slow = shown.occupancy, shown.blanks, False
-    if occupancy is not None and blanks is not None and occupancy.size and sent.slow_due:
+    if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
     if shown.start is not None and request.view == "sequence":
-        blocks["start"] = Bits(shown.start[:fitting], frames.n_visible)
+        blocks["start"] = Bits(shown.start[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
-    seen = {"samples": shown.n} if len(frames.v) else {}
-    warning = ALL_EMPTY.format(len(frames.v)) if all_empty(shown) else ""
+    newest_sent = {"samples": shown.n} if len(newest.v) else {}
+    warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
     said = {"standing": "", "since": ""}
     if shown.compared is not None and shown.curve:
-        said = {"standing": standing_text(shown.compared), "since": since_text(shown.since_change)}
-    return PanelContent(said, blocks, sent.after(seen, slow), warning)
+        scores = shown.compared.scores
+        standing = standing_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
+        said = {"standing": standing, "since": since_text(shown.since_change)}
+    return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 
 _canvas = Canvas(Path(__file__).parent)

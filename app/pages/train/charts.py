@@ -2,26 +2,37 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from rbmviz.session import TrainingSnapshot
+from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.training import Likelihood, Trace
+from rbmviz_app.charts.ends import common_layers, common_rows, end_layers, end_rows
 from rbmviz_app.charts.style import (
     Chart,
     Rows,
     Spec,
     count_axis,
     kept_spec,
-    legend_columns,
     level,
     live_spec,
     series,
-    stroke_legend,
     tooltips,
 )
+from rbmviz_app.compared import AXIS_TITLES
 
-TRAINING_COLUMNS = ("trainer", "update", "seconds", "value", "low", "high")
+TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
+FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
+"""Columns by what trainers are compared at equal numbers of."""
+CHART_COLUMNS = (
+    *("kind", "trainer", "x", "y", "low", "high", "value", "mark", "label", "label_y", "note", "side"),
+    *("update", "sweeps", "seconds"),
+)
+"""Columns of the chart's data; kind: "point" of a curve, "end" of one with its label, "common" point."""
+TRAINING_HEIGHT = 280
 UPPER_BOUND_LABEL = "the data themselves"
 """What the line is called that no curve can pass."""
 
@@ -29,7 +40,7 @@ UPPER_BOUND_LABEL = "the data themselves"
 def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) -> Rows:
     """Return all points of the log-likelihood curves of the "train" or "test" part: mean, and its band."""
     return [
-        _row(name, point.update, point.seconds, band)
+        _row(name, point, band)
         for name, snapshot in named
         for point in snapshot.likelihoods
         if all(map(math.isfinite, band := point.band(part)))
@@ -39,15 +50,16 @@ def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) ->
 def statistic_rows(named: Iterable[tuple[str, TrainingSnapshot]], statistic: str) -> Rows:
     """Return all points of the curves of one statistic, with the range of the replicates."""
     return [
-        _row(name, point.update, point.seconds, band)
+        _row(name, point, band)
         for name, snapshot in named
         for point in snapshot.traces
         if all(map(math.isfinite, band := point.band(statistic)))
     ]
 
 
-def _row(name: str, update: int, seconds: float, band: tuple[float, float, float]) -> dict[str, object]:
-    return dict(zip(TRAINING_COLUMNS, (name, update, seconds, *band), strict=True))
+def _row(name: str, point: Likelihood | Trace, band: tuple[float, float, float]) -> dict[str, Any]:
+    values = (name, point.update, point.sweeps, point.seconds, *band)
+    return dict(zip(TRAINING_COLUMNS, values, strict=True))
 
 
 def likelihood_floor(rows: Rows) -> float | None:
@@ -66,64 +78,87 @@ def likelihood_floor(rows: Rows) -> float | None:
 
 def training_chart(
     rows: Rows,
-    algorithms: Sequence[tuple[str, str]],
-    against: str,
+    algorithms: Sequence[tuple[str, str, str]],
+    cost_unit: CostUnit,
     title: str,
     best: float | None = None,
     log: bool = False,
     floor: float | None = None,
+    compared: Sequence[Compared] = (),
 ) -> Chart:
-    """Return the chart of curves with bands, one colour a trainer.
+    """Return the chart of curves with bands, each with its name at its end, one colour a trainer.
 
-    algorithms : (name of the panel, registered name of its trainer), in order
-    against : "update" or "seconds"
+    algorithms : (name of the panel in full, in brief, and registered name of its trainer), in order
+    cost_unit : what the curves are drawn against
     best : a line that no curve can pass
     floor : curves end there, with a mark where one falls below it and at its newest point; None: nowhere
+    compared : where the panels stand; the common point is marked
     """
-    if log:
-        rows = [row for row in rows if row["low"] > 0]
-    data = pd.DataFrame(rows, columns=list(TRAINING_COLUMNS)).assign(mark=False)
-    data["shown"] = data["value"]
+    wide = cost_unit == "sweeps"  # those of two trainers differ by powers of ten: a logarithmic axis
+    shown: Rows = []
+    for row in rows:
+        x = row[FIELDS[cost_unit]]
+        if (log and row["low"] <= 0) or (wide and x <= 0):
+            continue
+        held = row if floor is None else row | {key: max(row[key], floor) for key in ("low", "high")}
+        y = row["value"] if floor is None else max(row["value"], floor)
+        shown.append({"kind": "point", "x": x, "y": y, "mark": False} | held)
     if floor is not None:
-        below = data["value"] < floor
-        trainers = data.loc[below, "trainer"]
-        data.loc[trainers[~trainers.duplicated("first") | ~trainers.duplicated("last")].index, "mark"] = True
-        data[["shown", "low", "high"]] = data[["shown", "low", "high"]].clip(lower=floor)
-    return data, _training_spec(tuple(algorithms), against, title, best, log)
+        for name, *_ in algorithms:
+            below = [row for row in shown if row["trainer"] == name and row["value"] < floor]
+            for row in (*below[:1], *below[-1:]):
+                row["mark"] = True
+    also = [best] if best is not None and shown else []
+    ends = end_rows(
+        [(name, label) for name, label, _ in algorithms], shown, "trainer", TRAINING_HEIGHT, also, log
+    )
+    data = pd.DataFrame([*shown, *ends, *common_rows(compared, shown, log=wide)], columns=list(CHART_COLUMNS))
+    return data, _training_spec(tuple(algorithms), cost_unit, title, best, log)
 
 
 @kept_spec
 def _training_spec(
-    algorithms: tuple[tuple[str, str], ...], against: str, title: str, best: float | None, log: bool
+    algorithms: tuple[tuple[str, str, str], ...],
+    cost_unit: CostUnit,
+    title: str,
+    best: float | None,
+    log: bool,
 ) -> Spec:
-    if against == "update":
-        x = alt.X("update:Q", title="Updates", axis=count_axis(labelExpr="datum.value ? datum.label : '0'"))
+    x = alt.X("x:Q", title=AXIS_TITLES[cost_unit])
+    if cost_unit == "seconds":
+        x = x.axis(count_axis(True))
+    elif cost_unit == "sweeps":
+        x = x.axis(count_axis()).scale(alt.Scale(type="log", nice=False))
     else:
-        x = alt.X("seconds:Q", title="Seconds in the trainer", axis=count_axis(True))
-    y = alt.Scale(type="log") if log else alt.Scale(zero=False)
-    tone, dash = series(
-        "trainer",
-        [name for name, _ in algorithms],
-        [trainer for _, trainer in algorithms],
-        stroke_legend(legend_columns(4)),
+        x = x.axis(count_axis(labelExpr="datum.value ? datum.label : '0'"))
+    scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
+    y = alt.Y("y:Q", title=title, scale=scale)
+    names = [name for name, *_ in algorithms]
+    tone, dash = series("trainer", names, [trainer for *_, trainer in algorithms], None)
+
+    def of(kind: str) -> alt.Chart:
+        return alt.Chart(alt.NamedData("curves")).transform_filter(f"datum.kind == '{kind}'").encode(x=x)
+
+    points = of("point")
+    band = points.mark_area(opacity=0.2, clip=True).encode(
+        y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", color=tone
     )
-    base = alt.Chart(alt.NamedData("curves")).encode(x=x, color=tone)
-    band = base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", title=title, scale=y), y2="high:Q")
     values = tooltips(
         ("trainer", "Trainer", ""),
         ("update", "Updates", ","),
         ("value", title, ".4~g"),
         ("low", "Lowest", ".4~g"),
         ("high", "Highest", ".4~g"),
+        ("sweeps", "Sweeps of all chains", ",.0f"),
         ("seconds", "Seconds in the trainer", ".2f"),
     )
-    line = base.mark_line(strokeWidth=2, clip=True).encode(
-        y=alt.Y("shown:Q", title=title, scale=y), strokeDash=dash, tooltip=values
-    )
+    line = points.mark_line(strokeWidth=2, clip=True).encode(y=y, color=tone, strokeDash=dash, tooltip=values)
     mark = (
-        base.transform_filter("datum.mark")
+        points.transform_filter("datum.mark")
         .mark_point(shape="triangle-down", filled=True, size=90, opacity=1, yOffset=-5)
-        .encode(y=alt.Y("shown:Q", title=title, scale=y), tooltip=values)
+        .encode(y=y, color=tone, tooltip=values)
     )
-    layers = [band, line, mark, *(level("shown", best, UPPER_BOUND_LABEL) if best is not None else [])]
-    return live_spec(layers, 280)
+    layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer")]
+    if best is not None:
+        layers += level("y", best, UPPER_BOUND_LABEL)
+    return live_spec(layers, TRAINING_HEIGHT)

@@ -12,7 +12,7 @@ from rbmviz_app.charts.style import csv_bytes
 
 def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
     """Return every curve of every replicate as CSV, one value a row."""
-    columns = ("trainer", "replicate", "update", "seconds", "quantity", "value", "std_error", "ess")
+    columns = ("trainer", "replicate", "update", "sweeps", "seconds", "quantity", "value", "std_error", "ess")
     return csv_bytes(columns, _values(named))
 
 
@@ -23,11 +23,11 @@ def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any
                 for r, value in enumerate(getattr(point, part)):
                     quantity = f"log_likelihood_{part}"
                     estimate = point.std_error[r], point.ess[r]
-                    yield (name, r, point.update, point.seconds, quantity, value, *estimate)
+                    yield (name, r, point.update, point.sweeps, point.seconds, quantity, value, *estimate)
         for trace in snapshot.traces:
             for quantity, values in trace.stats.items():
                 for r, value in enumerate(values):
-                    yield (name, r, trace.update, trace.seconds, quantity, value, "", "")
+                    yield (name, r, trace.update, trace.sweeps, trace.seconds, quantity, value, "", "")
 
 
 def model_file(model: Model | None) -> bytes:

@@ -1,19 +1,16 @@
 """The charts below the trainers: how likely models find the data, and one quantity inside the trainers."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
-from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
+from rbmviz.session import Comparison, TrainingSetup
 from rbmviz.session.training import LIVE_AIS_CHAINS
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, messages
+from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
-from rbmviz_app.pages.train.naming import named
+from rbmviz_app.pages.train.naming import looks, named
 from rbmviz_app.pages.train.settings import Settings
-
-Named = Sequence[tuple[str, TrainingSnapshot]]
 
 
 def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
@@ -36,29 +33,29 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
             "The examples that are learned from, or held-out ones.",
             label_visibility="collapsed",
         )
-        axis = controls.choose(
-            Settings.train_axis,
-            "Against",
-            ["updates", "seconds"],
-            "Per update, or per second that the trainer has worked.",
-            label_visibility="collapsed",
-        )
-    against = "update" if axis == "updates" else "seconds"
+    cost_unit = comparison.cost_unit
+    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek())]
     rows = likelihood_rows(shown, part)
     floor = likelihood_floor(rows)
     draw_chart(
         training_chart(
             rows,
-            [(name, snapshot.algorithm.name) for name, snapshot in shown],
-            against,
+            looks(comparison),
+            cost_unit,
             "Log-likelihood (nats per example)",
-            best if exact else None,
+            best if exact and part == "train" else None,
             floor=floor,
+            compared=compared,
         ),
         "likelihood",
-        "Log-likelihood against updates",
+        f"Log-likelihood against {cost_unit}, one curve per panel, each labelled at its end",
         "The first estimate is under way.",
     )
+    if compared[0].point is not None:
+        st.caption(
+            f"The panels show their scores at {amount_text(cost_unit, compared[0].point)}, the last point "
+            "that all have passed."
+        )
     if floor is not None:
         st.caption(
             f"▼ A curve falls below {floor:,.0f}, where the axis ends for the sake of the others; the "
@@ -72,11 +69,12 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
                 f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "
                 "probably too high there."
             )
-    inner_quantity(shown, against)
+    inner_quantity(comparison)
 
 
-def inner_quantity(shown: Named, against: str) -> None:
+def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
     """Draw one quantity inside the trainers, of those that have it."""
+    shown, cost_unit = named(comparison), comparison.cost_unit
     inner = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.inner.items()}
     labels = inner | STATS
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -91,13 +89,13 @@ def inner_quantity(shown: Named, against: str) -> None:
         )
         log = controls.toggle(Settings.log, "Log scale")
     having = [
-        (name, snapshot.algorithm.name)
-        for name, snapshot in shown
+        look
+        for look, (_, snapshot) in zip(looks(comparison), shown, strict=True)
         if statistic in STATS or statistic in snapshot.algorithm.inner
     ]
     draw_chart(
-        training_chart(statistic_rows(shown, statistic), having, against, labels[statistic], log=log),
+        training_chart(statistic_rows(shown, statistic), having, cost_unit, labels[statistic], log=log),
         "inner",
-        f"{labels[statistic]} against updates",
+        f"{labels[statistic]} against {cost_unit}",
         "Nothing yet." if not log else "Nothing above zero yet.",
     )

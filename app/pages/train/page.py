@@ -9,15 +9,17 @@ import streamlit as st
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
+from rbmviz.session.equal_points import TRAINER_UNITS
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, links, messages
+from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, below_panels
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, offer_panels
 from rbmviz_app.pages.train.likelihood import draw_charts
 from rbmviz_app.pages.train.naming import fresh_starts, open_ended
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import keep, results
-from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, go_on
+from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
@@ -114,9 +116,8 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "and then all pixels, by which a trainer finds out what its model likes; a **class** is the kind of a "
     "picture, of which training knows nothing. First watch which log-likelihood climbs highest and which is "
     "below its best, then change a learning rate.",
-    link="t",
-    table=trainers,
-    linked=fresh_starts,  # learned weights to begin at have no place in the address
+    # Learned weights to begin at have no place in the address.
+    in_address=PanelsInAddress("t", trainers, linkable=fresh_starts),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,
@@ -137,20 +138,25 @@ def main() -> None:
     present = PAGE.heading()
     with PAGE.toolbar():
         # A preset or a link may ask for a variant, which the list does not have.
-        setup, begin, caption, refused = choose_setup(
-            Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
-        )
+        asked = Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
+        settings = choose_setup(asked)
         PAGE.menu()
-    comparison = PAGE.open(setup, fill)
+        cost_unit = controls.choose(
+            Settings.train_axis, "Compare at equal", TRAINER_UNITS, choice_help("updates")
+        )
+    comparison = PAGE.open(settings.setup, fill)
+    comparison.cost_unit = cost_unit
     with PAGE.notes():
-        refused = refused or go_on(comparison, begin)
+        refused = settings.refused
+        if not refused:  # a checkpoint goes on with its own data: it is opened once they are there
+            refused = open_checkpoint(comparison, settings.begin_file)
         if refused:
             messages.error(refused)
             offer_download(Settings.train_data.value, "train")
-        if caption:
-            st.caption(messages.plain(caption))
+        if not present:
+            st.caption(messages.plain(settings.caption or data_line(comparison.setup)))
     chosen = None if present else results(comparison)
-    panels(comparison, begin, present)
+    panels(comparison, settings.begin_file, present)
     if not present:
         reading_help()
     charts(comparison, attainable_log_likelihood(comparison.setup.dataset.train))
@@ -165,7 +171,7 @@ def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
 
 
 @st.fragment
-def panels(comparison: Comparison[TrainingSetup], begin: Any, present: bool) -> None:
+def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool) -> None:
     """Draw the live panels, and the way to add one."""
     PAGE.preset_caption(comparison)
     train_grid(
@@ -178,13 +184,14 @@ def panels(comparison: Comparison[TrainingSetup], begin: Any, present: bool) -> 
         key="train_grid",
         **PAGE.callbacks(comparison, "train_grid"),
     )
-    below_panels(
+    offer_panels(
         comparison,
         "trainer",
         "grid_view",
         "Add a trainer that begins at",
-        lambda: draw_adders(comparison, begin),
+        lambda: draw_adders(comparison, begin_file),
     )
+    catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 
@@ -205,9 +212,9 @@ def charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
     PAGE.withdraw_preset(comparison)
 
 
-def draw_adders(comparison: Comparison[TrainingSetup], begin: Any) -> None:
+def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
     """Draw the choice of where a new trainer begins, and a button for each trainer."""
-    known = beginnings(comparison.setup.dataset, begin)
+    known = beginnings(comparison.setup.dataset, begin_file)
     begin_at = st.selectbox(
         "Begins at",
         list(known),

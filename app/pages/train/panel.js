@@ -14,6 +14,14 @@ class TrainPanel extends Panel {
   /** Update and value, again and again. @type {Float64Array | null} */
   trace = null;
 
+  /** Where the numbers were taken. */
+  standing = element('p', { class: 'standing' });
+
+  build() {
+    this.readouts.node.before(this.standing);
+    super.build();
+  }
+
   get trainSpec() { return /** @type {TrainPanelSpec} */ (this.spec); }
 
   makePictures() { return [this.samples.frame, this.filters.frame]; }
@@ -51,6 +59,8 @@ class TrainPanel extends Panel {
 
   drawPictures() {
     const { grid, samples, filters } = this;
+    const text = /** @type {PanelHead & { standing: string }} */ (this.head).standing;
+    if (this.standing.textContent !== text) this.standing.textContent = text;
     if (!samples.canvas.hidden) samples.draw(grid.ink, grid.gap, null);
     if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
     if (!this.strip.hidden) this.drawTrace();

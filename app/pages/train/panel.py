@@ -11,6 +11,7 @@ from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer, list_trainers
 from rbmviz_app.charts.style import origin_text
+from rbmviz_app.compared import standing_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -154,28 +155,40 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
     return trace[np.isfinite(trace[:, 1])]
 
 
-@frame_encoder(TrainingSnapshot, readouts, ("samples", "filters", "both"))
-def encode(shown: TrainingSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
-    """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``."""
+@frame_encoder(
+    TrainingSnapshot, readouts, ("samples", "filters", "both"), adjust_all=Comparison.at_common_point
+)
+def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+    """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``.
+
+    The numbers are those at the common point of all panels: ``standing`` says which, in words.
+    """
     if shown.models and shown.models[0].n_visible != request.n_visible:
         return None
     blocks: dict[str, Block] = {}
     fantasy = shown.fantasy
-    if request.view != "filters" and fantasy is not None and shown.n != sent.seen.get("updates"):
+    if request.view != "filters" and fantasy is not None and shown.n != client.newest_sent.get("updates"):
         if request.pixels == "mean":
             blocks["mean"] = fantasy.p[-request.cells :]
         else:
             blocks["v"] = Bits(fantasy.v[-request.cells :], fantasy.n_visible)
-    slow = sent.slow_due
+    slow = client.slow_due
     if slow:
         trace = _trace(shown)
         if trace is not None:
             blocks["trace"] = trace
         if request.view != "samples" and shown.models:
             blocks["filters"] = filters(shown.models[0], request.cells)
-    seen = {"updates": shown.n} if fantasy is not None else {}
-    return PanelContent({}, blocks, sent.after(seen, slow), shown.warning)
+    newest_sent = {"updates": shown.n} if fantasy is not None else {}
+    standing = ""
+    if shown.compared is not None:
+        scores = shown.compared.scores
+        standing = standing_text(shown.compared, "updates", scores.update if scores is not None else None)
+    return PanelContent({"standing": standing}, blocks, client.after(newest_sent, slow), shown.warning)
 
+
+FIRST_KNOBS = {"learning_rate": 0, "k": 1}
+"""Knobs that most trainers have stand first, at the same height in all panels, and stay while presenting."""
 
 _canvas = Canvas(Path(__file__).parent)
 
@@ -199,6 +212,7 @@ def train_grid(
     for spec, panel in zip(specs, comparison.panels, strict=True):
         spec["inner"] = next(iter(panel.worker.algorithm.inner.values()), "")
         spec["n_hidden"] = panel.worker.plan.n_hidden
+        spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(
         url,
         specs,

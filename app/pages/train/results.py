@@ -5,7 +5,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.registry import trainers
-from rbmviz.session import Comparison, Frames, TrainingPlan, TrainingRun, TrainingSetup, Worker
+from rbmviz.session import Comparison, NewestSamples, TrainingPlan, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, messages, session
 from rbmviz_app.charts.samples import mosaics_png
@@ -43,12 +43,14 @@ def results(comparison: Comparison[TrainingSetup]) -> int | None:
     if not comparison.panels:
         return None
     names = {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
+        st.caption("With what has been learned by", width="content")
         key = st.selectbox(
             "With what has been learned by",
             list(names),
             format_func=lambda key: names.get(key, "a panel that has gone"),
-            width=260,
+            width=220,
+            label_visibility="collapsed",
             help="The model of this panel, at the moment of the click.",
         )
         worker = comparison[key]
@@ -104,7 +106,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
     )
 
 
-def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, Frames]]:
+def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
     """Return the pictures of every panel that has any, by name."""
     return [(name, shown.fantasy) for name, shown in named(comparison) if shown.fantasy is not None]
 

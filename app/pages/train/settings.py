@@ -1,6 +1,6 @@
 """Settings of the Train page: the data, where trainings begin, what is shown of them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -9,14 +9,17 @@ from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.models import list_models
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
+from rbmviz.session.equal_points import CostUnit
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, kept, messages
 from rbmviz_app.session import (
-    CHECKPOINT_TAKEN,
     LAST_DATASET,
+    OPENED_CHECKPOINT,
     TRAINED,
     Setting,
     drop_upload,
+    keep_hidden,
     uploaded,
     uploaded_data,
 )
@@ -26,6 +29,7 @@ GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
 MAX_HIDDEN = 2000
 MAX_REPLICATES = 20
+DATA_WIDTH = 160
 OWN_DATA, BEGIN_AT = "own_data", "begin"
 """Keys of the uploads."""
 
@@ -42,40 +46,41 @@ class Settings:
     train_pixels = Setting("binary")
     train_cells = Setting(8)
     part = Setting("train")
-    train_axis = Setting("updates")
+    train_axis: Setting[CostUnit] = Setting("updates")  # what panels are compared at equal numbers of
     statistic = Setting("")
     log = Setting(False)
     pace: Setting[float] = Setting(500)
 
 
-def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
-    """Draw the settings.
+class Chosen(NamedTuple):
+    """What the settings say.
 
     Parameters
     ----------
-    asked : str or None
-        Data that the link asks for, perhaps a variant that the list of data does not have.
-
-    Returns
-    -------
     setup : TrainingSetup
         What all trainers share.
-    begin : uploaded file or None
+    begin_file : uploaded file or None
         A model to begin at, or a checkpoint to go on with.
     caption : str
         What is learned, where it is a file of one's own.
     refused : str
         A sentence where the data asked for cannot be loaded.
     """
+
+    setup: TrainingSetup
+    begin_file: Any
+    caption: str
+    refused: str
+
+
+def choose_setup(asked: str | None) -> Chosen:
+    """Draw the settings, and load the data.
+
+    asked : data that the link asks for, perhaps a variant that the list of data does not have
+    """
     names, refused = data_names(asked)
     caption = ""
-    name = controls.select(
-        Settings.train_data,
-        "Data",
-        names,
-        "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
-        width=160,
-    )
+    data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
     n_hidden = controls.number(
         Settings.hidden,
         "Hidden units",
@@ -85,8 +90,9 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
         width=130,
     )
     with controls.settings("train"):
-        given, rule, begin = uploads()
+        given, rule, begin_file = uploads()
         own = kept.upload(OWN_DATA, given)
+        offer = st.container()
         seed = controls.seed(
             Settings.train_seed,
             "Weights, mini-batches and chains begin with it: the same seed repeats every update.",
@@ -100,11 +106,11 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
         )
         choose_view()
     dataset = None
-    if own is None:
-        drop_upload(OWN_DATA)
     try:
         if own is None:
-            dataset = data(name)
+            drop_upload(OWN_DATA)
+            with data_box:
+                dataset = data(choose_data(names))
         else:
             dataset = uploaded_data(own.name, own.content, rule, OWN_DATA)
             caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
@@ -113,7 +119,48 @@ def choose_setup(asked: str | None) -> tuple[TrainingSetup, Any, str, str]:
     # The page stays alive with the data it had.
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
-    return TrainingSetup(dataset, n_hidden, seed, replicates), begin, caption, refused
+    if own is not None:
+        keep_hidden([Settings.train_data])
+        with data_box:
+            say_data(dataset, caption)
+        with offer:
+            kept.offer(OWN_DATA, own, usable=bool(caption))
+    return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
+
+
+def choose_data(names: list[str]) -> str:
+    """Draw the choice of the data; return their name."""
+    return controls.select(
+        Settings.train_data,
+        "Data",
+        names,
+        "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
+        width=DATA_WIDTH,
+    )
+
+
+def say_data(dataset: Dataset, caption: str) -> None:
+    """Draw the name of what is learned in the place of the choice, while there is a file of one's own."""
+    st.selectbox(
+        "Data",
+        [dataset.name],
+        disabled=True,
+        key=f"data shown {dataset.name}",
+        width=DATA_WIDTH,
+        help=caption or "Your file was refused: what was learned before is learned on.",
+    )
+
+
+def data_line(setup: TrainingSetup) -> str:
+    """Return the sentence that says what is learned, and how models are judged."""
+    dataset, n_hidden = setup.dataset, setup.n_hidden
+    unit = "words" if dataset.vocabulary else "pixels"
+    exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD
+    judged = "known exactly" if exact else "estimated, with its error"
+    return (
+        f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {unit}, learned by models "
+        f"of {n_hidden} hidden units; their log-likelihood is {judged}."
+    )
 
 
 def data_names(asked: str | None) -> tuple[list[str], str]:
@@ -140,13 +187,13 @@ def uploads() -> tuple[Any, str, Any]:
         "Cut at this share of full ink, or drawn once with the grey value as probability.",
         format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}",
     )
-    begin = st.file_uploader(
+    begin_file = st.file_uploader(
         "Begin at a model, or go on with a checkpoint",
         type=["safetensors", "npz", "checkpoint"],
         key=BEGIN_AT,
         help="A model is offered where trainers are added; a checkpoint goes on in its own panel.",
     )
-    return own, rule, begin
+    return own, rule, begin_file
 
 
 def choose_view() -> None:
@@ -155,7 +202,7 @@ def choose_view() -> None:
         Settings.show,
         "Show",
         ["samples", "filters", "both"],
-        "What the model dreams, what its hidden units look for, or both side by side.",
+        "Samples of the model, the filters of its hidden units, or both.",
     )
     controls.choose(
         Settings.train_pixels,
@@ -171,12 +218,14 @@ def choose_view() -> None:
     )
 
 
-def go_on(comparison: Comparison[TrainingSetup], begin: Any) -> str:
+def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> str:
     """Open a panel for an uploaded checkpoint, once; return a sentence where it cannot be."""
-    if begin is None or not begin.name.endswith(".checkpoint") or begin.file_id == CHECKPOINT_TAKEN.value:
+    if begin_file is None or not begin_file.name.endswith(".checkpoint"):
         return ""
-    CHECKPOINT_TAKEN.set(begin.file_id)
-    dataset, content = comparison.setup.dataset, begin.getvalue()
+    if begin_file.file_id == OPENED_CHECKPOINT.value:
+        return ""
+    OPENED_CHECKPOINT.set(begin_file.file_id)
+    dataset, content = comparison.setup.dataset, begin_file.getvalue()
     try:
         found = load_checkpoint(content, dataset.train)
         n_hidden = found.state.theta.W.shape[1]
@@ -188,12 +237,12 @@ def go_on(comparison: Comparison[TrainingSetup], begin: Any) -> str:
     return ""
 
 
-def beginnings(dataset: Dataset, begin: Any) -> dict[str, RBM | None]:
+def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     """Return where a new trainer can begin, by name: pretrained models that fit, and the uploaded one."""
     found: dict[str, RBM | None] = {"small random weights": None}
-    if begin is not None and not begin.name.endswith(".checkpoint"):
+    if begin_file is not None and not begin_file.name.endswith(".checkpoint"):
         try:
-            found[begin.name] = uploaded(begin.name, begin.getvalue(), BEGIN_AT).rbm
+            found[begin_file.name] = uploaded(begin_file.name, begin_file.getvalue(), BEGIN_AT).rbm
         except BadInput as error:
             messages.error(error)
     found |= {name: pretrained(name).rbm for name in list_models()}

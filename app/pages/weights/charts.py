@@ -14,7 +14,6 @@ from rbmviz_app.charts.style import (
     Chart,
     Rows,
     Spec,
-    colour,
     colours,
     dashes,
     kept_spec,
@@ -58,7 +57,7 @@ def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color
     """
     strokes = alt.Scale(
         domain=[name for name, _ in (*looks, *more)],
-        range=[*dashes(["pop_cd"] * len(looks)), *[[2, 3]] * len(more)],
+        range=[*dashes(["pop_cd"] * len(looks)), *[[5, 4]] * len(more)],
     )
     # Below the chart: it is part of the picture that is saved.
     legend = alt.Legend(
@@ -81,7 +80,7 @@ def _tall(lines: int) -> int:
     return 270 + 22 * lines
 
 
-EQUAL = ("all weights equal (CD)", colour("cd"))
+EQUAL = ("all weights equal (CD)", GREY)
 
 
 def share_rows(named: Named) -> Rows:

@@ -16,12 +16,12 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, below_panels
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, algorithms_of, catch_up_page, offer_panels
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.evidence import evidence
 from rbmviz_app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import Settings
+from rbmviz_app.pages.weights.weight_charts import draw_weight_charts
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
@@ -115,18 +115,13 @@ def setup_of(values: Mapping[str, Any]) -> WeightSetup:
 
 PAGE: LivePage[WeightSetup] = LivePage(
     name="weights",
-    question="pop-CD weighs the samples of CD by what the model gives them: does the weight spread, or does "
-    "one sample take all?",
+    question="pop-CD weighs the samples of CD: does the weight spread, or does one sample take all?",
     about="Each panel shows the samples of one batch that weigh most and least, and below how all of its "
     "weight is shared out. A **model** is a network of pixels and hidden units that says how likely every "
     "picture is, and each sample is weighed by how much likelier it is in the model than among the samples; "
-    "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example; a "
-    "**class**, the kind of a picture, plays no part here. First compare the large numbers, then drag the "
-    "sweeps or the samples a batch of one panel.",
-    link="w",
-    table=trainers,
-    only_name="pop_cd",
-    only_knobs=tuple(WEIGHT_KNOBS),
+    "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example. "
+    "First compare the large numbers, then drag the sweeps or the samples a batch of one panel.",
+    in_address=PanelsInAddress("w", trainers, only_name="pop_cd", only_knobs=tuple(WEIGHT_KNOBS)),
     title=figures.population_titles,
     # The study below the panels is another experiment, with settings of its own.
     settings={name: one for name, one in settings_of(Settings).items() if name.startswith("weights")},
@@ -167,7 +162,7 @@ def main() -> None:
             messages.note(reason)
             offer_download(data_name(model.meta), "weights")
     panels(comparison, present)
-    evidence(PAGE, comparison, present)
+    draw_weight_charts(PAGE, comparison, present)
     if not present:
         exports(comparison, name)
 
@@ -199,7 +194,7 @@ def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
         key="weights_grid",
         **PAGE.callbacks(comparison, "weights_grid"),
     )
-    below_panels(
+    offer_panels(
         comparison,
         "population",
         "balance",
@@ -210,6 +205,7 @@ def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
             lambda proposal: comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
         ),
     )
+    catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 

@@ -8,7 +8,7 @@
 
 /** @typedef {{ low: number, high: number, counts: Uint32Array }} Histogram */
 
-const WEIGHT_STRIP_HEIGHT = 132;
+const WEIGHT_STRIP_HEIGHT = innerHeight <= 800 ? 98 : 132; // lower in a low window, so that the first knob is within it
 
 /** Samples of one end of a batch in a row, with the share of the weight that each has. */
 class TileRow {

@@ -171,7 +171,7 @@ def every_readout() -> tuple[Readout, ...]:
 
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
-def encode(shown: WeightSnapshot, request: FrameRequest, sent: ClientState) -> PanelContent | None:
+def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the ends of a new batch, its ``log_weights`` and, slowly, the ``histogram`` of all of them."""
     if shown.n_visible != request.n_visible:
         return None
@@ -181,20 +181,20 @@ def encode(shown: WeightSnapshot, request: FrameRequest, sent: ClientState) -> P
         "truth": None if truth is None else finite(truth.log_z),
     }
     blocks: dict[str, Block] = {}
-    if batch is not None and shown.n != sent.seen.get("batches"):
+    if batch is not None and shown.n != client.newest_sent.get("batches"):
         n_tiles = min(TILES, len(batch.v))
         ends = {"heaviest": slice(n_tiles), "lightest": slice(len(batch.v) - n_tiles, None)}
         for name, rows in ends.items():
             blocks[name] = Bits(np.packbits(batch.v[rows], axis=1), shown.n_visible)
             blocks[f"{name} shares"] = batch.shares[rows].astype(np.float32)
         blocks["log_weights"] = batch.log_weights[:MAX_WEIGHTS_SENT].astype(np.float32)
-    slow = summary is not None and sent.slow_due
+    slow = summary is not None and client.slow_due
     if slow:
         assert summary is not None
         values["histogram"] = [summary.low, summary.high]
         blocks["histogram"] = summary.counts.astype(np.uint32)
-    seen = {"batches": shown.n} if batch is not None else {}
-    return PanelContent(values, blocks, sent.after(seen, slow))
+    newest_sent = {"batches": shown.n} if batch is not None else {}
+    return PanelContent(values, blocks, client.after(newest_sent, slow))
 
 
 _canvas = Canvas(Path(__file__).parent)

@@ -19,5 +19,5 @@ class Settings:
     weights_more = Setting(False)
 
 
-IN_MORE_EVIDENCE = (Settings.grown, Settings.growth_quantity)
+IN_MORE_CHARTS = (Settings.grown, Settings.growth_quantity)
 """Settings of the charts that the page does not open with."""

@@ -92,7 +92,7 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
             width=200,
         )
         refused = use_data(comparison, name)
-        comparison.snapshots()  # renews the lease: the work ends by itself, so that it may go on unwatched
+        comparison.poll()  # renews the lease: the work ends by itself, so that it may go on unwatched
         shown = shown_of(comparison)
         st.button(
             "Pause measuring" if comparison.running else "Go on",

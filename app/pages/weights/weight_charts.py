@@ -6,7 +6,7 @@ from rbmviz.session import Comparison, WeightSetup
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.settings import IN_MORE_EVIDENCE, Settings
+from rbmviz_app.pages.weights.settings import IN_MORE_CHARTS, Settings
 from rbmviz_app.pages.weights.study import study
 from rbmviz_app.timer import every_second
 
@@ -26,10 +26,12 @@ LOOKS = {
 }
 
 
-def evidence(page: LivePage[WeightSetup], comparison: Comparison[WeightSetup], present: bool) -> None:
+def draw_weight_charts(
+    page: LivePage[WeightSetup], comparison: Comparison[WeightSetup], present: bool
+) -> None:
     """Draw the chart that answers the page's question, and a fold with the others and the study."""
     shares(comparison, page, present)
-    with controls.more_evidence(Settings.weights_more, IN_MORE_EVIDENCE) as is_open:
+    with controls.more_charts(Settings.weights_more, IN_MORE_CHARTS) as is_open:
         if is_open:
             more(comparison, page, present)
             study(present)

@@ -12,7 +12,7 @@ from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.coupling import charts
-from rbmviz_app.pages.coupling.settings import IN_MORE_EVIDENCE, LAGS, SWEEP_CHOICES, Settings
+from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, LAGS, SWEEP_CHOICES, Settings
 from rbmviz_app.timer import every_second
 
 NOTHING = "The first pairs are under way."
@@ -46,7 +46,7 @@ def request_results(comparison: Comparison[CouplingSetup], asked: ChartSettings)
         return None
 
 
-def evidence(
+def draw_pair_charts(
     page: LivePage[CouplingSetup], comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool
 ) -> None:
     """Draw the chart that answers the page's question, and a fold with the others.
@@ -54,7 +54,7 @@ def evidence(
     asked : updated here; downloads read it, because their threads cannot read the settings
     """
     meetings(comparison, page, asked, present)
-    with controls.more_evidence(Settings.coupling_more, IN_MORE_EVIDENCE) as is_open:
+    with controls.more_charts(Settings.coupling_more, IN_MORE_CHARTS) as is_open:
         if is_open:
             more(comparison, asked, present)
 
@@ -65,7 +65,7 @@ def meetings(
 ) -> None:
     """Draw when the pairs counted so far have met; runs every second, and renews no lease."""
     asked.renew()
-    stopping(request_results(comparison, asked), present)
+    meeting_times(request_results(comparison, asked), present)
     page.withdraw_preset(comparison)
 
 
@@ -81,8 +81,8 @@ def more(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: b
                 part(found, present)
 
 
-def stopping(found: Results | None, present: bool) -> None:
-    """Draw the stopping times of both algorithms."""
+def meeting_times(found: Results | None, present: bool) -> None:
+    """Draw the meeting times of both algorithms."""
     wide, narrow = st.columns([5, 2], gap="medium") if not present else (st.container(), st.container())
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -90,7 +90,7 @@ def stopping(found: Results | None, present: bool) -> None:
             log = controls.toggle(Settings.tau_log, "Log scale", "Shows how heavy the tail is.")
         if found is None:
             return
-        draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by stopping time", NOTHING)
+        draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by meeting time", NOTHING)
     if not present:
         cut = " ".join(
             f"{charts.NAMES[c.algorithm]}: {c.truncated_share:.1%} of {c.n:,} pairs had not met after "
@@ -144,7 +144,7 @@ def bound(found: Results | None, present: bool) -> None:
         st.caption(
             f"{exact}{warning} **What you see** after t sweeps the chain is at most this far from its model: "
             f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {found.lagged[0].lag}, ± 2 errors. "
-            "**Try** lag 1, then a lag near the longest stopping times. Biswas, Jacob, Vanetti 2019."
+            "**Try** lag 1, then a lag near the longest meeting times. Biswas, Jacob, Vanetti 2019."
         )
 
 
@@ -225,8 +225,8 @@ def rejected(found: Results | None, present: bool) -> None:
         charts.rejected_chart(found.pairs), "rejected", "Shares of pairs by rejected proposals", NOTHING
     )
     if not present:
-        stopped = sum(c.stopped for c in found.pairs)
-        warning = f" {stopped} loops were given up, which biases the estimate." if stopped else ""
+        given_up = sum(c.loops_given_up for c in found.pairs)
+        warning = f" {given_up} loops were given up, which biases the estimate." if given_up else ""
         st.caption(
             "**What you see** proposals that a pair rejected until each chain had a state of its own, pale "
             "for ξ: with algorithm 1 ξ keeps its first draw and rejects none. The loop runs to its end here: "

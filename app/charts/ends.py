@@ -1,0 +1,122 @@
+"""Names at the ends of curves, and the mark at the point where all of them are compared."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import altair as alt
+
+from rbmviz.session.equal_points import Compared
+from rbmviz_app.charts.style import GREY, Rows, tooltips
+from rbmviz_app.compared import amount_text
+
+LABEL_PIXELS = 15
+"""Distance of two labels at the ends of curves."""
+LEADER_PIXELS = 18
+"""Length of the line from the end of a curve to its label."""
+MAX_LABEL_PIXELS = 170
+MIN_ROOM = 0.35
+"""Share of a chart's width that the words of the common point may need."""
+
+
+def end_rows(
+    labels: Sequence[tuple[str, str]],
+    rows: Rows,
+    column: str,
+    height: int,
+    also: Sequence[float] = (),
+    log: bool = False,
+) -> Rows:
+    """Return the end of each curve, with its label at a height where it covers no other label.
+
+    Parameters
+    ----------
+    labels : sequence of (str, str)
+        Name of each curve in full and in brief.
+    rows : Rows
+        Those of kind "point" are on the curves: x, y, perhaps low and high.
+    column : str
+        The column with the name of the curve.
+    height : int
+        That of the chart, in pixels.
+    also : sequence of float
+        Other heights within the chart, such as that of a line.
+    log : bool
+        Whether the chart has a logarithmic height.
+    """
+    ends: Rows = []
+    points = [row for row in rows if row["kind"] == "point"]
+    for name, label in labels:
+        own = [row for row in points if row[column] == name]
+        if own:
+            last = max(own, key=lambda row: row["x"])
+            ends.append(
+                {"kind": "end", column: name, "x": last["x"], "y": last["y"], "label": label, "note": name}
+            )
+    seen = [row[key] for row in points for key in ("y", "low", "high") if row.get(key) is not None]
+    there, back = (math.log10, lambda y: 10**y) if log else (float, float)
+    heights = [there(y) for y in (*seen, *also)]
+    if ends:
+        ys = [there(end["y"]) for end in ends]
+        placed = spread(ys, min(heights), max(heights), height / LABEL_PIXELS)
+        for end, place in zip(ends, placed, strict=True):
+            end["label_y"] = back(place)
+    return ends
+
+
+def spread(values: Sequence[float], low: float, high: float, most: float) -> list[float]:
+    """Return values as near to these as can be, none nearer to another than (high - low) / most.
+
+    They keep their order, and stay between low and high if there is room.
+    """
+    gap = (high - low) / most
+    order = sorted(range(len(values)), key=values.__getitem__)
+    placed: dict[int, float] = {}
+    floor = low
+    for i in order:
+        placed[i] = max(values[i], floor)
+        floor = placed[i] + gap
+    ceiling = high
+    for i in reversed(order):
+        placed[i] = min(placed[i], ceiling)
+        ceiling = placed[i] - gap
+    return [placed[i] for i in range(len(values))]
+
+
+Of = Callable[[str], alt.Chart]
+"""Returns the chart of the rows of one kind, with x."""
+
+
+def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str) -> list[Any]:
+    """Return the layers of the names at the ends, each with a line to its curve; title: of the tooltip."""
+    ends = of("end").encode(y=y)
+    known = tooltips(("note", title, ""))
+    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.8)
+    leader = leader.encode(x2="x:Q", y2="label_y:Q", color=tone, tooltip=known)
+    label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
+    return [leader, label.encode(y="label_y:Q", text="label:N", tooltip=known)]
+
+
+def common_rows(compared: Sequence[Compared], rows: Rows, log: bool) -> Rows:
+    """Return the mark of the common point, if there is one; log: whether x has a logarithmic scale."""
+    points = [row["x"] for row in rows if row["kind"] == "point"]
+    point = compared[0].point if compared else None
+    if point is None or not points:
+        return []
+    first, last, at = (math.log10(x) if log else x for x in (min(points), max(points), point))
+    # Its words stand at the left of the line, or where there is no room at the right.
+    side = "left" if at - first > MIN_ROOM * (last - first) else "right"
+    note = f"all compared at {amount_text(compared[0].cost_unit, point)}"
+    return [{"kind": "common", "x": point, "note": note, "side": side}]
+
+
+def common_layers(of: Of) -> list[Any]:
+    """Return the layers of the common point: a line, and its words at one of its sides."""
+    common = of("common")
+    layers: list[Any] = [common.mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3])]
+    sides: Sequence[tuple[str, Literal["left", "right"], int]] = (("left", "right", -5), ("right", "left", 5))
+    for side, align, dx in sides:
+        words = common.transform_filter(f"datum.side == '{side}'")
+        words = words.mark_text(align=align, baseline="bottom", dx=dx, dy=-4, style="note")
+        layers.append(words.encode(y=alt.value("height"), text="note:N"))
+    return layers

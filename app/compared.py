@@ -1,0 +1,54 @@
+"""What pages say of a comparison at equal points; ``rbmviz.session.equal_points`` finds the points."""
+
+from rbmviz.session.equal_points import Compared, CostUnit
+
+AXIS_TITLES: dict[CostUnit, str] = {
+    "samples": "Samples",
+    "updates": "Updates",
+    "sweeps": "Sweeps of all chains",
+    "seconds": "Seconds of computing",
+}
+"""Titles of an axis of what runs are compared at equal numbers of."""
+
+
+def amount_text(cost_unit: CostUnit, amount: float) -> str:
+    """Write a number of samples, updates, sweeps or seconds: "1,764 samples", "0.1 s"."""
+    return f"{float(f'{amount:.2g}'):,.10g} s" if cost_unit == "seconds" else f"{amount:,.0f} {cost_unit}"
+
+
+def choice_help(steps: CostUnit) -> str:
+    """Return the help of the choice at equal what panels are compared.
+
+    steps : what the runs of the page make
+    """
+    return (
+        f"All numbers of all panels are those at the last number of {steps}, of sweeps, or of seconds of "
+        "computing that every panel has passed. It changes what is compared, not the pace. Seconds are those "
+        "of this machine, and differ with its load."
+    )
+
+
+def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
+    """Say at which point the numbers of a panel were taken, and whether the panel is behind the others.
+
+    Parameters
+    ----------
+    steps : CostUnit
+        What the run makes: samples or updates.
+    made : int or None
+        How many it had made at the common point; None: it has no scores there.
+    """
+    cost_unit, point = compared.cost_unit, compared.point
+    if compared.passed is None:
+        return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
+    passed, first = amount_text(cost_unit, compared.passed), amount_text(cost_unit, compared.most_passed)
+    if compared.catching_up:
+        return f"Catching up at full speed: {passed} of {first}."
+    if point is None:
+        return "Behind: nothing is scored yet." if compared.behind else ""
+    if made is None:
+        return f"Nothing is known at {amount_text(cost_unit, point)}."
+    at = f"Scores at {amount_text(cost_unit, point)}"
+    if cost_unit != steps:
+        at += f" ({amount_text(steps, made)})"
+    return f"{at}. Behind, and holds the point back: the first has {first}." if compared.behind else at

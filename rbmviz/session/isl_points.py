@@ -1,0 +1,159 @@
+"""The scores of a sampler's run at a point that it has passed: ISL and counts.
+
+A run keeps its scores at about 125 numbers of samples, 14 % apart, each with its sweeps and its seconds. A
+point of sweeps or seconds lies between two of these: its sample number is that of the last sample that was
+complete by then, and its scores are read off between the two neighbours, linearly in the logarithm of the
+number of samples. So all three kinds of points cost one computation of the scores.
+"""
+
+import bisect
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.metrics import paired_error
+from rbmviz.session.equal_points import POINTS, Compared, CostUnit
+from rbmviz.session.snapshot import Counts, Point, Spent
+
+if TYPE_CHECKING:
+    from rbmviz.session.sampling import SamplingSnapshot
+
+SAMPLE_ROUNDING = 1e-9
+"""Share of a sample that rounding may take from a sum of sweeps or seconds."""
+
+
+class ScoresAtPoint(NamedTuple):
+    """The scores of one run at a point: those of the samples that were complete by then."""
+
+    isl: Point
+    counts: Counts
+
+
+def _between(a: Any, b: Any, weight: Any) -> Any:
+    return a + weight * (b - a)
+
+
+def passed(shown: "SamplingSnapshot", cost_unit: CostUnit) -> float:
+    """Return up to which number of samples, sweeps or seconds the scores of a run are known."""
+    return getattr(shown.curve[len(shown.counts) - 1].spent, cost_unit) if shown.counts else 0
+
+
+def scores_at(shown: "SamplingSnapshot", cost_unit: CostUnit, point: float) -> ScoresAtPoint | None:
+    """Return the scores of a run at a point; None if it has not passed it, or had no sample by then."""
+    known = len(shown.counts)
+    i = bisect.bisect_right(shown.curve, point, hi=known, key=lambda one: getattr(one.spent, cost_unit)) - 1
+    if i < 0 or point > passed(shown, cost_unit):
+        return None
+    a, counts = shown.curve[i], shown.counts[i]
+    if point == getattr(a.spent, cost_unit):
+        return ScoresAtPoint(a, counts)
+    b, counts_after = shown.curve[i + 1], shown.counts[i + 1]
+    spent = _spent_at(shown, a.spent, b.spent, cost_unit, point)
+    weight = math.log(spent.samples / a.n) / math.log(b.n / a.n)
+
+    def between(name: str, first: Any = a, second: Any = b) -> Any:
+        return _between(getattr(first, name), getattr(second, name), weight)
+
+    shares = {name: between(name, counts, counts_after) for name in ("class_coverage", "blank", "spurious")}
+    switches = (
+        counts.switches if counts.switches is None else round(between("switches", counts, counts_after))
+    )
+    return ScoresAtPoint(
+        Point(spent, between("isl"), between("std_error"), a.beta, between("groups")),
+        counts._replace(n=spent.samples, switches=switches, **shares),
+    )
+
+
+def _spent_at(
+    shown: "SamplingSnapshot", begin: Spent, end: Spent, cost_unit: CostUnit, point: float
+) -> Spent:
+    """Return what was spent on the samples that were complete at a point between two points of the curve.
+
+    A sample takes equally many sweeps and seconds from one of the two to the other; between them lies at
+    most one change of knobs, of which both are known.
+    """
+    i = bisect.bisect_right(shown.changes, begin.samples, key=lambda change: change.spent.samples)
+    if i < len(shown.changes) and shown.changes[i].spent.samples < end.samples:
+        turned = shown.changes[i].spent
+        if getattr(turned, cost_unit) <= point:
+            begin = turned
+        else:
+            end = turned
+    first, last = getattr(begin, cost_unit), getattr(end, cost_unit)
+    made = (point - first) / (last - first) * (end.samples - begin.samples)
+    samples = begin.samples + int(made + SAMPLE_ROUNDING)
+    share = (samples - begin.samples) / (end.samples - begin.samples)
+    return Spent(
+        samples,
+        round(_between(begin.sweeps, end.sweeps, share)),
+        _between(begin.seconds, end.seconds, share),
+    )
+
+
+def fields_of(scores: ScoresAtPoint | None) -> dict[str, Any]:
+    """Return these scores as fields of a snapshot."""
+    names = [name for name in Counts._fields if name != "n"]
+    if scores is None:
+        return {"newest": None, **dict.fromkeys(names)}
+    return {"newest": scores.isl, **{name: getattr(scores.counts, name) for name in names}}
+
+
+class Difference(NamedTuple):
+    """ISL of a run minus that of another at a point, in nats, with the standard error of the difference.
+
+    samples: how many the run had made by then.
+    """
+
+    point: float
+    samples: int
+    difference: float
+    std_error: float
+
+
+def best(compared: Sequence[Compared]) -> int | None:
+    """Return the index of the panel with the highest ISL at the common point; None if there is none."""
+    known = [(one.scores.isl.isl, -i) for i, one in enumerate(compared) if one.scores is not None]
+    return -max(known)[1] if known else None
+
+
+def differences(
+    shown: "SamplingSnapshot", other: "SamplingSnapshot", cost_unit: CostUnit
+) -> list[Difference]:
+    """Return the ISL of a run minus that of another at all points that both have passed."""
+    end = min(passed(shown, cost_unit), passed(other, cost_unit))
+    points = np.array(POINTS[cost_unit][: bisect.bisect_right(POINTS[cost_unit], end)])
+    if not len(points):
+        return []
+    (n, isl, groups), (n_other, isl_other, groups_other) = (
+        _isl_at(run, cost_unit, points) for run in (shown, other)
+    )
+    both, errors = (n > 0) & (n_other > 0), paired_error(groups, groups_other)
+    found = zip(points[both], n[both], (isl - isl_other)[both], errors[both], strict=True)
+    return [Difference(*one) for one in found]
+
+
+def _isl_at(
+    shown: "SamplingSnapshot", cost_unit: CostUnit, points: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return samples (0: none), ISL, and mean log densities of the groups at points that a run has passed.
+
+    What ``scores_at`` says of each point, for all at once.
+    """
+    curve = shown.curve[: len(shown.counts)]
+    reached = np.array([getattr(point.spent, cost_unit) for point in curve])
+    at = np.searchsorted(reached, points, side="right") - 1
+    spent = sorted([point.spent for point in curve] + [change.spent for change in shown.changes])
+    known = np.array([(one.samples, getattr(one, cost_unit)) for one in spent])
+    n = np.where(at < 0, 0, np.floor(np.interp(points, known[:, 1], known[:, 0]) + SAMPLE_ROUNDING))
+    ns = np.array([point.n for point in curve])
+    a, b = np.maximum(at, 0), np.minimum(at + 1, len(curve) - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = np.where((at < 0) | (a == b), 0, np.log(n / ns[a]) / np.log(ns[b] / ns[a]))
+    isl, groups = np.array([point.isl for point in curve]), np.array([point.groups for point in curve])
+    return (
+        n.astype(np.int64),
+        _between(isl[a], isl[b], weights),
+        _between(groups[a], groups[b], weights[:, None]),
+    )

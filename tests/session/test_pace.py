@@ -1,0 +1,106 @@
+"""Which steps of a run are due, with a clock that the tests move."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from rbmviz.session import pace as pace_module
+from rbmviz.session.pace import Pace
+from rbmviz.session.recorded_start import RecordedStart
+
+MOST = 10**6
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(pace_module, "time", SimpleNamespace(monotonic=lambda: now.now))
+    return now
+
+
+def test_steps_are_due_by_the_rate_and_up_to_the_end(clock):
+    pace = Pace(10.0, end=25)
+    pace.begin(0)
+    assert (pace.due(0, MOST, math.inf), pace.status(0)) == (0, "paused")
+    pace.resume(0)
+    clock.now += 0.25
+    assert (pace.due(0, MOST, math.inf), pace.due(0, 1, math.inf), pace.status(0)) == (2, 1, "running")
+    assert pace.time_of_next(2) == pytest.approx(1000.3)
+    clock.now += 100
+    assert pace.due(2, MOST, math.inf) == 23
+    assert pace.status(25) == "finished"
+
+
+def test_overdue_steps_are_skipped(clock):
+    pace = Pace(10.0)
+    pace.resume(0)
+    clock.now += 100
+    assert pace.due(3, MOST, 0.5) == 5
+    clock.now += 0.25
+    assert pace.due(8, MOST, 0.5) == 2
+
+
+def test_a_pause_keeps_what_is_due_and_nothing_that_comes_after(clock):
+    one, other = Pace(10.0), Pace(10.0)
+    for pace in (one, other):
+        pace.resume(0, 1000.0)
+    clock.now += 0.45
+    for n, pace in ((4, one), (1, other)):
+        pace.pause(n, 0.5, clock.now)
+    clock.now += 60
+    assert (one.due(4, MOST, 0.5), other.due(1, MOST, 0.5)) == (0, 3)
+    one.resume(4)
+    other.resume(1)  # its three steps are still to be made, and count as made
+    clock.now += 0.11
+    assert (one.due(4, MOST, 0.5), other.due(1, MOST, 0.5)) == (1, 4)
+
+
+def test_single_steps_add_up(clock):
+    pace = Pace(math.inf)
+    pace.step(0, 2)
+    pace.step(1, 2)
+    assert (pace.due(1, MOST, 0.5), pace.status(1), pace.status(4)) == (3, "running", "paused")
+    pace.resume(4)
+    assert (pace.due(4, 50, 0.5), pace.at_full_speed) == (50, True)
+
+
+@pytest.mark.parametrize("seconds", [10.0, 0.3])
+def test_missed_steps_are_made_at_full_speed_for_so_long(clock, seconds):
+    first, late = Pace(10.0), Pace(10.0)
+    first.resume(0)
+    clock.now += 20
+    late.resume(0)
+    late.catch_up_with(first, 200, seconds)
+    assert late.due(0, MOST, 0.5) == 200
+    late.note_computing(100, 0.4)
+    assert late.catching_up(100) == (seconds > 1)
+    # Either the steps that are left, or half a second of them: the others are skipped.
+    assert late.due(100, MOST, 0.5) == (100 if seconds > 1 else 5)
+
+
+def test_a_paused_run_that_cannot_catch_up_stops_where_it_is(clock):
+    first, late = Pace(10.0), Pace(10.0)
+    first.step(0, 500)
+    late.catch_up_with(first, 500, 0.3)
+    assert late.due(0, MOST, 0.5) == 500
+    late.note_computing(100, 0.4)
+    assert (late.due(100, MOST, 0.5), late.status(100)) == (0, "paused")
+
+
+def test_a_recording_is_played_at_the_pace(clock):
+    shown = SimpleNamespace(n=30, view=lambda n, run, algorithm: SimpleNamespace(n=n, run=run))
+    pace = Pace(10.0)
+    start = RecordedStart(shown, pace)
+    pace.begin(0)
+    assert start.n == 0
+    pace.resume(0)
+    clock.now += 1
+    assert (start.n, start.view(1, None)) == (10, SimpleNamespace(n=10, run=1))
+    assert start.view(1, None) is start.view(1, None)
+    pace.pause(start.n, math.inf)
+    clock.now += 60
+    assert start.n == 10
+    pace.resume(start.n)
+    clock.now += 60
+    assert start.n == 30

@@ -1,0 +1,282 @@
+"""Cells against naive ways to the same numbers: the command line's samples, one training by hand."""
+
+import dataclasses
+import pickle
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import rbmviz
+from rbmviz.cli import main
+from rbmviz.datasets import Dataset
+from rbmviz.errors import BadInput
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
+from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.models import pattern_model
+from rbmviz.rbm import save_model
+from rbmviz.registry import samplers, trainers
+from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
+from rbmviz.sweep import cell as cell_module
+from rbmviz.sweep.cell import columns_of, forget, provide, version_of
+
+
+def plan(**given):
+    return SweepPlan(
+        **(
+            {
+                "algorithms": ["rates_fpcd"],
+                "models": ["bas_pcd"],
+                "seeds": [7],
+                "budget": Budget("samples", 700),
+            }
+            | given
+        )
+    )
+
+
+def training(**given):
+    first = {"kind": "trainer", "algorithms": ["cd"], "data": "bas", "seeds": [3], "n_hidden": 8}
+    return SweepPlan(**(first | {"budget": Budget("updates", 60)} | given))
+
+
+def table(plan_):
+    [cell] = cells(plan_)
+    return CellRun(cell).finish()
+
+
+def same(one, other, without=("seconds",)):
+    assert list(one) == list(other)
+    for name in one:
+        if name not in without:
+            np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"])
+@pytest.mark.parametrize("kernel", ["binary", "mean"])
+def test_its_curve_is_the_isl_of_the_samples_of_the_command_line(sampler, kernel, tmp_path):
+    found = table(plan(algorithms=[sampler], kernel=kernel, budget=Budget("samples", 300)))
+    command = f"sample --model bas_pcd --sampler {sampler} -n 300 --init data --seed 7 --out {tmp_path}/s.npz"
+    assert main(command.split()) == 0
+    x = np.load(tmp_path / "s.npz")["v" if kernel == "binary" else "p"]
+    data = rbmviz.load_dataset("bas")
+    assert found["n"].tolist() == [*CURVE_COUNTS[CURVE_COUNTS < 300], 300]
+    for row in [0, 1, 9, 20, -2, -1]:
+        score = rbmviz.metrics.isl(x[: found["n"][row]], data.test, data.validation, kernel=kernel)
+        assert found["isl_test"][row] == pytest.approx(score.isl, abs=1e-6)
+        assert found["isl_validation"][row] == pytest.approx(score.validation, abs=1e-6)
+        assert found["isl_test_error"][row] == pytest.approx(score.std_error, abs=1e-6)
+
+
+def test_every_measure_is_what_a_naive_run_gives():
+    sampler = "rates_fpcd:eps=0.2,n_chains=3"
+    found = table(plan(algorithms=[sampler], metrics=list_measures("sampler")))
+    data, model = rbmviz.load_dataset("bas"), rbmviz.load_model("bas_pcd")
+    starts = data.validation[rbmviz.rng.generator(7, "start").integers(len(data.validation), size=3)]
+    samples = rbmviz.sample(model, samplers.read(sampler), 700, seed=7, v0=starts)
+    for row in [12, 30, -1]:
+        n = found["n"][row]
+        coverage = rbmviz.metrics.Coverage(data, COMPARED_EXAMPLES, n_chains=3)
+        coverage.update(samples.v[:n])
+        assert found["coverage"][row] == coverage.class_coverage
+        assert found["spurious"][row] == coverage.spurious
+        assert found["switches"][row] == coverage.switches
+        assert found["blank"][row] == coverage.blank
+        assert found["sweeps"][row] == n
+    activity = samples.v.sum(axis=1)[: 700 // 3 * 3].reshape(-1, 3).T
+    assert found["ess"][-1] == pytest.approx(rbmviz.metrics.chain_diagnostics(activity).ess)
+    assert np.isnan(found["ess"][0])
+    assert (np.diff(found["seconds"]) >= 0).all()
+
+
+@pytest.mark.parametrize("algorithm", ["rates_herding:eps=0.3", "rates_fpcd:n_chains=2", "gibbs:k=3"])
+@pytest.mark.parametrize("budget", [Budget("samples", 500), Budget("sweeps", 500)])
+def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget):
+    [cell] = cells(plan(algorithms=[algorithm], budget=budget, metrics=list_measures("sampler")))
+    whole = CellRun(cell).finish()
+    steps = CellRun(cell)
+    shares = [steps.done]
+    while steps.step(0):
+        shares.append(steps.done)
+    assert shares == sorted(shares)
+    assert (shares[0], steps.done) == (0, 1)
+    same(whole, steps.columns())
+    with ThreadPoolExecutor(4) as pool:
+        for other in pool.map(lambda one: CellRun(one).finish(), [pickle.loads(pickle.dumps(cell))] * 4):
+            same(whole, other)
+
+
+def test_a_budget_of_sweeps_ends_with_the_last_sample_that_is_complete():
+    found = table(plan(algorithms=["rates_herding:eps=0.3"], budget=Budget("sweeps", 333), start="random"))
+    model, sampler = rbmviz.load_model("bas_pcd"), rbmviz.make_sampler("rates_herding", eps=0.3)
+    spent = np.cumsum(rbmviz.sample(model, sampler, 400, seed=7).info["sweeps"])
+    n = int((spent <= 333).sum())
+    assert found["n"][-1] == n
+    assert found["sweeps"].tolist() == [spent[k - 1] for k in found["n"]]
+    # A budget smaller than the first sample still gives this one.
+    assert table(plan(algorithms=["gibbs:k=9"], budget=Budget("sweeps", 2)))["n"].tolist() == [1]
+
+
+def test_a_budget_of_seconds_says_how_far_it_got():
+    found = table(plan(algorithms=["gibbs"], budget=Budget("seconds", 0.02)))
+    assert found["seconds"][-1] >= 0.02 > found["seconds"][-2]
+    n = int(found["n"][-1])
+    longer = table(plan(algorithms=["gibbs"], budget=Budget("samples", n)))
+    np.testing.assert_array_equal(longer["isl_test"][-1], found["isl_test"][-1])
+
+
+def test_a_cell_is_small_and_hashable():
+    found = cells(plan(axes=[Axis("eps", (0.01, 0.1))], seeds=[0, 1]))
+    assert len({cell.identity for cell in found}) == len(set(found)) == 4
+    assert len(pickle.dumps(found[0])) < 2000
+    assert len(found[0].identity) == 32
+
+
+def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
+    [cell] = cells(plan())
+    changes = [
+        *({"algorithm": cell.algorithm.replace("k=1", "k=2")}, {"model_digest": "0"}, {"data_digest": "0"}),
+        *({"seed": 8}, {"start": "random"}, {"budget": Budget("samples", 701)}, {"metrics": ("isl_test",)}),
+        *({"budget": Budget("sweeps", 700)}, {"kernel": "mean"}, {"version": "0"}, {"n_hidden": 3}),
+        {"kind": "trainer"},
+    ]
+    identities = {dataclasses.replace(cell, **change).identity for change in changes}
+    assert len(identities | {cell.identity}) == len(changes) + 1
+    covered = {name for change in changes for name in change}
+    names_only = {"model", "data", "at"}
+    assert covered | names_only == {field.name for field in dataclasses.fields(cell)}
+    # The same model under another name is the same cell; a changed one is another.
+    save_model(rbmviz.load_model("bas_pcd"), tmp_path / "mine.safetensors")
+    [mine] = cells(plan(models=[str(tmp_path / "mine.safetensors")]))
+    assert mine.identity == cell.identity
+    assert (mine.model, cell.model) == (str(tmp_path / "mine.safetensors"), "bas_pcd")
+    # The order in which metrics are named says nothing.
+    one, other = (cells(plan(metrics=names))[0] for names in (["blank", "ess"], ["ess", "blank"]))
+    assert one.identity == other.identity
+
+
+def test_the_version_follows_the_sources(tmp_path, monkeypatch):
+    before = {name: version_of("sampler", name) for name in ("gibbs", "rates_fpcd")}
+    assert len(set(before.values())) == 2
+    copy = tmp_path / "rbmviz"
+    shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(cell_module, "_PACKAGE", copy)
+    files = {"kernels/gibbs.py": 2, "metrics/isl.py": 2, "samplers/rates_fpcd.py": 1, "cli/sample.py": 0}
+    for path, changed in files.items():
+        was = [version_of.__wrapped__("sampler", name) for name in before]
+        (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
+        now = [version_of.__wrapped__("sampler", name) for name in before]
+        assert sum(a != b for a, b in zip(was, now, strict=True)) == changed, path
+
+
+def test_tables_of_all_algorithms_of_a_kind_have_the_same_columns():
+    for kind, names in (("sampler", list(samplers)), ("trainer", list(trainers))):
+        make = plan if kind == "sampler" else training
+        unit = "samples" if kind == "sampler" else "updates"
+        for name in names:
+            found = table(make(algorithms=[name], budget=Budget(unit, 2), metrics=list_measures(kind)))
+            assert list(found) == list(columns_of(kind))
+            for column, wanted in columns_of(kind).items():
+                assert found[column].dtype.kind == {str: "U", int: "i", float: "f"}[wanted], column
+                assert len(found[column]) == 2
+            assert set(found["algorithm"]) == {name}
+
+
+def test_a_training_is_the_training_of_the_same_seed():
+    found = table(training(algorithms=["pcd:learning_rate=0.1"], metrics=list_measures("trainer")))
+    data, trainer = rbmviz.load_dataset("bas"), rbmviz.make_trainer("pcd", learning_rate=0.1)
+    *_, last = rbmviz.train(data, trainer, n_hidden=8, iterations=60, seed=3, every=7)
+    assert found["n"].tolist() == [*CURVE_COUNTS[CURVE_COUNTS < 60], 60]
+    for part in ("train", "validation", "test"):
+        name = "log_likelihood" if part == "train" else f"log_likelihood_{part}"
+        exact = rbmviz.metrics.log_likelihood(last.rbm, getattr(data, part))
+        assert found[name][-1] == pytest.approx(exact, abs=1e-9)
+    for name, value in last.stats.items():
+        assert found[name][-1] == pytest.approx(value, rel=1e-6)
+
+
+def test_trainers_have_a_quantity_of_their_own():
+    assert table(training(algorithms=["ucd"]))["inner"][-1] >= 1  # the mean meeting time
+    none = table(training(algorithms=["cd"]))
+    assert np.isnan(none["inner"]).all()
+    assert none["note"][0] == "This trainer has no quantity of its own."
+
+
+def test_a_training_that_diverges_is_a_result():
+    # Each update multiplies the weights by 1 - 10 * 1.
+    found = table(training(algorithms=["cd:learning_rate=10,weight_decay=1"], budget=Budget("updates", 300)))
+    assert found["n"].tolist() == [*CURVE_COUNTS[CURVE_COUNTS < 300], 300]
+    assert np.isfinite(found["log_likelihood"][0])
+    assert np.isnan(found["log_likelihood"][-1])
+    assert "diverged" in found["note"][0]
+
+
+def test_what_cannot_be_measured_is_not_a_number_and_says_why(tmp_path):
+    rows = rbmviz.load_dataset("bas").train
+    bare = Dataset("bare", rows, rows[:0], rows[:0], "", "")
+    [cell] = cells(plan(metrics=list_measures("sampler")))
+    found = CellRun(
+        dataclasses.replace(cell, data="bare", data_digest=provide(bare), start="random")
+    ).finish()
+    for name in ("isl_test", "isl_validation", "coverage", "switches", "spurious"):
+        assert np.isnan(found[name]).all(), name
+    assert "bare has no test or no validation part" in found["note"][0]
+    assert "no classes" in found["note"][0]
+    assert np.isfinite(found["blank"]).all()
+    # Too large to enumerate.
+    large = table(training(n_hidden=30, data="mnist5k", budget=Budget("updates", 1)))
+    assert np.isnan(large["log_likelihood"]).all()
+    assert "too large to enumerate" in large["note"][0]
+
+
+def test_a_model_or_data_that_are_others_than_planned_are_refused(tmp_path):
+    save_model(pattern_model(["0101", "1010"], 3.0), tmp_path / "m.npz")
+    rows = np.eye(4, dtype=np.uint8)
+    np.savez(tmp_path / "d.npz", x_train=rows, x_valid=rows, x_test=rows)
+    [cell] = cells(plan(models=[str(tmp_path / "m.npz")], data=str(tmp_path / "d.npz")))
+    assert np.isfinite(CellRun(cell).finish()["isl_test"]).all()
+    save_model(pattern_model(["0101", "1010"], 4.0), tmp_path / "m.npz")
+    CellRun(cell)  # this process still has the model
+    forget()
+    with pytest.raises(BadInput, match="another one here than where the sweep was made"):
+        CellRun(cell)
+    (tmp_path / "m.npz").unlink()
+    with pytest.raises(BadInput, match="no model file"):
+        CellRun(cell)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"models": ["bas_pdc"]}, "did you mean 'bas_"),
+        ({"data": "baas"}, "data"),
+        ({"data": "mnist5k"}, "784 units and this model 16"),
+    ],
+)
+def test_what_cannot_be_loaded_is_refused_before_anything_runs(given, said):
+    with pytest.raises(BadInput, match=said):
+        cells(plan(**given))
+
+
+def test_names_from_outside_open_no_file(tmp_path):
+    save_model(rbmviz.load_model("bas_pcd"), tmp_path / "m.npz")
+    assert cells(plan(), registered=True) == cells(plan())
+    with pytest.raises(BadInput, match="Unknown model"):
+        cells(plan(models=[str(tmp_path / "m.npz")]), registered=True)
+    for named in (plan(data=str(tmp_path / "m.npz")), training(data=str(tmp_path / "m.npz"))):
+        with pytest.raises(BadInput, match="is not the name of a data set"):
+            cells(named, registered=True)
+
+
+def test_a_model_without_rates_is_refused_by_samplers_that_need_them(tmp_path):
+    model = rbmviz.load_model("bas_pcd")
+    save_model(rbmviz.Model(model.rbm, None, dict(model.meta)), tmp_path / "m.npz")
+    with pytest.raises(BadInput, match="needs the rates"):
+        cells(plan(models=[str(tmp_path / "m.npz")]))
+    assert cells(plan(models=[str(tmp_path / "m.npz")], algorithms=["gibbs"]))
+
+
+def test_measures_are_of_one_kind_each():
+    assert {one.kind for one in measures.values()} == {"sampler", "trainer"}
+    assert set(list_measures()) == set(list_measures("sampler")) | set(list_measures("trainer"))
