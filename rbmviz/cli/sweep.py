@@ -4,6 +4,7 @@ import argparse
 import csv
 import dataclasses
 import io
+import itertools
 import math
 import re
 import sys
@@ -17,7 +18,7 @@ from tqdm import tqdm
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_shared_knobs
 from rbmviz.cli.outputs import check_outputs
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.output import write_whole
 from rbmviz.registry import Table, samplers, trainers
@@ -35,7 +36,7 @@ from rbmviz.sweep import (
     list_measures,
 )
 from rbmviz.sweep.choose import robustness, select, telling_point
-from rbmviz.sweep.execute import SweepOutcome, cores
+from rbmviz.sweep.execute import SweepProgress, cores
 from rbmviz.sweep.execute import run as run_cells
 from rbmviz.sweep.plan import Kind, text_of
 from rbmviz.sweep.store import Store, StoredTable, check_installed, write_table
@@ -63,7 +64,13 @@ SWEEP_FLAGS = {
 EVERY_SECONDS = 10.0
 """Seconds between two lines of progress where standard error is no terminal."""
 
-UNITS = {"n": "samples", "samples": "samples", "sweeps": "sweeps", "seconds": "seconds", "updates": "updates"}
+BUDGET_UNITS = {
+    "n": "samples",
+    "samples": "samples",
+    "sweeps": "sweeps",
+    "seconds": "seconds",
+    "updates": "updates",
+}
 """What --budget and --effort take; "n" is samples, and updates of trainers."""
 
 
@@ -85,10 +92,8 @@ def add(commands: Any) -> None:
         f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What "
         "is computed\nis kept in the folder, one file for each cell, and is never computed again."
     )
-    command.add_argument(
-        "action", nargs="?", choices=tuple(SWEEP_FLAGS), default="run", help="what to do (default run)"
-    )
-    command.add_argument("folder", nargs="?", metavar="DIR", help="folder of a sweep; not for run")
+    # No positional arguments: they would take the values of knobs, whose flags argparse does not know.
+    command.usage = f"rbmviz sweep [{' | '.join(SWEEP_FLAGS)}] [DIR] [--knob VALUE ...] [options]"
     plan = command.add_argument_group("the plan (run, and extend where it says so)")
     plan.add_argument(
         "--sampler",
@@ -120,7 +125,7 @@ def add(commands: Any) -> None:
     )
     plan.add_argument(
         "--budget",
-        choices=tuple(UNITS),
+        choices=tuple(BUDGET_UNITS),
         help="what -n counts: samples (default), sweeps or seconds; updates (default of trainers) or seconds",
     )
     plan.add_argument(
@@ -153,7 +158,7 @@ def add(commands: Any) -> None:
     shown.add_argument("--at", type=COUNT, help="compare after so many samples (default: at the end)")
     shown.add_argument(
         "--effort",
-        choices=tuple(UNITS),
+        choices=tuple(BUDGET_UNITS),
         help="what --at counts, and what is equal (default samples or updates)",
     )
     shown.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
@@ -164,7 +169,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Do what the action says, and return the comparison of the settings."""
-    _check_flags(args)
+    args = check_words(args)
     _check_installed(args)
     if args.action == "run":
         plan, store = _plan(args), Store(args.out)
@@ -173,8 +178,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         plan = store.plan()
         if args.action == "extend":
             plan = _extended(plan, args)
-    if args.rest and args.action not in ("run", "extend"):
-        raise BadInput(f"sweep {args.action}: unknown argument '{args.rest[0]}' (see --help).")
     _check_outputs(args, plan)
     made, outcome = cells(plan), None
     if args.action in ("run", "resume", "extend"):
@@ -184,6 +187,28 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for sentence in found.refused:
         print_message(sentence)
     return _result(args, plan, store, made, found, outcome)
+
+
+def check_words(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with the first words, action and folder, taken out of the rest.
+
+    Raises
+    ------
+    BadInput
+        If the action is unknown, or a flag does not belong to it.
+    """
+    found = argparse.Namespace(**vars(args))
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), args.rest))
+    found.rest = args.rest[len(words) :]
+    found.action, found.folder = [*words, None, None][:2]
+    if found.action is None:
+        found.action = "run"
+    if found.action not in SWEEP_FLAGS:
+        raise unknown("action of sweep", found.action, SWEEP_FLAGS)
+    if len(words) > 2:
+        raise BadInput(f"sweep {found.action}: '{words[2]}' is too much (see --help).")
+    _check_flags(found)
+    return found
 
 
 def _check_flags(args: argparse.Namespace) -> None:
@@ -198,6 +223,8 @@ def _check_flags(args: argparse.Namespace) -> None:
             raise BadInput("sweep run: name the folder of the results, --out DIR.")
     elif args.folder is None:
         raise BadInput(f"sweep {args.action}: name the folder of a sweep.")
+    if args.rest and args.action not in ("run", "extend"):
+        raise BadInput(f"sweep {args.action}: unknown argument '{args.rest[0]}' (see --help).")
     if args.workers is not None and args.scheduler is not None:
         raise BadInput("sweep: --workers are threads of this machine and --scheduler a cluster; give one.")
 
@@ -252,7 +279,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
         )
     kind: Kind = "sampler" if args.sampler else "trainer"
     algorithms = _algorithms(kind, args.sampler or args.trainer, args.rest)
-    unit = UNITS[args.budget or "n"]
+    unit = BUDGET_UNITS[args.budget or "n"]
     if kind == "trainer" and args.budget in (None, "n"):
         unit = "updates"
     amount = args.n or (20_000 if kind == "sampler" else 1000)
@@ -326,7 +353,7 @@ class _Progress:
             self.bar = tqdm(total=total, initial=found, unit="cell", file=sys.stderr, smoothing=0)
         self.said = time.monotonic()
 
-    def show(self, outcome: SweepOutcome) -> None:
+    def show(self, outcome: SweepProgress) -> None:
         """Show the outcome so far."""
         ended = outcome.done + len(outcome.failed)
         if self.bar is not None:
@@ -358,7 +385,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def _computed(args: argparse.Namespace, made: Sequence[Cell], store: Store) -> SweepOutcome:
+def _computed(args: argparse.Namespace, made: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute what is missing, and say how it went."""
     there = len(store.done(made))
     threads = args.workers or cores()
@@ -407,7 +434,7 @@ def _result(
     store: Store,
     made: Sequence[Cell],
     found: StoredTable,
-    outcome: SweepOutcome | None,
+    outcome: SweepProgress | None,
 ) -> dict[str, Any]:
     """Compare, write the files, and return the result of the command."""
     result: dict[str, Any] = {
@@ -432,7 +459,7 @@ def _result(
                 f"'{store.folder}' holds no result of its plan: 'rbmviz sweep resume {store.folder}'."
             )
         return result | {"cells": [], "best": None, "region": [], "choices": []}
-    effort: Any = UNITS[args.effort or "n"]
+    effort: Any = BUDGET_UNITS[args.effort or "n"]
     if plan.kind == "trainer" and args.effort in (None, "n"):
         effort = "updates"
     if args.action == "robustness":
@@ -583,11 +610,18 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
 def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return "No setting was run on all models."
-    models = rows[0]["models"]
-    width = max(len(row["setting"]) for row in rows)
-    lines = [f"{'':<{width}} {'mean':>10} {'spread':>8} " + " ".join(f"{model:>14}" for model in models)]
-    for row in rows:
+    texts = _short([row["setting"] for row in rows])
+    width = max(map(len, texts))
+    models = " ".join(f"{model:>14}" for model in rows[0]["models"])
+    lines = [f"{'':<{width}} {'mean':>10} {'spread':>8} {models}"]
+    for name, row in zip(texts, rows, strict=True):
         each = " ".join(f"{mean:14.3f}" for mean in row["by_model"])
-        lines.append(f"{row['setting']:<{width}} {row['mean']:10.3f} {row['spread']:8.3f} {each}")
-    lines.append("spread: standard deviation over the models, which were trained by different algorithms")
-    return "\n".join(lines)
+        lines.append(f"{name:<{width}} {row['mean']:10.3f} {row['spread']:8.3f} {each}")
+    return "\n".join([*lines, "spread: standard deviation over the models"])
+
+
+def _short(settings: Sequence[str]) -> list[str]:
+    """Return settings with those knobs only in which settings of the same algorithm differ."""
+    parts = [(name, knobs.split(",")) for name, _, knobs in (one.partition(":") for one in settings)]
+    common = {name: set.intersection(*(set(b) for a, b in parts if a == name)) for name, _ in parts}
+    return [" ".join([name, *(pair for pair in knobs if pair not in common[name])]) for name, knobs in parts]

@@ -43,7 +43,7 @@ class FailedCell(NamedTuple):
 
 
 @dataclass
-class SweepOutcome:
+class SweepProgress:
     """What a run of a sweep has done.
 
     Parameters
@@ -148,9 +148,9 @@ def run(
     *,
     workers: int | None = None,
     scheduler: str | None = None,
-    on_progress: Callable[[SweepOutcome], None] | None = None,
+    on_progress: Callable[[SweepProgress], None] | None = None,
     on_message: Callable[[str], None] | None = None,
-) -> SweepOutcome:
+) -> SweepProgress:
     """Compute the cells that are not in the folder yet, in their order.
 
     Parameters
@@ -174,7 +174,7 @@ def run(
 
     Returns
     -------
-    SweepOutcome
+    SweepProgress
         After Ctrl-C with ``interrupted``.
 
     Raises
@@ -187,7 +187,7 @@ def run(
     """
     there = store.done(cells)
     todo = list({cell.identity: cell for cell in cells if cell.identity not in there}.values())
-    outcome = SweepOutcome(cells=len(there) + len(todo), found=len(there))
+    outcome = SweepProgress(cells=len(there) + len(todo), found=len(there))
     if not todo:
         return outcome
     with contextlib.ExitStack() as stack:
@@ -249,7 +249,7 @@ class _Sweeping:
     """One call of ``run``: which cells are under way, and where results go."""
 
     def __init__(
-        self, pool: _Pool, store: Store, outcome: SweepOutcome, on_progress: Callable[[SweepOutcome], None]
+        self, pool: _Pool, store: Store, outcome: SweepProgress, on_progress: Callable[[SweepProgress], None]
     ) -> None:
         self.pool, self.store, self.outcome, self.on_progress = pool, store, outcome, on_progress
         self._flying: dict[Future[ComputedCell], Cell] = {}

@@ -18,7 +18,7 @@ from rbmviz.sweep.choose import MOSTLY_BLANK, Choice, ScoredSetting
 from rbmviz.sweep.measures import measures
 from rbmviz.sweep.plan import SweepPlan
 
-IN_REGION, IS_BLANK, MARKS = "not told from the best", "mostly blank samples", ("*", "x")
+IN_REGION, IS_BLANK, FIGURE_MARKS = "not told from the best", "mostly blank samples", ("*", "x")
 
 MAX_CAPTION_NAMES = 3
 """Most digests of one kind that a caption names."""
@@ -105,7 +105,9 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     chart = _map(altair, rows, axes, label) if len(axes) == 2 else _curve(altair, rows, axes[0], label)
     title = altair.TitleParams(
         f"{label} after {first.point:,.6g} {first.effort}",
-        subtitle=list(_lines([*first.border, f"{MARKS[0]} {IN_REGION}; {MARKS[1]} {IS_BLANK}"])),
+        subtitle=list(
+            _lines([*first.border, f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"])
+        ),
         anchor="start",
     )
     facets = {name: f"{name}:N" for name in ("panel", "model") if len({row[name] for row in rows}) > 1}
@@ -134,7 +136,10 @@ def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
     finite = math.isfinite(one.mean)
     return {
         **{"knobs": dict(one.knobs), "setting": one.setting, "algorithm": one.setting.partition(":")[0]},
-        **{"model": one.model, "mark": MARKS[1] if blank else MARKS[0] if one.in_region else ""},
+        **{
+            "model": one.model,
+            "mark": FIGURE_MARKS[1] if blank else FIGURE_MARKS[0] if one.in_region else "",
+        },
         **{"mean": one.mean if finite else None, "lo": one.mean - spread if finite else None},
         "hi": one.mean + spread if finite else None,
     }

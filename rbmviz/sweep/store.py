@@ -14,7 +14,7 @@ nothing in a file is ever executed.
 import io
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +36,7 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.output import check_writable, write_whole, writing
 from rbmviz.sweep.cell import Cell, columns_of
+from rbmviz.sweep.choose import joined
 from rbmviz.sweep.parquet_footer import check_uncompressed
 from rbmviz.sweep.plan import MAX_SWEEP_CELLS, Kind, SweepPlan
 
@@ -495,9 +496,4 @@ def _read_all(
         refused[_MAX_NAMED:] = [f"{len(refused) - _MAX_NAMED:,} more files are left out in the same way."]
     if any(table.keys() != tables[0].keys() for table in tables):
         raise BadInput(f"{what} holds results of samplers and of trainers: keep them in two folders.")
-    return StoredTable(dict(_joined(tables)), len(tables), refused)
-
-
-def _joined(tables: Sequence[Mapping[str, np.ndarray]]) -> Iterator[tuple[str, np.ndarray]]:
-    for name in tables[0] if tables else ():
-        yield name, np.concatenate([table[name] for table in tables])
+    return StoredTable(joined(tables) if tables else {}, len(tables), refused)
