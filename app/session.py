@@ -25,6 +25,7 @@ from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
+from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 
@@ -272,6 +273,12 @@ POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 SHOWN_VERSION: Entry[dict[str, int]] = Entry("shown version", dict)
 """Tune: the version of each sweep when the page was drawn after it had come to rest."""
 
+UPLOADED_RESULTS: Entry[str] = Entry("uploaded results", str)
+"""Tune: Streamlit's id of the newest archive that was read; "": none."""
+
+UPLOADED_SWEEPS: Entry[dict[str, Sweep]] = Entry("uploaded sweeps", dict)
+"""Tune: the sweep of the uploaded archive, by its name in links; no other session knows it."""
+
 DRAWN_CHAINS: Entry[tuple[int, ...]] = Entry("drawn chains", tuple)
 """Tune: keys of the panels beside the map when the whole page was drawn last."""
 
@@ -455,6 +462,17 @@ def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
     how = {} if name.lower().endswith(".txt") else {"binarise": rule}
     key = name, hashlib.sha256(content).digest(), rule
     return _read_once(place, key, lambda: load_bytes(content, name, **how))
+
+
+def uploaded_sweep(name: str, content: bytes) -> Sweep:
+    """Read an uploaded archive of a sweep's folder, once; BadInput if it is none, or there is no room."""
+    digest = hashlib.sha256(content).hexdigest()[:12]
+    known = UPLOADED_SWEEPS.value.get(f"upload-{digest}")
+    if known is None:
+        known = Sweep.uploaded(name, content)
+        VISITOR.ensure().keep("sweep", SweepScores.bytes(known.plan))
+        UPLOADED_SWEEPS.set({known.name: known})
+    return known
 
 
 def use_kept_file(place: str, name: str, content: bytes) -> None:

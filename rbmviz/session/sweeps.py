@@ -26,6 +26,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rbmviz.array_files import Damaged, is_file, printable, read_file, read_json
+from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
@@ -33,7 +34,7 @@ from rbmviz.session.limits import limits, variable_of
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweep import Cell, CellRun, SweepPlan, cells
-from rbmviz.sweep.store import Store, encode
+from rbmviz.sweep.store import Store, encode, read_zip
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""
@@ -43,9 +44,6 @@ SWEEP_NOTE = "_sweep.json"
 
 SWEEP_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 """Names of sweeps that this server has made; nothing else in a link becomes part of a path."""
-
-RESULTS_NAME = re.compile(r"results-[0-9a-f]{12}")
-"""Names of folders that were made elsewhere."""
 
 MAX_SWEEP_TITLE = 100
 
@@ -136,6 +134,33 @@ class Sweep:
     def planned(cls, plan: SweepPlan) -> "Sweep":
         """Return a sweep that is in no queue yet: its map is empty."""
         return cls("", "", plan, "", None)
+
+    @classmethod
+    def uploaded(cls, name: str, content: bytes) -> "Sweep":
+        """Return the sweep in a zip archive of its folder, which is not trusted; it is in no queue.
+
+        Parameters
+        ----------
+        name : str
+            The name of the file.
+        content : bytes
+
+        Raises
+        ------
+        BadInput
+            If it is no such archive, has no plan, or would take more than the memory budget.
+        """
+        plan, stored = read_zip(content, f"'{printable(name)[:MAX_SWEEP_TITLE]}'")
+        if plan is None:
+            raise BadInput(f"'{printable(name)[:60]}' has no plan that can be read: zip the whole folder.")
+        check_scores(plan, "The upload")
+        key = f"upload-{hashlib.sha256(content).hexdigest()[:12]}"
+        sweep = cls(key, printable(name)[:MAX_SWEEP_TITLE], plan, "", None)
+        for cell, table in placed_cells(sweep.scores, stored.columns):
+            sweep.scores.put(cell, table)
+        sweep.status = "finished" if sweep.scores.n_done == sweep.size else "stopped"
+        sweep.error = " ".join(stored.refused)
+        return sweep
 
     def belongs_to(self, owner: str) -> bool:
         """Return whether this owner's secret is that of the visitor who began it."""
@@ -344,11 +369,15 @@ class SweepQueue:
 
     # Folders
 
-    def add_results(self, name: str, title: str, plan: SweepPlan, folder: Path, owner: str = "") -> Sweep:
-        """List a folder of results that were made elsewhere; it is only read."""
+    def add_results(self, folder: Path, plan: SweepPlan) -> Sweep:
+        """List a folder of results that were made elsewhere, with its plan; it is only read.
+
+        Its name in links is a hash of its path: a link names no file.
+        """
+        name = f"results-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
         with self._lock:
             if name not in self._sweeps:
-                self._sweeps[name] = Sweep(name, printable(title)[:MAX_SWEEP_TITLE], plan, owner, folder)
+                self._sweeps[name] = Sweep(name, printable(folder.name)[:MAX_SWEEP_TITLE], plan, "", folder)
                 self._sweeps[name].status = "stopped"
             return self._sweeps[name]
 
@@ -581,6 +610,11 @@ def _step_back() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
+def check_scores(plan: SweepPlan, what: str) -> None:
+    """Raise BadInput if the scores of a plan would take more than the memory budget."""
+    check_memory(what, SweepScores.bytes(plan), "look at a part of it with 'rbmviz sweep show'")
 
 
 def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], list[str]]:

@@ -3,17 +3,21 @@
 import functools
 import io
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from waiting import wait
 
+from rbmviz import BadInput
 from rbmviz.links import read_panel, write_panel
 from rbmviz.registry import samplers
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
 from rbmviz.session.sweeps import Sweep
-from rbmviz.sweep import Axis, Budget, SweepPlan
+from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweep.store import Store, encode
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.panel import map_spec
 from rbmviz_app.shared import sweep_queue
@@ -228,3 +232,49 @@ def test_facets_of_samplers_and_models_and_of_a_third_axis():
     assert drawn["facets"][4]["columns"] == [-1]  # Gibbs has no step size
     assert len({tuple(place) for place in drawn["places"]}) == len(sweep.scores.settings)
     assert not (SweepView(sweep).now().state & IS_IN_REGION).any()
+
+
+def finished_folder(tmp_path):
+    """Return the folder of a small sweep, as the command line makes it."""
+    plan = SweepPlan(
+        algorithms=("rates_fpcd",),
+        axes=(Axis("eps", (0.01, 0.1)),),
+        models=("bas_pcd",),
+        seeds=(0, 1),
+        budget=Budget("samples", 50),
+    )
+    store = Store(tmp_path / "steps")
+    store.prepare(plan)
+    for cell in cells(plan):
+        store.write(cell.identity, encode(CellRun(cell).finish()))
+    return store.folder, plan
+
+
+def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, tmp_path):
+    folder, plan = finished_folder(tmp_path)
+    name = sweep_queue().add_results(folder, plan).name
+    test = page(sweep=name)
+    view = view_of(test)
+    assert (view.sweep.title, view.now().word, view.now().n) == ("steps", "finished", 4)
+    assert "steps" not in name
+    assert [one.label for one in test.button if one.label in ("Delete", "Go on")] == []
+    with pytest.raises(BadInput, match="Another visitor"):
+        sweep_queue().delete(name, "somebody")
+    del sweep_queue()._sweeps[name]
+    assert (folder / "_plan.json").exists()
+
+
+def test_an_uploaded_archive_is_seen_by_its_visitor_only(page, tmp_path):
+    folder, _ = finished_folder(tmp_path)
+    content = Path(shutil.make_archive(str(tmp_path / "made"), "zip", folder)).read_bytes()
+    sweep = Sweep.uploaded("made.zip", content)
+    assert (sweep.status, sweep.scores.n_done, sweep.error) == ("finished", 4, "")
+    assert sweep not in sweep_queue().list()
+    test = page(state={"uploaded sweeps": {sweep.name: sweep}, "shown sweep": sweep.name})
+    assert view_of(test).now().n == 4
+    with pytest.raises(BadInput, match="not the results of a sweep"):
+        Sweep.uploaded("made.zip", content[: len(content) // 2])
+    (folder / "_plan.json").unlink()
+    content = Path(shutil.make_archive(str(tmp_path / "made"), "zip", folder)).read_bytes()
+    with pytest.raises(BadInput, match="no plan that can be read"):
+        Sweep.uploaded("made.zip", content)

@@ -10,7 +10,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
 from rbmviz.links import VERSION, write_panel
-from rbmviz.models import data_of
+from rbmviz.models import data_of, list_models
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup
@@ -102,6 +102,7 @@ def main() -> None:
         with st.popover("Axes, length, data", icon=":material/straighten:"):
             choose_axes([name for name in names if name in samplers] or ["rates_fpcd"])
             choose_rest()
+        open_results()
     plan, reason = planned()
     sweep = shown_sweep(plan)
     if sweep is None:
@@ -129,11 +130,32 @@ def main() -> None:
         if not present:
             while_running(lambda: evidence(view, comparison), sweep.status == "running")
     with right:
-        if sweep.plan.kind == "sampler":
+        if has_chains(sweep.plan):
             chains(comparison, sweep.plan, present)
     if not present:
         exports(view)
     PAGE.write_address(comparison, more={"sweep": [sweep.name] if sweep.name else []})
+
+
+def open_results() -> None:
+    """Draw the uploader of results that were made elsewhere."""
+    with st.popover("Results", icon=":material/folder_open:"):
+        given = st.file_uploader(
+            "Results of a sweep",
+            type=["zip"],
+            key="tune results",
+            help="The folder of rbmviz sweep --out, zipped. It is only read, and only you see it.",
+        )
+    if given is None:
+        session.UPLOADED_RESULTS.set("")
+        return
+    if given.file_id == session.UPLOADED_RESULTS.value:
+        return
+    session.UPLOADED_RESULTS.set(given.file_id)
+    try:
+        SHOWN_SWEEP.set(session.uploaded_sweep(given.name, given.getvalue()).name)
+    except BadInput as error:
+        messages.error(error)
 
 
 def planned() -> tuple[SweepPlan | None, str]:
@@ -151,7 +173,8 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
         SHOWN_SWEEP.set(asked[0] if asked else NEW_SWEEP)
     if SHOWN_SWEEP.value != NEW_SWEEP:
         try:
-            return sweep_queue().get(SHOWN_SWEEP.value or "")
+            name = SHOWN_SWEEP.value or ""
+            return session.UPLOADED_SWEEPS.value.get(name) or sweep_queue().get(name)
         except BadInput as error:
             session.add_link_warning(error, "tune")
             SHOWN_SWEEP.set(NEW_SWEEP)
@@ -160,9 +183,16 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
 
 def setup_of_sweep(plan: SweepPlan) -> SamplingSetup:
     """Return the setup of the chains beside the map of a plan."""
+    if not has_chains(plan):
+        return setup_of({name: one.default for name, one in PAGE.settings.items()})
     clicked = CLICKED_MODEL.value
-    model = clicked if clicked in plan.models else plan.models[0] if plan.models else "mnist_fpcd"
-    return chains_setup(model, plan.data if plan.models else "", plan.start, plan.kernel, plan.seeds[0])
+    model = clicked if clicked in plan.models else plan.models[0]
+    return chains_setup(model, plan.data, plan.start, plan.kernel, plan.seeds[0])
+
+
+def has_chains(plan: SweepPlan) -> bool:
+    """Return whether the settings of a plan can be run beside its map: samplers, on models that are here."""
+    return plan.kind == "sampler" and set(plan.models) <= set(list_models())
 
 
 # The sweep
@@ -196,7 +226,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
-    known = {one.name: one for one in queue.list()}
+    known = session.UPLOADED_SWEEPS.value | {one.name: one for one in queue.list()}
     labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
         # Labels say the status: when one changes, this is another list.
@@ -296,7 +326,7 @@ def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup],
 
     def clicked() -> None:
         setting = session.sent_by("tune map", "edit")["setting"]
-        if sweep.plan.kind == "sampler":
+        if has_chains(sweep.plan):
             toggle(comparison, sweep, setting)
 
     sweep_map(
@@ -352,7 +382,7 @@ def toggle(comparison: Comparison[SamplingSetup], sweep: Sweep, setting: int) ->
 def fill(comparison: Comparison[SamplingSetup], wanted: list[Any], plan: SweepPlan | None = None) -> None:
     """Add the chains of a link, or else one with the middle setting of the plan."""
     comparison.cost_unit = "sweeps"
-    if links.values(PAGE.in_address.key) or plan is None or plan.kind != "sampler":
+    if links.values(PAGE.in_address.key) or plan is None or not has_chains(plan):
         PAGE.fill(comparison, wanted)
     else:
         comparison.add(middle_of(plan))
@@ -370,7 +400,7 @@ def bring_pointer(comparison: Comparison[SamplingSetup], plan: SweepPlan) -> Non
     if POINTER_PANEL.value not in keys:
         POINTER_PANEL.set(keys[0] if keys else None)
     names = [text.partition(":")[0] for text in plan.algorithms]
-    if plan.kind != "sampler":
+    if not has_chains(plan):
         return
     try:
         if not keys or comparison[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
@@ -393,6 +423,7 @@ def chains(comparison: Comparison[SamplingSetup], plan: SweepPlan, present: bool
         present=present,
         front=lambda knob: knob.name in [axis.knob for axis in plan.axes],
         key="tune chains",
+        on_multiply=PAGE.multiply_callback(comparison, "tune chains"),
         **PAGE.callbacks(comparison, "tune chains"),
     )
     if not present:

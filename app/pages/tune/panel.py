@@ -168,6 +168,7 @@ def sweep_map(
         "knobs": [],
         "values": {},
         "readouts": [],
+        "multiples": [],
     }
     _canvas.mount(
         url,
