@@ -160,7 +160,13 @@ TONES = ("#0a67ce", "#bf6a0c", "#2c8a57", "#b0417f", "#6b6fc5", "#808080")
 def _tones(names: Sequence[str], field: str) -> alt.Color:
     scale = alt.Scale(domain=list(names), range=[TONES[i % len(TONES)] for i in range(len(names))])
     legend = alt.Legend(
-        orient="top", columns=1, labelLimit=420, symbolType="stroke", symbolStrokeWidth=3, symbolSize=600
+        orient="top",
+        columns=1,
+        labelLimit=420,
+        symbolType="stroke",
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        symbolSize=600,
     )
     return alt.Color(f"{field}:N", title=None, sort=list(names), scale=scale, legend=legend)
 

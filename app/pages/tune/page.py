@@ -102,7 +102,6 @@ def main() -> None:
         with st.popover("Axes, length, data", icon=":material/straighten:"):
             choose_axes([name for name in names if name in samplers] or ["rates_fpcd"])
             choose_rest()
-        open_results()
     plan, reason = planned()
     sweep = shown_sweep(plan)
     if sweep is None:
@@ -128,7 +127,8 @@ def main() -> None:
     with left:
         show_map(view, token, comparison, present)
         if not present:
-            while_running(lambda: evidence(view, comparison), sweep.status == "running")
+            with st.container(key="tune_evidence"):
+                while_running(lambda: evidence(view, comparison), sweep.status == "running")
     with right:
         if has_chains(sweep.plan):
             chains(comparison, sweep.plan, present)
@@ -139,7 +139,7 @@ def main() -> None:
 
 def open_results() -> None:
     """Draw the uploader of results that were made elsewhere."""
-    with st.popover("Results", icon=":material/folder_open:"):
+    with st.popover("Open results", icon=":material/folder_open:"):
         given = st.file_uploader(
             "Results of a sweep",
             type=["zip"],
@@ -155,7 +155,8 @@ def open_results() -> None:
     try:
         SHOWN_SWEEP.set(session.uploaded_sweep(given.name, given.getvalue()).name)
     except BadInput as error:
-        messages.error(error)
+        messages.refused(error)
+    st.rerun()
 
 
 def planned() -> tuple[SweepPlan | None, str]:
@@ -260,6 +261,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             draw_commands(sweep, command)
         else:
             st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
+        open_results()
     messages.show_refused()
 
 

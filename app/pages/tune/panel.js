@@ -44,7 +44,7 @@ const KNOWN = 1, IN_REGION = 2, BEST = 4, MOSTLY_BLANK = 8, AT_WORK = 16;
 const POINT_STEPS = 400; // of the slider of N
 const CELL_MOST = 74; // pixels: larger cells say no more
 const CELL_LEAST = 15;
-const SCALE_WIDTH = 92; // pixels at the right of the map, for its colours
+const SCALE_WIDTH = 104; // pixels at the right of the map, for its colours
 const LABEL_GAP = 8;
 
 // Viridis (van der Walt and Smith, 2015): even steps of lightness, for all eyes.
@@ -78,6 +78,7 @@ class MapPanel extends Panel {
   at = null;
   /** @type {Record<string, Float32Array>} */
   numbers = {};
+  /** The bits of each setting. @type {Uint8Array} */
   state = new Uint8Array(0);
   /** Where cells are on the canvas, in CSS pixels. @type {{ x: number, y: number, w: number, h: number }[]} */
   boxes = [];
@@ -189,7 +190,7 @@ class MapPanel extends Panel {
     this.at = setting;
     this.ask({ setting });
     this.drawPictures();
-    this.say();
+    this.announce();
   }
 
   pin() {
@@ -323,7 +324,7 @@ class MapPanel extends Panel {
       });
       this.drawFrames(c);
       if (narrow) this.drawScale(c, left, height - 40, width - left - 10, 12, false);
-      else this.drawScale(c, width - SCALE_WIDTH + 18, titles, 14, Math.min(rows * cellH, 240), true);
+      else this.drawScale(c, left + across * most * cellW + between * (across - 1) + 30, titles, 14, Math.min(rows * cellH, 240), true);
     });
   }
 

@@ -116,7 +116,7 @@ def choose_axes(names: Sequence[str]) -> None:
         )
         controls.choose(
             Settings.tune_unit,
-            "in",
+            "Unit",
             BUDGET_UNITS,
             "Equal samples; or equal sweeps, if samplers spend several on a sample; or seconds of computing.",
         )
@@ -156,16 +156,16 @@ def _choose_axis(axis: Literal["x", "y"], label: str, options: list[str], known:
             index=options.index(knob.default) if knob.default in options else 0,
             help="\n".join(["The knob along this axis.", "", *lines]),
             on_change=chosen,
-            width=170,
+            width=140,
             **knob.bound,
         )
         off = knob.value == NO_AXIS
-        for end, word in ((lo, "from"), (hi, "to")):
+        for end, word in ((lo, "From"), (hi, "To")):
             st.number_input(
-                word, value=end.default, format="%g", step=None, disabled=off, width=105, **end.bound
+                word, value=end.default, format="%g", step=None, disabled=off, width=90, **end.bound
             )
         controls.number(n, "Values", 1, MAX_SIDE, "Number of values on this axis.", width=105, disabled=off)
-        controls.choose(scale, "spaced", SCALES, "Equal ratios, or equal steps.", disabled=off)
+        controls.choose(scale, "Spacing", SCALES, "Equal ratios, or equal steps.", disabled=off)
 
 
 PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
