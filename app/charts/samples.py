@@ -75,7 +75,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
 
 
 def samples_help(allowance: Allowance, n_visible: int, panels: int) -> str:
-    """Say how many samples of a page with so many panels the download holds."""
+    """Say how many samples of a page with this many panels the download holds."""
     return (
         f"The newest {allowance.samples(n_visible, panels):,} samples of every panel (all together keep "
         f"{allowance.n_bytes / 1e6:g} MB), and the log that makes them again (.npz)."

@@ -57,7 +57,7 @@ def named(comparison):
 
 
 @pytest.fixture
-def grown():
+def studied():
     """Two models, two estimators; the bias of one is lost in its noise."""
 
     def quality(bias, error):
@@ -127,23 +127,23 @@ def test_charts_show_the_summaries(comparison):
     assert log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
 
 
-def test_the_plane_tells_a_bias_from_its_noise(grown):
-    points, _ = plane_chart(grown)
+def test_the_plane_tells_a_bias_from_its_noise(studied):
+    points, _ = plane_chart(studied)
     assert len(points) == 6
     seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
     assert seen[2, "CD-1"]
     assert not seen[2, "pop-CD-1"]
     assert (points["low"] > 0).all()
-    ratios, _ = study_chart(grown, "ratio")
+    ratios, _ = study_chart(studied, "ratio")
     assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
     for quantity in ("bias", "variance"):
-        assert len(study_chart(grown, quantity)[0]) == 6
+        assert len(study_chart(studied, quantity)[0]) == 6
     for quantity in ("ess", "sweeps"):
-        rows, _ = study_chart(grown, quantity)
+        rows, _ = study_chart(studied, quantity)
         assert list(rows["ess"]) == [0.25, 0.5] * 2
 
 
-def test_exports(comparison, grown):
+def test_exports(comparison, studied):
     shown = named(comparison)
     with np.load(io.BytesIO(weights_npz(comparison, [name for name, _ in shown]))) as archive:
         meta = json.loads(str(archive["meta"]))
@@ -164,7 +164,7 @@ def test_exports(comparison, grown):
         seconds=0.0,
         algorithm=None,
         stage="",
-        models=tuple(grown),
+        models=tuple(studied),
         estimates=100,
     )
     lines = study_csv(snapshot).decode().splitlines()
@@ -232,8 +232,8 @@ def test_it_is_alive(page):
         lambda: all(s.summary is not None and s.reference for _, s in comparison.poll()),
         "weights in every panel",
     )
-    grown = comparisons["growth"][0]
-    wait(lambda: grown.poll()[0][1].models, "a first model")
+    study = comparisons["growth"][0]
+    wait(lambda: study.poll()[0][1].models, "a first model")
     test.run()
     assert not test.exception
 
@@ -277,11 +277,11 @@ def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
 
 def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
     test = page(grown="modes")
-    grown = test.session_state["comparisons"]["growth"][0]
-    assert (grown.setup.dataset.name, grown.setup.batch) == ("modes", 100)
+    study = test.session_state["comparisons"]["growth"][0]
+    assert (study.setup.dataset.name, study.setup.batch) == ("modes", 100)
     test.button(key="growth_play").click().run()
-    assert not grown.running
+    assert not study.running
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     test.selectbox(key="grown").set_value("letters").run()
     assert any("letters" in error.value for error in test.error)
-    assert grown.setup.dataset.name == "modes"
+    assert study.setup.dataset.name == "modes"

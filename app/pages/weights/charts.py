@@ -67,6 +67,7 @@ def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color
         symbolStrokeWidth=2.5,
         symbolSize=500,
         symbolOpacity=1,
+        labelLimit=330,
     )
     tones = alt.Scale(domain=strokes.domain, range=[tone for _, tone in (*looks, *more)])
     return (
@@ -76,7 +77,7 @@ def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color
 
 
 def _tall(lines: int) -> int:
-    """Return the height of a chart with its legend of so many lines, in pixels."""
+    """Return the height of a chart with a legend of this many lines, in pixels."""
     return 270 + 22 * lines
 
 

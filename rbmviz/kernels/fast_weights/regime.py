@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, kernel, private
+from rbmviz.kernels._jit import inline, inner, private
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
     history_length_of,
@@ -180,7 +180,7 @@ def write_piece(M_coef, M, rates_coef, rates, theta_coef, theta, piece):
         M[j] = piece[j]
 
 
-@kernel
+@inner
 def write_out(half_step, chain_scalars, theta_coef):
     """M <- M_coef M + rates_coef R + (theta_coef before - after) theta; the caller sets the scalars."""
     n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
@@ -200,7 +200,7 @@ def write_out(half_step, chain_scalars, theta_coef):
     write_piece(M_coef, M.value, rates_coef, rates.value, gain, theta.value, piece)
 
 
-@kernel
+@inner
 def fold_history(half_step, history, input_history, output_history, history_length):
     """M <- M - P; input_history, output_history: the layers of ``history`` at the ends of the half-step."""
     n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
