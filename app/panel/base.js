@@ -486,14 +486,9 @@ class Grid {
     this.frames++;
     this.host.dataset.frames = String(this.frames);
     this.draw();
-<<<<<<< HEAD
-    if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fit();
-    this.notePause();
-    if (this.reportShown) this.trigger('shown', true); // the server has been asked, and starts the timers if it has stopped them
-=======
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fitToWindow();
+    this.notePause();
     if (this.reportShown) this.trigger('shown', true); // the server was asked for a frame, and now starts the timers that it has stopped
->>>>>>> words
     this.reportShown = false;
     return true;
   }
