@@ -51,7 +51,7 @@ BANDS = (
     "could change, not what another run of the chains could."
 )
 """What the difference says, below its chart."""
-SECONDS = (
+SECONDS_HELP = (
     "Seconds are those that this machine has spent in each sampler, so they also depend on what else it "
     "does: the same settings twice may differ by a third. Samples and sweeps do not."
 )
@@ -396,7 +396,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     if view != "ISL":
         st.caption(BANDS)
     if comparison.cost_unit == "seconds":
-        st.caption(SECONDS)
+        st.caption(SECONDS_HELP)
     PAGE.withdraw_preset(comparison)
 
 
