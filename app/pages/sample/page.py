@@ -51,6 +51,11 @@ BANDS = (
     "could change, not what another run of the chains could."
 )
 """What the difference says, below its chart."""
+YARDSTICK = (
+    "What is a good ISL? The dashed line: what the training examples themselves score, taken for samples. A "
+    "sampler that comes near it covers the unseen data about as well as they do."
+)
+"""What to compare the curves with, below their chart."""
 SECONDS_HELP = (
     "Seconds are those that this machine has spent in each sampler, so they also depend on what else it "
     "does: the same settings twice may differ by a third. Samples and sweeps do not."
@@ -395,6 +400,8 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
         )
     if view != "ISL":
         st.caption(BANDS)
+    elif line is not None and not present:
+        st.caption(YARDSTICK)
     if comparison.cost_unit == "seconds":
         st.caption(SECONDS_HELP)
     PAGE.withdraw_preset(comparison)
