@@ -211,6 +211,8 @@ def test_a_training_is_the_training_of_the_same_seed():
 
 def test_trainers_have_a_quantity_of_their_own():
     assert table(training(algorithms=["ucd"]))["inner"][-1] >= 1  # the mean meeting time
+    cut_off = table(training(algorithms=["ucd:t_max=2,learning_rate=1"]))
+    assert "biases updates: raise t_max" in cut_off["note"][0]
     none = table(training(algorithms=["cd"]))
     assert np.isnan(none["inner"]).all()
     assert none["note"][0] == "This trainer has no quantity of its own."
