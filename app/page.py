@@ -31,6 +31,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
+from rbmviz.session.multiples import with_knob
 from rbmviz_app import controls, links, messages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
@@ -171,7 +172,7 @@ class LivePage(Generic[S]):
         It is always there, even if it is empty: if the panels moved to another place of the page, they would
         be rebuilt, and blink.
         """
-        return st.container()
+        return st.container(key="notes")
 
     def menu(self) -> None:
         """Draw the menu of presets."""
@@ -196,8 +197,7 @@ class LivePage(Generic[S]):
             if fresh:
                 self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
-                if not links.starts_paused():
-                    comparison.resume()
+                self._start(comparison)
             elif comparison.setup != setup:
                 change(comparison, setup)
                 session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
@@ -218,6 +218,14 @@ class LivePage(Generic[S]):
                 labels = {name: knob.label for own in knobs for name, knob in own.items()}
                 presenting.draw_settings(self.name, labels)
         return comparison
+
+    def _start(self, comparison: Comparison[S]) -> None:
+        """Start the runs of a page that is opened; after a reload of a paused one, go to where it stood."""
+        n = links.paused_at()
+        if n is None and not links.starts_paused():
+            comparison.resume()
+        elif n and not any(panel.worker.peek().n for panel in comparison.panels):  # kept ones are there
+            comparison.step(n)
 
     def comparison(self) -> Comparison[S]:
         """Return this session's comparison, once the page has been drawn."""
@@ -380,6 +388,24 @@ class LivePage(Generic[S]):
 
         return {"on_edit": edited, "on_remove": removed}
 
+    def multiply_callback(self, comparison: Comparison[S], grid: str) -> Callable[[], None]:
+        """Return the callback for "panels with other values of a knob beside one"; see ``callbacks``."""
+
+        def multiplied() -> None:
+            asked = session.sent_by(grid, "multiply")
+            try:
+                algorithm = comparison[asked["key"]].algorithm
+                others = with_knob(algorithm, asked["knob"], asked["values"])
+                comparison.add_beside(asked["key"], others, asked["instead"])
+            except KeyError:
+                return  # the panel has gone meanwhile
+            except BadInput as error:
+                messages.refused(error)
+            else:
+                session.set_undo_settings(self.name, {})
+
+        return multiplied
+
     def socket(self) -> str:
         """Return the path of the live socket."""
         return live_path() + self._token
@@ -422,7 +448,7 @@ def change(comparison: Comparison[S], setup: S) -> None:
     try:
         comparison.change(setup)
     except BadInput as error:
-        messages.error(f"{error} The panels go on as they were.")
+        messages.alert("setup", f"{error} The panels go on as they were.")
 
 
 def play_or_pause(comparison: Comparison[Any]) -> None:
@@ -536,7 +562,8 @@ def draw_chart(
     """
     rows, spec = chart
     if nothing and rows.empty:
-        st.caption(nothing)
+        with st.container(key=f"no chart {key}"):  # while presenting it has the place of the chart
+            st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         height = "stretch" if size else height  # presenting.css makes it as high as the window lets it be

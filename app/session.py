@@ -191,6 +191,9 @@ REDUCED_MOTION: Entry[bool] = Entry("reduced motion", bool)
 LINK_WARNINGS: Entry[dict[str, tuple[str, ...]]] = Entry("link warnings", dict)
 """Sentences about ignored parts of the link by page, until they are closed; "": of all pages."""
 
+CLOSED_ALERTS: Entry[dict[str, str]] = Entry("closed alerts", dict)
+"""Errors over the page that have been closed, and still hold, by their place."""
+
 REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
 """Why the newest clicks and drags were not carried out, until that has been shown."""
 

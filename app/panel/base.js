@@ -12,7 +12,13 @@
  * @property {number[]} dash of its curve in the charts: pixels of line and gap
  * @property {KnobSpec[]} knobs
  * @property {Record<string, KnobValue>} values
+ * @property {MultipleSpec[]} multiples
  * @property {ReadoutSpec[]} readouts
+ */
+
+/**
+ * An entry of a panel's menu: panels with other values of a knob beside it, or with it instead of all others.
+ * @typedef {{ text: string, knob: string, values: number[], instead: boolean }} MultipleSpec
  */
 
 /**
@@ -42,6 +48,7 @@ const UNASKED_MS = 4000; // a server that is not asked for longer stops the page
 const WORDS_MS = 1000; // words change this often: more could not be read
 const SAY_MS = 2000; // and what is read aloud this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
+const PAUSED_MS = 500; // a pause that lasts so long is one that somebody wants
 const FIT_MS = 500; // while presenting, panels are fitted to the window this often
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
@@ -97,6 +104,9 @@ class Panel {
     this.stage = element('div', { class: 'stage' });
     this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
       text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
+    this.menuButton = element('button', { class: 'menu', type: 'button', text: 'More like this' });
+    this.menu = explain(this.menuButton, 'More like this');
+    this.readouts.fold.before(this.menuButton, this.menu);
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
       element('header', {}, element('span', { class: 'swatch' }), this.title, ...helpButton(spec.label, spec.about), this.count, this.removeButton),
       element('div', { class: 'body' }, this.stage, this.spoken, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
@@ -130,6 +140,7 @@ class Panel {
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash));
     this.readouts.declare(spec.readouts);
+    this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
     for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
     const { present, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
@@ -139,6 +150,17 @@ class Panel {
     for (const { name } of spec.knobs) this.controls[name].node.classList.toggle('stays', stay.includes(name));
     if (present && details) details.open = true;
     this.arrange();
+  }
+
+  configureMenu() {
+    const { label, multiples } = this.spec;
+    this.menuButton.hidden = !multiples.length;
+    this.menuButton.setAttribute('aria-label', `More like this: ${label}`);
+    this.menu.replaceChildren(element('h4', { text: 'Panels like this one' }), ...multiples.map(({ text, knob, values, instead }) =>
+      element('button', { class: 'choice', type: 'button', text, onclick: () => {
+        this.menu.hidePopover();
+        this.grid.trigger('multiply', { key: this.key, knob, values, instead });
+      } })));
   }
 
   // What a page's own panel says
@@ -278,6 +300,7 @@ class Grid {
     this.frames = 0;
     this.askWhenShown = false;
     this.fittedAt = 0;
+    this.pauseTimer = 0;
     /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
     this.unaskedSince = data.timers_stopped ? -Infinity : performance.now();
     this.reportShown = false;
@@ -334,7 +357,7 @@ class Grid {
     const root = this.host.getRootNode();
     for (let node = root instanceof ShadowRoot ? root.host : this.host; this.data.present && node.parentElement; node = node.parentElement) {
       for (let next = node.nextElementSibling; next; next = next.nextElementSibling) {
-        if (!next.querySelector('[data-testid=stVegaLiteChart]')) continue;
+        if (!next.querySelector('[data-testid=stVegaLiteChart], [class*=st-key-no-chart]')) continue;
         node.parentElement.dataset.presented = 'both';
         node.setAttribute('data-presented', 'panels');
         next.setAttribute('data-presented', 'chart');
@@ -453,9 +476,23 @@ class Grid {
     this.host.dataset.frames = String(this.frames);
     this.draw();
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fit();
+    this.notePause();
     if (this.reportShown) this.trigger('shown', true); // the server has been asked, and starts the timers if it has stopped them
     this.reportShown = false;
     return true;
+  }
+
+  // A page that is paused stays so after a reload: the address says at which step. app/address.js writes it.
+  notePause() {
+    const heads = [...this.panels.values()].map(({ head }) => head);
+    const address = /** @type {any} */ (window).rbmvizAddress;
+    clearTimeout(this.pauseTimer);
+    if (!address || !heads.length) return;
+    if (!heads.every(head => head?.status === 'paused')) address.values.paused_at = [];
+    else this.pauseTimer = setTimeout(() => { // before a common start runs are paused for a moment, too
+      const now = /** @type {any} */ (window).rbmvizAddress;
+      if (now && this.alive) now.values.paused_at = [String(Math.min(...heads.map(head => head?.n ?? 0)))];
+    }, PAUSED_MS);
   }
 
   /**

@@ -528,7 +528,7 @@ class Worker(Generic[R]):
         # Single steps are a person's click: they must not wait behind runs at full speed either.
         late = self.catching_up or self._recorded_start is not None
         kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
-        with SLOTS.turn(self._group, kind):
+        with SLOTS.turn(self._group, kind, late):
             self._make_steps(run, n)
             self._publish_made(run)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter

@@ -259,8 +259,8 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
-    assert (other["standing"].split(".")[0], other["since"]) == ("Scores at 27 sweeps (27 samples)", "")
-    assert "Behind, and holds the point back: the first has 182 sweeps" in other["standing"]
+    assert other["standing"].startswith("Scores at 27 sweeps (27 samples), because this panel is no further")
+    assert (other["standing"].split(": ")[1], other["since"]) == ("another has 182 sweeps.", "")
     known = comparison.peek()[0][1]
     assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
 
@@ -535,7 +535,7 @@ def test_frames_of_training(lesson):
     lesson.cost_unit = "sweeps"
     cd, ucd = (panel.head for panel in read_frame(FrameEncoder(lesson).encode_next(request)).panels)
     assert cd["standing"].startswith(
-        "Scores at 1,155 sweeps (38 updates). Behind, and holds the point back: "
+        "Scores at 1,155 sweeps (38 updates), because this panel is no further: "
     )
     assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
     # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.

@@ -11,6 +11,7 @@ from waiting import PATIENCE, wait
 from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, isl_points
+from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
 from rbmviz.session import worker as worker_module
 from rbmviz.session.snapshot import Spent
@@ -112,6 +113,11 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     assert first.point == second.point
     assert first.scores.isl.spent.samples > second.scores.isl.spent.samples
     assert (first.behind, second.behind) == (True, False)
+    assert (first.held_back, second.held_back) == (False, True)
+    # A point that is held, for a chart that is drawn now and then, is taken as long as all have passed it.
+    held = points.POINTS["samples"][5]
+    assert points.compare([(one, False) for one in shown], "samples", held)[0].point == held
+    assert points.compare([(one, False) for one in shown], "samples", 200)[0].point < 200
     # A late panel does not hold the others back, and neither does a failed one.
     late = run_of(model, toy, make_sampler("gibbs"), 3).view("paused")
     for away in ((late, True), (replace(late, status="failed"), False)):
@@ -154,7 +160,8 @@ def test_differences_are_paired_point_by_point(model, toy):
         difference = logs[0] - logs[1]
         assert one.difference == pytest.approx(difference.mean())
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
-    assert {one[2:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
+    assert {one[3:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
+    assert all(one.samples == one.other_samples == one.point for one in found)
     compared = points.compare([(one, False) for one in shown], "samples")
     assert isl_points.best(compared) == int(np.argmax([one.scores.isl.isl for one in compared]))
     assert isl_points.best(points.compare([], "samples")) is None
@@ -247,6 +254,28 @@ def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch)
                 "",
             )
             assert late.snapshot.n < 1000
+    finally:
+        close(comparison)
+
+
+def test_frames_stay_at_the_point_of_the_chart(model, toy, monkeypatch):
+    comparison = Comparison(SamplingSetup(model, toy, seed=4))
+    comparison.add(make_sampler("gibbs"))
+    point = lambda newest=False: comparison.at_common_point(comparison.peek(), newest)[0][1].compared.point  # noqa: E731
+    try:
+        comparison.step(100)
+        wait(lambda: comparison.poll()[0][1].n == 100, "steps")
+        drawn = point(newest=True)
+        comparison.step(200)
+        wait(lambda: comparison.poll()[0][1].n == 300, "steps")
+        assert point() == drawn <= 100
+        assert point(newest=True) > 200
+        comparison.reset()  # the run has not passed the point any more
+        assert point() is None
+        comparison.step(50)
+        wait(lambda: comparison.poll()[0][1].n == 50, "steps")
+        monkeypatch.setattr(comparison_module, "HELD_SECONDS", 0.0)
+        assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
     finally:
         close(comparison)
 

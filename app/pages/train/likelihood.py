@@ -34,7 +34,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
             label_visibility="collapsed",
         )
     cost_unit = comparison.cost_unit
-    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek())]
+    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek(), newest=True)]
     rows = likelihood_rows(shown, part)
     floor = likelihood_floor(rows)
     draw_chart(

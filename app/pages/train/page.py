@@ -150,8 +150,8 @@ def main() -> None:
         refused = settings.refused
         if not refused:  # a checkpoint goes on with its own data: it is opened once they are there
             refused = open_checkpoint(comparison, settings.begin_file)
+        messages.alert("data", refused)
         if refused:
-            messages.error(refused)
             offer_download(Settings.train_data.value, "train")
         if not present:
             st.caption(messages.plain(settings.caption or data_line(comparison.setup)))
