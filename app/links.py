@@ -31,7 +31,7 @@ def values(key: str) -> list[str]:
     return st.query_params.get_all(key)
 
 
-def names(keys: Iterable[str]) -> bool:
+def gives_any(keys: Iterable[str]) -> bool:
     """Return whether the address gives a value to one of these names."""
     return any(key in st.query_params for key in keys)
 

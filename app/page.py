@@ -46,7 +46,19 @@ S = TypeVar("S", bound=Setup)
 
 
 class Transport(NamedTuple):
-    """The row of play, step, reset and speed: the speeds and their label, and what each control does."""
+    """The row of play, step, reset and speed.
+
+    Parameters
+    ----------
+    label : str
+        Label of the speeds.
+    speeds : tuple of float
+        Steps per second; infinity: full speed.
+    speed_help, play_help, step_help, reset_help : str
+        What each control does.
+    width : int
+        Of the speeds, in pixels.
+    """
 
     label: str
     speeds: tuple[float, ...]
@@ -110,7 +122,8 @@ class LivePage(Generic[S]):
     settings : mapping of str to Setting
         The settings that its presets set, by their names in the address.
     setup_of : callable
-        Returns the setup of a comparison for values of these settings, by name; BadInput if it cannot be had.
+        Returns the setup of a comparison for values of these settings, by name; raises BadInput if data are
+        missing or do not fit.
     presets : sequence of Preset
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
@@ -122,7 +135,7 @@ class LivePage(Generic[S]):
     title : callable
         Returns a different title for each of a list of algorithms.
     on_preset : callable
-        Called with a preset when the page is brought to it.
+        Called with a preset when the page has been set to it.
     """
 
     name: str
@@ -193,13 +206,13 @@ class LivePage(Generic[S]):
         """
         try:
             preset = self._preset_of_link()
-            comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
-            if fresh:
+            comparison, self._token, is_new = session.open_comparison(self.name, setup, self.speed.value)
+            if is_new:
                 self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
             elif comparison.setup != setup:
-                change(comparison, setup)
+                change_setup(comparison, setup)
                 session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
                     comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
@@ -248,16 +261,16 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        room, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
+        most, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
-        if len(asked) > room:
+        if len(asked) > most:
             session.add_link_warning(
-                f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
+                f"The link has {len(asked):,} panels and a page has room for {most}: the first {most} are "
                 "open.",
                 self.name,
             )
-        read, refused = self.read(asked[:room], version)
+        read, refused = self.read(asked[:most], version)
         for sentence in refused:
             session.add_link_warning(sentence, self.name)
         for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
@@ -276,7 +289,7 @@ class LivePage(Generic[S]):
         return {name: preset.settings.get(name, one.default) for name, one in self.settings.items()}
 
     def apply(self, preset: Preset) -> None:
-        """Bring the page to a preset, in a callback; if it cannot be had, show why and change nothing."""
+        """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
         before = session.settings_now(self.name)
@@ -293,7 +306,7 @@ class LivePage(Generic[S]):
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
-        """Return the preset that a link asks for, before the page is open: what else it says comes first."""
+        """Return the preset of the link, until the page is open; what else the link says precedes it."""
         if self.name in COMPARISONS.value:
             return None
         asked = links.values(presets.KEY)
@@ -443,7 +456,7 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     messages.show_refused()
 
 
-def change(comparison: Comparison[S], setup: S) -> None:
+def change_setup(comparison: Comparison[S], setup: S) -> None:
     """Begin anew with another setup; if the limits refuse it, show the reason and change nothing."""
     try:
         comparison.change(setup)

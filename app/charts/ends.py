@@ -14,6 +14,8 @@ LABEL_PIXELS = 15
 """Distance of two labels: they stand in a column at the right, so that they cover no curve that goes on."""
 LEADER_PIXELS = 18
 """Distance of that column from the plot; a line leads there from the end of each curve."""
+NARROW = "windowSize()[0] < 1600"
+"""Whether a presented chart is narrow: then it has no labels (the panels beside it have the same strokes)."""
 MAX_LABEL_PIXELS = 170
 MIN_ROOM = 0.35
 """Share of a chart's width that the words of the common point may need."""
@@ -90,14 +92,21 @@ Of = Callable[[str], alt.Chart]
 """Returns the chart of the rows of one kind, with x."""
 
 
-def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str) -> list[Any]:
-    """Return the layers of the names at the ends, each with a line to its curve; title: of the tooltip."""
+def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = False) -> list[Any]:
+    """Return the layers of the names at the ends, each with a line to its curve.
+
+    title : of the tooltip; present : whether the chart is for a projector, beside the panels
+    """
     ends = of("end").encode(y=y)
     known = tooltips(("note", title, ""))
     leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.6)
     leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=known)
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    return [leader, label.encode(x=alt.value("width"), y="label_y:Q", text="label:N", tooltip=known)]
+    label = label.encode(x=alt.value("width"), y="label_y:Q", text="label:N", tooltip=known)
+    if present:
+        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.6)))
+        label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
+    return [leader, label]
 
 
 def common_rows(compared: Sequence[Compared], rows: Rows, log: bool) -> Rows:

@@ -42,7 +42,8 @@ def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     out_p = np.empty(out_v.shape, np.float32)
     h, sweeps = np.zeros(rbm.n_hidden, np.uint8), np.zeros(1, np.int64)
     stream = rng.kernel_state(seed, "chain")
-    gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, np.float32(1.0), SWEEPS_BETWEEN, out_v, out_p)
+    state = up, down, v, h, v_flips, h_flips, stream, sweeps
+    gibbs(*state, np.float32(1.0), SWEEPS_BETWEEN, np.empty(rbm.n_hidden, np.float32), out_v, out_p)
     return out_v[first:]
 
 

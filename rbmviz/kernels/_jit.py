@@ -19,9 +19,9 @@ import numpy as np
 from numba import njit
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
 
 from rbmviz.kernels._cache import KernelCache
+from rbmviz.kernels._within import InnerKernel, KernelCompiler, WithinCompiler, WithinKernels
 from rbmviz.kernels._without_jit import PythonKernel
 from rbmviz.paths import cache_dir
 
@@ -78,7 +78,7 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
     """Compile at the first call, with the flags above; a cache folder of our own keeps the machine code."""
     if settings.DISABLE_JIT:
         return PythonKernel(function)
-    compiled = njit(**FLAGS, **more)(function)
+    compiled = njit(**FLAGS, **more, pipeline_class=KernelCompiler)(function)
     if CACHE_FOLDER is None:
         return compiled
     before = settings.CACHE_DIR
@@ -98,30 +98,27 @@ def inner(function: Callable[..., Any]) -> Any:
     In other kernels numba counts the references to every array at every call, by atomic additions: a sweep
     had 150 of them, a tenth of its time, and threads that share a model would compete for the counters. In an
     inner kernel nothing has to be counted, because all arrays belong to the caller.
+
+    Kernels that call it have it as a ``private`` kernel.
     """
-    return kernel(function, _nrt=False)
+    compiled = kernel(function, _nrt=False)
+    if not settings.DISABLE_JIT:
+        compiled.__class__ = InnerKernel
+        compiled.within_kernels = private(function)
+    return compiled
 
 
-class _WithinKernels(CPUDispatcher):
-    """A kernel that only kernels call: without the wrapper, a call from Python would crash the process."""
+def private(function: Callable[..., Any], **more: Any) -> Any:
+    """Compile an ``inner`` kernel that only kernels call, and that they call by a jump.
 
-    def __call__(self, *args: Any) -> Any:
-        raise TypeError(
-            f"{self.py_func.__name__}: only kernels can call it; what Python calls, too, is an inner kernel."
-        )
-
-
-def private(function: Callable[..., Any]) -> Any:
-    """Compile an ``inner`` kernel that only kernels call.
-
-    numba makes no wrapper that takes Python's arguments apart. For nested tuples of arrays the wrapper takes
-    longer than the kernel: without those wrappers all kernels compile in four fifths of the time. The cache
-    keeps the machine code with that of the kernels that call this one.
+    The machine code is part of that of the kernel that Python calls, see ``_within``. There is no wrapper
+    that takes Python's arguments apart, either: for nested tuples of arrays the wrapper takes longer than the
+    kernel.
     """
     if settings.DISABLE_JIT:
         return PythonKernel(function)
-    compiled = njit(**WITHIN_KERNELS)(function)
-    compiled.__class__ = _WithinKernels
+    compiled = njit(**WITHIN_KERNELS, **more, pipeline_class=WithinCompiler)(function)
+    compiled.__class__ = WithinKernels
     return compiled
 
 
@@ -135,15 +132,12 @@ def reduction(function: Callable[..., Any]) -> Any:
 
 
 def inline(function: Callable[..., Any]) -> Any:
-    """Compile a ``private`` kernel into the kernels that call it, and nowhere else.
+    """Compile a ``private`` kernel into the kernels that call it.
 
-    A call hands over seven words for every array, and a small step costs less than that.
+    A call hands over seven words for every array, and a small step costs less than that. A step within a loop
+    over units has to be here, or else the loop does not use vectors.
     """
-    if settings.DISABLE_JIT:
-        return PythonKernel(function)
-    compiled = njit(**WITHIN_KERNELS, forceinline=True)(function)
-    compiled.__class__ = _WithinKernels
-    return compiled
+    return private(function, forceinline=True)
 
 
 _after: list[Callable[[], None]] = []

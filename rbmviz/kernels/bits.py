@@ -6,7 +6,7 @@ Xeon of the Sapphire Rapids generation (AVX-512) against the meaning, written as
 
 import numpy as np
 
-from rbmviz.kernels._jit import private
+from rbmviz.kernels._jit import inline, private
 from rbmviz.kernels._llvm import BIT, BYTE, constant, in_llvm, vector, word_of
 
 u64 = np.uint64
@@ -74,7 +74,7 @@ def word(x, start):
     return bits
 
 
-@private
+@inline
 def list_ones(bits, start, index, n):
     """Write start + i, for each place i at which the word has a 1, to index[n], index[n + 1], ...
 
@@ -87,7 +87,7 @@ def list_ones(bits, start, index, n):
     return n
 
 
-@private
+@inline
 def list_few_ones(bits, start, index, n):
     """List as ``list_ones``, but four places at a time, whether there are so many or not.
 

@@ -10,9 +10,7 @@ In numpy, one sample of k sweeps at an inverse temperature beta::
         return v, p  # (3) emit v
 """
 
-import numpy as np
-
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels._jit import inner
 from rbmviz.kernels.layers import (
     REBUILD_SWEEPS,
     copy_bits,
@@ -24,8 +22,8 @@ from rbmviz.kernels.layers import (
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 
 
-@kernel
-def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature, k, out_v, out_p):
+@inner
+def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature, k, mean_h, out_v, out_p):
     """Emit out_v.shape[0] samples of k sweeps each; the state, all arguments up to sweeps, advances in place.
 
     The state has eight arguments, because one NamedTuple of them would make each call a microsecond longer:
@@ -46,6 +44,8 @@ def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature,
     inverse_temperature : float32
     k : int
         Sweeps per sample, at least 1.
+    mean_h : float32 (n_hidden,)
+        Work space.
     out_v, out_p : uint8 and float32 (samples, n_visible)
         Receive the samples, and the means that they were drawn from.
 
@@ -61,9 +61,10 @@ def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature,
         and flips_fit(v_flips, m)
         and flips_fit(h_flips, n)
     )
-    if not (fit and same and stream.shape == (4, STREAM_LANES) and sweeps.shape[0]):
+    if not (
+        fit and same and stream.shape == (4, STREAM_LANES) and sweeps.shape[0] and mean_h.shape == h.shape
+    ):
         raise ValueError("gibbs: the arrays do not fit each other")
-    mean_h = np.empty(h.shape[0], np.float32)
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):

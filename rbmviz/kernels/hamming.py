@@ -7,7 +7,7 @@ AVX-512 counts the bits of eight words).
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, kernel
+from rbmviz.kernels._jit import inline, inner, kernel
 from rbmviz.kernels._llvm import INT, WORD, Register, call, constant, in_llvm, loop, spread, vector
 
 i64 = np.int64
@@ -58,7 +58,7 @@ def compare_lanes(build, point, block, at, out):
     out.store(at, build.trunc(total.read(), vector(INT, DISTANCE_LANES)))
 
 
-@inner
+@inline
 def distances(point, block, n, out):
     """Write the distances of a point, uint64 (words,), to the first n samples of a block.
 
@@ -68,7 +68,7 @@ def distances(point, block, n, out):
         compare_lanes(point, block, at, out)
 
 
-@inner
+@inline
 def count(distance, n, histogram):
     """Add 1 to the histogram at each of the first n distances."""
     for i in range(n):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, kernel, private
+from rbmviz.kernels._jit import inline, inner, private
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.records import new_record, record, record_bytes
 from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
@@ -181,7 +181,7 @@ def update_preactivations(preactivation, flips, force_rebuild):
         sum_rows(value, value, preactivation.rows, flips.on, counts.on, flips.off, counts.off)
 
 
-@kernel
+@inner
 def start_at_input(flips, x, preactivation):
     """Start at the input x, uint8: list its active units, and compute ``preactivation.value`` there."""
     n_in, n_out = x.shape[0], preactivation.value.shape[0]

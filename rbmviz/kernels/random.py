@@ -160,7 +160,7 @@ def uniforms(stream, out, n):
     _uniforms(stream, out, n)
 
 
-@inner
+@inline
 def sigmoid(x):
     """Return 1 / (1 + exp(-x)) in float32, error below 1.2e-7, x clamped to [-30, 30].
 

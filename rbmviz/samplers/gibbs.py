@@ -121,6 +121,7 @@ class Gibbs:
             chain.sweeps,
             np.float32(1.0 / self.temperature),
             self.k,
+            np.empty(len(chain.h), np.float32),
             v,
             p,
         )

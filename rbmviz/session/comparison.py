@@ -1,9 +1,10 @@
 """Several algorithms side by side with one setup: same seed, same start, same steps per second."""
 
+import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.knobs import Value, values_of
@@ -179,11 +180,18 @@ class Comparison(Generic[S]):
 
     def pause(self) -> None:
         """Stop all panels; with a rate they stop at the same step."""
-        with self._together:
+        with self._at_one_moment() as now:
             self.running = self.waiting_for_all = False
-            now = time.monotonic()
             for panel in self.panels:
                 panel.worker.pause(now)
+
+    @contextlib.contextmanager
+    def _at_one_moment(self) -> Iterator[float]:
+        """Hold all panels and yield the time: none of them makes steps that are due later, before the end."""
+        with self._together, contextlib.ExitStack() as held:
+            for panel in self.panels:
+                held.enter_context(panel.worker.held())
+            yield time.monotonic()
 
     def step(self, n: int = 1) -> None:
         """Do n more steps in every panel, then pause."""
@@ -347,9 +355,10 @@ class Comparison(Generic[S]):
 
     def set_rate(self, rate: float) -> None:
         """Set the steps per second of every panel."""
-        self.rate, now = rate, time.monotonic()
-        for panel in self.panels:
-            panel.worker.set_rate(rate, now)
+        with self._at_one_moment() as now:
+            self.rate = rate
+            for panel in self.panels:
+                panel.worker.set_rate(rate, now)
 
     def pin(self, key: int, name: str) -> None:
         """Keep what a panel's run shows now, under this name, while the panel goes on or away."""
@@ -453,9 +462,8 @@ class Comparison(Generic[S]):
         """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step."""
         self.before_rest()
         self.drop_undo()
-        with self._together:
+        with self._at_one_moment() as now:
             if self.running and not self.waiting_for_all:
-                now = time.monotonic()
                 for panel in self.panels:
                     panel.worker.pause(now)
                 self.waiting_for_all = True

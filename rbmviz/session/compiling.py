@@ -3,10 +3,14 @@
 Compiling holds the interpreter, and one process compiles one kernel at a time. A server therefore lets other
 processes fill the cache of kernels (``Compiling.start``), as many as there are cores, and loads the kernels
 from there: its pages answer meanwhile, and a panel begins as soon as its own kernels are ready.
+
+On Linux one process compiles what the first panel needs, while the server draws its first page, and then
+forks: what it has loaded and compiled by then, the others need as well.
 """
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -26,14 +30,16 @@ NICENESS = 10
 MEMORY = 10**9
 """Bytes of the machine's memory for each process that compiles, which takes a third of them."""
 
+FORKS = sys.platform == "linux"
+"""Whether a process that has compiled may fork: libraries of macOS do not allow it."""
+
 
 class Compiling:
     """The processes that compile for this one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: list[subprocess.Popen[str]] = []
-        self._followers: list[threading.Thread] = []
+        self._processes: list[tuple[subprocess.Popen[str], threading.Thread]] = []
         self._done: dict[str, threading.Event] = {}  # of the first jobs
         self._due: dict[str, float] = {}  # seconds after the start, as estimated
         self._began, self._stopped = 0.0, False
@@ -46,35 +52,41 @@ class Compiling:
         """
         n = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
         missing = [name for name in JOBS if not is_noted(name)]
+        divided = [(missing, n)] if FORKS else [(share, 1) for share in divide(missing, n)]
         with self._lock:
             if self._processes or self._stopped or not missing or cache_base() is None:
                 return
             self._began = time.monotonic()
-            for names in divide(missing, n):
-                self._begin(names)
+            for names, processes in divided:
+                self._begin(names, processes)
 
-    def _begin(self, names: Sequence[str]) -> None:
+    def _begin(self, names: Sequence[str], n: int) -> None:
+        """Start a process that compiles these jobs, as n processes once the first job is done."""
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", f"from {__name__} import main; main()", *names],
+                [sys.executable, "-P", "-c", f"from {__name__} import main; main()", str(n), *names],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                env=os.environ | {"RBMVIZ_CACHE_DIR": str(cache_base())},
+                # A process with a second thread, of BLAS, should not fork.
+                env=os.environ | {"RBMVIZ_CACHE_DIR": str(cache_base()), "OPENBLAS_NUM_THREADS": "1"},
+                start_new_session=FORKS,
             )
         except OSError:  # no memory for a process, or no interpreter to be found: the runs compile themselves
             return
-        self._processes.append(process)
-        due = STARTING_SECONDS
-        for name in names:
-            due += JOBS[name].seconds
-            if name in FIRST_JOBS:
-                self._due[name], self._done[name] = due, threading.Event()
         first = [name for name in names if name in FIRST_JOBS]
+        self._done |= {name: threading.Event() for name in first}
+        forked = STARTING_SECONDS + JOBS[names[0]].seconds
+        for share in [names[:1], *divide(names[1:], n)]:
+            due = STARTING_SECONDS if share == names[:1] else forked
+            for name in share:
+                due += JOBS[name].seconds
+                if name in FIRST_JOBS:
+                    self._due[name] = due
         follower = threading.Thread(target=self._follow, args=(process, first), name="rbmviz-compiling")
         follower.daemon = True
-        self._followers.append(follower)
+        self._processes.append((process, follower))
         follower.start()
 
     def _follow(self, process: subprocess.Popen[str], names: Sequence[str]) -> None:
@@ -98,7 +110,7 @@ class Compiling:
 
     def finish(self) -> bool:
         """Wait until the other processes have ended; return False if they have been stopped."""
-        for follower in self._followers:
+        for _, follower in self._processes:
             follower.join()
         return not self._stopped
 
@@ -118,9 +130,12 @@ class Compiling:
         """End the processes: the server ends."""
         with self._lock:
             self._stopped = True
-            for process in self._processes:
+            for process, follower in self._processes:
                 with contextlib.suppress(OSError):
-                    process.terminate()
+                    if not FORKS:
+                        process.terminate()
+                    elif follower.is_alive():  # until then the number of the group is theirs
+                        os.killpg(process.pid, signal.SIGTERM)
 
 
 COMPILING = Compiling()
@@ -141,8 +156,22 @@ def seconds_to_compile(samplers: Iterable[Sampler]) -> float:
 
 
 def main() -> None:
-    """Compile the jobs that the command line names, and print the name of each that is done."""
+    """Compile the jobs that the command line names, and print the name of each that is done.
+
+    Before the names comes the number of processes that compile all but the first.
+    """
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    for done in compile_jobs(sys.argv[1:]):
+    n, first, *others = sys.argv[1:]
+    _compile([first])
+    mine, *shares = divide(others, int(n)) or [[]]
+    for share in shares:
+        if os.fork() == 0:
+            mine = share
+            break
+    _compile(mine)
+
+
+def _compile(names: Sequence[str]) -> None:
+    for done in compile_jobs(names):
         print(done, flush=True)  # noqa: T201

@@ -60,11 +60,11 @@ class Job(NamedTuple):
 
 
 FIRST_JOBS = {
-    "rates in rows": Job(_sample("rates_fpcd"), 6.0),
     "gibbs": Job(_sample("gibbs"), 2.0),
+    "rates in rows": Job(_sample("rates_fpcd"), 3.0),
     "scores": Job(_score, 1.0),
-    "herding in rows": Job(_sample("rates_herding"), 5.0),
-    "rates in a history": Job(_sample("sample_penalization"), 5.0),
+    "rates in a history": Job(_sample("sample_penalization"), 3.0),
+    "herding in rows": Job(_sample("rates_herding"), 1.0),
 }
 """What the panels of the first page need, in the order in which it is compiled."""
 

@@ -36,6 +36,7 @@ class Measure:
     label : str
         What people read, with the unit.
     kind : "sampler" or "trainer"
+        Whose cells it measures.
     take : callable
         Returns the number from the evidence.
     needs : str

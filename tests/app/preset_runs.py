@@ -61,7 +61,7 @@ PAIR_METRICS = {
     "within_10": lambda pairs, found: (pairs.tau <= 10).mean(),
     "cut_share": lambda pairs, found: pairs.truncated.mean(),
     "ucd_errors": lambda pairs, found: _errors(pairs.unbiased, found.truth),
-    "cd_errors": lambda pairs, found: _errors(pairs.plain, found.truth),
+    "cd_errors": lambda pairs, found: _errors(pairs.cd_estimate, found.truth),
 }
 """Numbers of the pairs of one algorithm, by the end of their name: ``rbm_mean``, ``general_mean``."""
 
@@ -116,9 +116,9 @@ class PairsRun:
 
     def numbers(self, names, n):
         """Return the numbers of these names after the first n pairs of each algorithm, by name."""
-        while min(pairs.n for pairs in self._run.results().pairs) < n:
+        while min(pairs.n for pairs in self._run.request_results().pairs) < n:
             self._run.background_work(False)
-        found = self._run.results()
+        found = self._run.request_results()
         first = {
             pairs.algorithm: pairs._replace(
                 **{part: getattr(pairs, part)[:n] for part in ("tau", "truncated", "plain", "unbiased")}

@@ -1,4 +1,4 @@
-"""The recorded race: it is how the default address begins, shown where kernels are missing, and gives way."""
+"""The recorded comparison: the default address begins with it where kernels are missing, and it gives way."""
 
 import threading
 

@@ -57,7 +57,8 @@ def test_gibbs_is_the_numpy_form(rbm, start):
     layers.start_at_input(v_flips, v, up)
     got, means = np.empty((200, M), np.uint8), np.empty((200, M), np.float32)
     stream, sweeps = rng.kernel_state(4, "chain"), np.zeros(1, np.int64)
-    gibbs.gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, np.float32(0.8), 2, got, means)
+    state = up, down, v, h, v_flips, h_flips, stream, sweeps
+    gibbs.gibbs(*state, np.float32(0.8), 2, np.empty(len(h), np.float32), got, means)
 
     sample, now = numpy_form(gibbs)["sample"], start.astype(float)
     bernoulli = naive.Xoshiro(rng.kernel_state(4, "chain")).bernoulli

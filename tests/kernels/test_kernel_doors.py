@@ -75,7 +75,7 @@ def test_gibbs(rates_model):
     check(layers.start_at_input, place)
     v, p = np.zeros((4, M), np.uint8), np.zeros((4, M), f32)
     call = (chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips, chain.stream, chain.sweeps)
-    check(gibbs.gibbs, (*call, f32(1.0), 1, v, p))
+    check(gibbs.gibbs, (*call, f32(1.0), 1, np.zeros(N, f32), v, p))
 
 
 def test_fast_weights(rates_model):

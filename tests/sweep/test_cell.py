@@ -259,6 +259,16 @@ def test_what_cannot_be_loaded_is_refused_before_anything_runs(given, said):
         cells(plan(**given))
 
 
+def test_names_from_outside_open_no_file(tmp_path):
+    save_model(rbmviz.load_model("bas_pcd"), tmp_path / "m.npz")
+    assert cells(plan(), registered=True) == cells(plan())
+    with pytest.raises(BadInput, match="Unknown model"):
+        cells(plan(models=[str(tmp_path / "m.npz")]), registered=True)
+    for named in (plan(data=str(tmp_path / "m.npz")), training(data=str(tmp_path / "m.npz"))):
+        with pytest.raises(BadInput, match="is not the name of a data set"):
+            cells(named, registered=True)
+
+
 def test_a_model_without_rates_is_refused_by_samplers_that_need_them(tmp_path):
     model = rbmviz.load_model("bas_pcd")
     save_model(rbmviz.Model(model.rbm, None, dict(model.meta)), tmp_path / "m.npz")

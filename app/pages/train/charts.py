@@ -163,9 +163,7 @@ def _training_spec(
         .mark_point(shape="triangle-down", filled=True, size=90, opacity=1, yOffset=-5)
         .encode(y=y, color=tone, tooltip=values)
     )
-    layers = [*common_layers(of), band, line, mark]
-    if not present:  # the panels beside it have the same strokes, and names that are large enough
-        layers += end_layers(of, y, tone, "Trainer")
+    layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer", present)]
     if best is not None:
         layers += level("y", best, UPPER_BOUND_LABEL)
     return live_spec(layers, TRAINING_HEIGHT)

@@ -114,7 +114,7 @@ def flush(buffer, W):
     buffer.used[0] = 0
 
 
-@private
+@inline
 def reserve_rows(buffer, n, W):
     """Return the index of the first of n free rows of the buffer, which is flushed first if it has fewer."""
     if buffer.used[0] + n > TERMS:
@@ -123,7 +123,7 @@ def reserve_rows(buffer, n, W):
     return buffer.used[0] - n
 
 
-@private
+@inline
 def assign_row(buffer, bits, start, row, sign, b):
     """Assign a row to each visible unit that is on in the word ``bits``, and add sign to its b.
 

@@ -11,7 +11,7 @@ pre-activations a = c + v @ W, <(W, b, c), s> is ``a @ h + b @ v``.
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel, private, reduction
+from rbmviz.kernels._jit import inner, private, reduction
 from rbmviz.kernels.fast_weights.history import product_with_state
 from rbmviz.kernels.fast_weights.rows import add_scaled
 from rbmviz.kernels.fast_weights.state import combine, half_step_fits
@@ -69,7 +69,7 @@ def add_norm(M, rates, theta, theta_coef, piece, scalars):
     scalars.F_R += dot(piece, rates)
 
 
-@kernel
+@inner
 def recompute_norm(up, down, chain_scalars):
     """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and M_coef = 1."""
     m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]

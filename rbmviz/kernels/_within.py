@@ -1,0 +1,144 @@
+"""How numba compiles a kernel that only kernels call: once, as a part of the kernel that Python calls.
+
+numba by itself compiles each function to the end. It links all functions that this one calls, optimises them
+together and makes machine code, and does all of that again for each caller. Here the instructions of such a
+function are left as they are; the kernel that Python calls is optimised with all of them at once. That takes
+three quarters of the time. The optimiser then sees which arguments nobody reads, and leaves them out.
+
+Which of these functions are called, and which are compiled into their callers, is said at each, and not left
+to the optimiser: called once for each vector loop, they would be compiled many times over.
+"""
+
+from typing import Any
+
+from numba.core import sigutils
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+
+
+class _Instructions(JITCodeLibrary):
+    """The instructions of one function, for the kernels that call it.
+
+    Attributes
+    ----------
+    called : bool
+        Whether the function is called, and not compiled into its callers.
+    """
+
+    called = True
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Take the instructions of the function as they are."""
+        ll_module.data_layout = self._codegen._data_layout
+        for function in _defined(ll_module):
+            if self.called:
+                function.add_function_attribute("noinline")
+        self._final_module.link_in(ll_module)
+
+    def finalize(self) -> None:
+        """Leave everything else to the kernel that Python calls."""
+        self._finalized = True
+
+    def linked(self) -> list[Any]:
+        """Return this library, and those of all functions that this one calls, directly or not."""
+        found: dict[Any, None] = {self: None}
+        for library in self._linking_libraries:
+            callees = library.linked() if isinstance(library, _Instructions) else [library]
+            found.update(dict.fromkeys(callees))
+        return list(found)
+
+
+class _Whole(JITCodeLibrary):
+    """A kernel that Python calls, with all functions that it calls."""
+
+    counts_references = True
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        if self.counts_references:
+            super()._optimize_functions(ll_module)
+        else:
+            ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        libraries = [one for one in self._linking_libraries if isinstance(one, _Instructions)]
+        private = {function.name for one in libraries for function in _defined(one._final_module)}
+        for function in _defined(self._final_module):
+            if function.name in private:
+                function.linkage = "internal"
+        if self.counts_references or hasattr(self._codegen, "_mpm_full"):  # the latter before numba 0.62
+            super()._optimize_final_module()
+        else:  # the passes that come before are there for the references
+            passes, builder = self._codegen._module_pass_manager()
+            with self._recorded_timings.record("Module passes", builder):
+                passes.run(self._final_module, builder)
+
+
+def _defined(ll_module: Any) -> list[Any]:
+    return [function for function in ll_module.functions if not function.is_declaration]
+
+
+class KernelCompiler(Compiler):
+    """Compiles a kernel that Python calls."""
+
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target_context, *rest)
+        library = _Whole(target_context.codegen(), "kernel")
+        library.enable_object_caching()
+        library.counts_references = bool(self.state.flags.nrt)
+        self.state.library = library
+
+
+class WithinCompiler(Compiler):
+    """Compiles a kernel that only kernels call, up to its instructions."""
+
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target_context, *rest)
+        library = _Instructions(target_context.codegen(), "within kernels")
+        library.called = not self.state.flags.forceinline
+        self.state.library = library
+        self.state.flags.no_compile = True
+
+
+class WithinKernels(CPUDispatcher):
+    """A kernel that only kernels call: there is no machine code that Python could call."""
+
+    _compiler: Any
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(
+            f"{self.py_func.__name__}: only kernels can call it; what Python calls, too, is an inner kernel."
+        )
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for these types of the arguments; return what names the result within numba."""
+        args, _ = sigutils.normalize_signature(sig)
+        with global_compiler_lock, self._compiling_counter:
+            if args not in self.overloads:
+                result: Any = self._compiler.compile(args, None)
+                result.library.finalize()
+                self.targetctx.insert_user_function(result.fndesc, result.fndesc, result.library.linked())
+                self.overloads[args] = result
+            known: Any = self.overloads[args]
+            return known.fndesc
+
+    def get_overload(self, sig: Any) -> Any:
+        """Return what names the function for these types within numba."""
+        args, _ = sigutils.normalize_signature(sig)
+        known: Any = self.overloads[args]
+        return known.fndesc
+
+
+class InnerKernel(CPUDispatcher):
+    """A kernel that Python calls, and that has a second form for kernels."""
+
+    within_kernels: Any  # a WithinKernels
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return the type of a call by a kernel."""
+        return self.within_kernels.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """Return what names the form for kernels within numba."""
+        return self.within_kernels.get_overload(sig)
