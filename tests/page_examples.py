@@ -37,5 +37,6 @@ if __name__ == "__main__":
 
     for package in (rbmviz.samplers, rbmviz.trainers):
         package.__path__.append(str(ROOT / "docs" / "examples" / package.__name__.rpartition(".")[2]))
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # for the files that examples make
+    # In a folder of its own: examples make files.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         sys.exit(sum(run(Path(page)) for page in sys.argv[1:]))
