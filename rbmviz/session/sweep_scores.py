@@ -4,10 +4,11 @@ A sweep has tens of thousands of rows, and a map is wanted ten times a second. S
 and ``choose.compare`` is given the rows beside the point only, with settings as numbers in place of texts.
 """
 
+import contextlib
 import math
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from rbmviz.errors import BadInput
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.sweep import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
+from rbmviz.sweep.choose import Robustness, robustness, select
 from rbmviz.sweep.plan import Unit, read_algorithm
 
 SPENT = ("n", "sweeps", "seconds")
@@ -44,13 +46,14 @@ class Standing:
 
     Parameters
     ----------
-    choice : Choice or None
-        The comparison; None: no setting has reached the point.
+    choices : dict of str to Choice
+        The comparison on each model ("" of trainers), where a setting has reached the point: scores on two
+        models are of two problems, and have two best settings.
     scored : dict of int to ScoredSetting
         By place of the setting: those that have reached the point.
     """
 
-    choice: Choice | None
+    choices: Mapping[str, Choice]
     scored: Mapping[int, ScoredSetting]
 
 
@@ -86,7 +89,13 @@ class SweepScores:
             for axis in plan.axes
         }
         self._algorithms = np.array([one.algorithm.partition(":")[0] for one in self.settings])
-        self._names = np.array([f"{name}:{i}" for i, name in enumerate(self._algorithms)])
+        # In tables for ``choose``, settings have short names; the same one on two models has one name.
+        known = {text: i for i, text in enumerate(dict.fromkeys(one.algorithm for one in self.settings))}
+        names = [f"{one.algorithm.partition(':')[0]}:{known[one.algorithm]}" for one in self.settings]
+        self._names = np.array(names)
+        self._places = {
+            (name, one.model): i for i, (name, one) in enumerate(zip(names, self.settings, strict=True))
+        }
         self._models = np.array([one.model for one in self.settings])
 
     @staticmethod
@@ -170,19 +179,39 @@ class SweepScores:
     def at(self, point: float, effort: Unit, by: str) -> Standing:
         """Return how the settings stand at a point; ``by`` is the measure that is compared."""
         table = self._table(by, point, effort)
-        if table is None:
-            return Standing(None, {})
+        choices = {}
+        for model in self.plan.models or ("",):
+            rows = None if table is None else select(table, model=model)
+            if rows is not None and len(rows["n"]):
+                with contextlib.suppress(BadInput):  # no setting has got so far
+                    choices[model] = compare(rows, point, effort, by, test_of(by, self.plan.metrics) or by)
+        scored = {self.place_of(one): one for choice in choices.values() for one in choice.settings}
+        return Standing(choices, scored)
+
+    def place_of(self, scored: ScoredSetting) -> int:
+        """Return the place of a setting of a ``Standing``, whose names are not those of the plan."""
+        return self._places[scored.setting, scored.model]
+
+    def robustness(self, point: float, effort: Unit, by: str) -> list[Robustness]:
+        """Return mean and spread over the models of each setting that all have reached; [] for one model.
+
+        The name of a setting is its text in the plan.
+        """
+        table = self._table(by, point, effort)
         try:
-            choice = compare(table, point, effort, by, test_of(by, self.plan.metrics) or by)
-        except BadInput:  # no setting has got so far
-            return Standing(None, {})
-        return Standing(choice, {place_of(one): one for one in choice.settings})
+            found = [] if table is None else robustness(table, point, effort, by)
+        except BadInput:
+            return []
+        texts = {name: self.settings[i].algorithm for (name, _), i in self._places.items()}
+        return [replace(one, setting=texts[one.setting]) for one in found]
 
     def telling_point(self, effort: Unit, by: str) -> float | None:
-        """Return the point at which the settings differ most; None before it is known."""
+        """Return the point at which the settings on the first model differ most; None before it is known."""
         table = self._table(by)
+        if table is not None and self.plan.models:
+            table = select(table, model=self.plan.models[0])
         try:
-            return None if table is None else telling_point(table, effort, by)
+            return None if table is None or not len(table["n"]) else telling_point(table, effort, by)
         except BadInput:
             return None
 
@@ -211,11 +240,6 @@ class SweepScores:
         table |= {"seed": np.array(self.plan.seeds)[seed]}
         table |= {name: values[:, i] for i, name in enumerate(names)}
         return table
-
-
-def place_of(scored: ScoredSetting) -> int:
-    """Return the place of a setting of a ``Standing``, whose names are not those of the plan."""
-    return int(scored.setting.rpartition(":")[2])
 
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:

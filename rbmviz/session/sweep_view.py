@@ -19,7 +19,7 @@ from rbmviz.session.comparison import Comparison
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.sweep_scores import Standing, column_of
 from rbmviz.session.sweeps import Sweep
-from rbmviz.sweep import Choice, ScoredSetting
+from rbmviz.sweep import Choice
 from rbmviz.sweep.choose import MOSTLY_BLANK
 from rbmviz.sweep.plan import Unit, read_algorithm
 
@@ -74,7 +74,6 @@ class MapSnapshot(Snapshot):
         IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_BLANK, IS_RUNNING (runs now).
     border : tuple of str
         A sentence for each axis on whose border the best setting lies.
-    best : ScoredSetting or None
     """
 
     word: str
@@ -98,7 +97,6 @@ class MapSnapshot(Snapshot):
     samples: np.ndarray
     state: np.ndarray
     border: tuple[str, ...]
-    best: ScoredSetting | None
 
 
 SHOWN_OF_EACH = {
@@ -139,7 +137,7 @@ class SweepView:
         self._asked_at = 0.0
         self._newest = self._empty()
         self._computed_from: object = None
-        self._standing = Standing(None, {})
+        self._standing = Standing({}, {})
         # What the encoder of frames asks of a panel: no readouts, ready at once.
         self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, 0.0
         self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
@@ -164,10 +162,18 @@ class SweepView:
             return self._compute()
 
     def choice(self) -> Choice | None:
-        """Return the comparison at the point of the map, as it stands now."""
+        """Return the comparison on the model that the page points at, else the first, as it stands now."""
         with self._lock:
             self._compute()
-            return self._standing.choice
+            choices = self._standing.choices
+        model = "" if self.setting is None else self.sweep.scores.settings[self.setting].model
+        return choices.get(model) or next(iter(choices.values()), None)
+
+    def choices(self) -> list[Choice]:
+        """Return the comparison on each model at the point of the map, as they stand now."""
+        with self._lock:
+            self._compute()
+            return list(self._standing.choices.values())
 
     def set_live_knobs(self, key: int, **knobs: Value) -> None:
         """Take what the page asks for: ``point``, ``effort``, ``by``, or the ``setting`` it points at.
@@ -260,21 +266,26 @@ class SweepView:
             **empty,
             state=np.zeros(n, np.uint8),
             border=(),
-            best=None,
         )
 
     def _draw(self, standing: Standing) -> MapSnapshot:
-        choice, empty = standing.choice, self._empty()
-        if choice is None:
-            return empty
+        empty, several = self._empty(), len(standing.choices) > 1
+        best = {id(choice.best) for choice in standing.choices.values()}
+        seeds = [choice.seeds for choice in standing.choices.values()]
         for place, one in standing.scored.items():
             for name, attribute in SHOWN_OF_EACH.items():
                 getattr(empty, name)[place] = getattr(one, attribute or name)
+            compared = len(standing.choices[one.model].seeds) > 1
             empty.state[place] = IS_KNOWN
-            empty.state[place] |= IS_IN_REGION if one.in_region and len(choice.seeds) > 1 else 0
-            empty.state[place] |= IS_BEST if one is choice.best else 0
+            empty.state[place] |= IS_IN_REGION if one.in_region and compared else 0
+            empty.state[place] |= IS_BEST if id(one) in best else 0
             empty.state[place] |= IS_BLANK if one.blank > MOSTLY_BLANK else 0
-        return replace(empty, seeds=choice.seeds, border=choice.border, best=choice.best)
+        border = tuple(
+            f"{model}: {sentence}" if several else sentence
+            for model, choice in standing.choices.items()
+            for sentence in choice.border
+        )
+        return replace(empty, seeds=min(seeds, key=len, default=()), border=border)
 
 
 def follow(comparison: Comparison[Any], key: int, sweep: Sweep, setting: int) -> None:

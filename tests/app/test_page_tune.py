@@ -18,6 +18,7 @@ from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
 from rbmviz.sweep.store import Store, encode
+from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.panel import map_spec
 from rbmviz_app.shared import sweep_queue
@@ -232,6 +233,13 @@ def test_facets_of_samplers_and_models_and_of_a_third_axis():
     assert drawn["facets"][4]["columns"] == [-1]  # Gibbs has no step size
     assert len({tuple(place) for place in drawn["places"]}) == len(sweep.scores.settings)
     assert not (SweepView(sweep).now().state & IS_IN_REGION).any()
+    for i in range(plan.size):
+        table = {name: np.zeros(2) for name in sweep.scores.columns} | {"n": np.array([5, 10])}
+        sweep.scores.put(i, table | {"isl_test": np.full(2, i)})
+    rows = robust_rows(sweep.scores, 10, "samples", "isl_test")
+    assert len(rows) == 10
+    assert {row["worst"] for row in rows} == {"bas_pcd"}  # its cells come first
+    assert rows[0]["mean"] == (rows[0]["bas_pcd"] + rows[0]["bas_cd1"]) / 2
 
 
 def finished_folder(tmp_path):

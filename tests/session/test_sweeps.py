@@ -9,7 +9,7 @@ from waiting import wait
 
 from rbmviz.errors import BadInput
 from rbmviz.session.slots import Slots
-from rbmviz.session.sweep_scores import SweepScores, place_of
+from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweeps import SWEEP_NOTE, SweepQueue
 from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
 
@@ -149,16 +149,42 @@ def made_up(plan, score):
     return scores
 
 
+def best_of(standing):
+    [choice] = standing.choices.values()
+    return choice.best
+
+
+def test_each_model_has_a_best_setting_of_its_own():
+    plan = plan_of(models=["bas_pcd", "bas_cd1"])
+    scores = SweepScores(plan)
+    rng = np.random.default_rng(0)
+    for i in range(plan.size):
+        place = scores.settings[i % len(scores.settings)]
+        score = (place.at[0] if place.model == "bas_pcd" else -place.at[0] - 50) + rng.normal(0, 0.01, 2)
+        table = {name: np.full(2, math.nan) for name in scores.columns}
+        table |= {"n": np.array([10, 100]), "isl_validation": score, "isl_test": score}
+        scores.put(i, table)
+    standing = scores.at(100, "samples", "isl_validation")
+    chosen = {model: scores.place_of(one.best) for model, one in standing.choices.items()}
+    best = {model: scores.settings[place].at[0] for model, place in chosen.items()}
+    assert best == {"bas_pcd": 2, "bas_cd1": 0}
+    found = scores.robustness(100, "samples", "isl_test")
+    assert len(found) == 6
+    assert {one.worst for one in found} == {"bas_cd1"}
+    assert found[0].setting in [one.algorithm for one in scores.settings]
+    assert all(abs(one.mean + 25) < 0.1 for one in found)
+
+
 def test_scores_at_a_point_by_setting():
     rng = np.random.default_rng(0)
     scores = made_up(plan_of(), lambda n, at, seed: -at[0] * n + at[1] + rng.normal(0, 0.01))
     standing = scores.at(100, "samples", "isl_validation")
     assert len(standing.scored) == 6
-    best = scores.settings[place_of(standing.choice.best)].at
+    best = scores.settings[scores.place_of(best_of(standing))].at
     assert best == (0, 1)
     for i, one in standing.scored.items():
         assert one.mean == pytest.approx(-scores.settings[i].at[0] * 100 + scores.settings[i].at[1], abs=0.1)
-    assert scores.at(200, "sweeps", "isl_validation").choice.best.setting == standing.choice.best.setting
+    assert best_of(scores.at(200, "sweeps", "isl_validation")).setting == best_of(standing).setting
     assert scores.telling_point("samples", "isl_validation") == 200
     assert scores.range("samples") == (10, 200)
     assert [scores.rounded(x, "samples") for x in (3, 103.4, 1e9)] == [10, 103, 200]

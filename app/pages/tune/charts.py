@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from rbmviz.session.sweep_scores import SweepScores, place_of
+from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweep import Choice, ScoredSetting, measures
 from rbmviz.sweep.choose import MOSTLY_BLANK
 from rbmviz.sweep.plan import Unit
@@ -65,7 +65,7 @@ def name_of(scores: SweepScores, setting: int) -> str:
 
 def table_rows(scores: SweepScores, choice: Choice) -> Rows:
     """Return a row for each setting that has reached the point, the best first."""
-    return [_table_row(scores, one, place_of(one)) for one in choice.settings]
+    return [_table_row(scores, one, scores.place_of(one)) for one in choice.settings]
 
 
 def _table_row(scores: SweepScores, one: ScoredSetting, setting: int) -> dict[str, Any]:
@@ -82,6 +82,20 @@ def _table_row(scores: SweepScores, one: ScoredSetting, setting: int) -> dict[st
         "seeds": len(one.by_seed),
     }
     return row | {name: own[name] for name in TABLE_COLUMNS}
+
+
+def robust_rows(scores: SweepScores, point: float, effort: Unit, by: str) -> Rows:
+    """Return a row for each setting that all models have: mean and spread over them, and each of them."""
+    places = {one.algorithm: i for i, one in list(enumerate(scores.settings))[::-1]}
+    rows: Rows = []
+    for one in scores.robustness(point, effort, by):
+        place = scores.settings[places[one.setting]]
+        row: dict[str, Any] = {"algorithm": place.algorithm.partition(":")[0]}
+        knobs = zip(scores.plan.axes, place.at, strict=True)
+        row |= {axis.knob: axis.values[at] for axis, at in knobs if at >= 0}
+        row |= {"mean": one.mean, "spread": one.spread, "worst": one.worst}
+        rows.append(row | dict(zip(one.models, one.by_model, strict=True)))
+    return rows
 
 
 def curves_chart(scores: SweepScores, named: Mapping[int, str], effort: Unit, by: str, point: float) -> Chart:
@@ -176,7 +190,7 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
 
     None if the sweep has no such axis of numbers, or the sampler of the best cell has not this knob.
     """
-    plan, best = scores.plan, scores.settings[place_of(choice.best)]
+    plan, best = scores.plan, scores.settings[scores.place_of(choice.best)]
     if axis >= len(plan.axes) or best.at[axis] < 0:
         return None
     values = plan.axes[axis].values
@@ -184,7 +198,7 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
         return None
     rows: Rows = []
     for one in choice.settings:
-        place = scores.settings[place_of(one)]
+        place = scores.settings[scores.place_of(one)]
         alike = place.number == best.number and place.model == best.model
         if alike and all(at == best.at[i] for i, at in enumerate(place.at) if i != axis):
             low, high = one.interval

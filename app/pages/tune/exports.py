@@ -17,8 +17,7 @@ from rbmviz_app.pages.tune.charts import table_rows
 
 def table_csv(view: SweepView) -> bytes:
     """Return the table of all settings at the point of the map as CSV."""
-    choice = view.choice()
-    rows = table_rows(view.sweep.scores, choice) if choice is not None else []
+    rows = [row for choice in view.choices() for row in table_rows(view.sweep.scores, choice)]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return csv_bytes(columns, ([row.get(name, "") for name in columns] for row in rows))
 
@@ -32,12 +31,13 @@ def curves_parquet(sweep: Sweep) -> bytes:
 
 def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
     """Return the map at its point as a picture; nothing before there is a score."""
-    choice = view.choice()
-    if choice is None:
+    choices = view.choices()
+    if not choices:
         return b""
+    choice = choices[0]
     point = amount_text(choice.effort, choice.point)
     caption = f"{view.sweep.title}, after {point}, {len(choice.seeds)} seeds. rbmviz {version('rbmviz')}."
-    return draw([choice], view.sweep.plan, caption, form)
+    return draw(choices, view.sweep.plan, caption, form)
 
 
 def can_draw() -> bool:

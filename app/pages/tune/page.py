@@ -10,11 +10,12 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
 from rbmviz.links import VERSION, write_panel
+from rbmviz.metadata import data_name
 from rbmviz.models import data_of, list_models
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup
-from rbmviz.session.sweep_scores import place_of
+from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, SweepEstimate
 from rbmviz.sweep import SweepPlan, measures
@@ -27,6 +28,7 @@ from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
     chosen_names,
     curves_chart,
+    robust_rows,
     slice_chart,
     table_rows,
 )
@@ -41,7 +43,7 @@ from rbmviz_app.pages.tune.settings import (
     plan_of,
 )
 from rbmviz_app.session import ALLOWANCE, CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP, settings_of
-from rbmviz_app.shared import data, sweep_queue
+from rbmviz_app.shared import data, pretrained, sweep_queue
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
@@ -462,7 +464,7 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
                 "Curves, slices through the best cell and the table of all settings come with the scores."
             )
         return
-    best = place_of(choice.best)
+    best = scores.place_of(choice.best)
     shown = view.now()
     named = chosen_names(
         scores,
@@ -505,6 +507,24 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
             "Differences are paired over the seeds, with Student's t; *Error over test points* says what "
             "other test images could change, and compares nothing. A column's title sorts."
         )
+    robust_table(view, shown.point)
+
+
+def robust_table(view: SweepView, point: float) -> None:
+    """Draw how much each setting depends on how the model was trained, for models of one data set."""
+    plan = view.sweep.plan
+    known = [model for model in plan.models if model in list_models()]
+    if len(plan.models) < 2 or len({data_name(pretrained(model).meta) for model in known}) > 1:
+        return
+    by = test_of(view.by, plan.metrics) or view.by
+    rows = robust_rows(view.sweep.scores, point, view.effort, by)
+    if rows:
+        with st.expander("Mean and spread over the models", icon=":material/table_rows:"):
+            st.dataframe(rows, hide_index=True, key="tune robustness")
+            st.caption(
+                f"{measures[by].label}. A small spread means that it matters little how the model was "
+                "trained (rates-FPCD paper, end of section 5.1)."
+            )
 
 
 def exports(view: SweepView) -> None:

@@ -380,8 +380,7 @@ class MapPanel extends Panel {
       c.strokeStyle = translucent(ink, 1);
       c.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     };
-    const best = [...this.state].findIndex(bits => bits & BEST);
-    if (best >= 0 && this.boxes[best]) {
+    for (const best of [...this.state.keys()].filter(i => this.state[i] & BEST && this.boxes[i])) {
       const { x, y, w, h } = this.boxes[best];
       frame(best, 1);
       c.fillStyle = translucent(back, 0.92);
