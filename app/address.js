@@ -84,6 +84,7 @@ export default ({ data, parentElement }) => {
     // A user may have turned a widget while the server was drawing: what has not changed there is no news.
     values[key] = before && same(before.settings[key], now) ? before.values[key] : now;
   }
+  /** @type {Values} */
   const paused = before && 'paused_at' in before.values ? { paused_at: before.values.paused_at } : {}; // by app/panel/base.js
   const address = { path, values: { ...data.parts, ...values, ...paused }, settings: data.settings };
   shared.rbmvizAddress = address;

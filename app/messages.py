@@ -88,4 +88,4 @@ def draw_link_warnings(page: str = "") -> None:
         for sentence in sentences:
             st.warning(plain(sentence), icon=":material/link_off:")
         if sentences:
-            _draw_close(f"{page} left out", close_link_warnings, page)
+            _draw_close(f"{page} link warnings", close_link_warnings, page)
