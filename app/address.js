@@ -84,7 +84,9 @@ export default ({ data, parentElement }) => {
     // A user may have turned a widget while the server was drawing: what has not changed there is no news.
     values[key] = before && same(before.settings[key], now) ? before.values[key] : now;
   }
-  const address = { path, values: { ...data.parts, ...values }, settings: data.settings };
+  /** @type {Values} */
+  const paused = before && 'paused_at' in before.values ? { paused_at: before.values.paused_at } : {}; // by app/panel/base.js
+  const address = { path, values: { ...data.parts, ...values, ...paused }, settings: data.settings };
   shared.rbmvizAddress = address;
   const write = () => {
     if (location.pathname !== path) return; // another page is about to take this one's place

@@ -1,6 +1,10 @@
 """What pages say of a comparison at equal points; ``rbmviz.session.equal_points`` finds the points."""
 
 from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.worker import CATCH_UP_SECONDS
+
+SOON = f"{CATCH_UP_SECONDS:g} s of computing"
+"""How long a panel that begins late is left out at most."""
 
 AXIS_TITLES: dict[CostUnit, str] = {
     "samples": "Samples",
@@ -29,7 +33,7 @@ def choice_help(steps: CostUnit) -> str:
 
 
 def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
-    """Say at which point the numbers of a panel were taken, and whether the panel is behind the others.
+    """Say at which point the numbers of a panel were taken, and which panel holds that point back.
 
     Parameters
     ----------
@@ -41,14 +45,17 @@ def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
     cost_unit, point = compared.cost_unit, compared.point
     if compared.passed is None:
         return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
-    passed, first = amount_text(cost_unit, compared.passed), amount_text(cost_unit, compared.most_passed)
     if compared.catching_up:
-        return f"Catching up at full speed: {passed} of {first}."
+        passed, last = (amount_text(cost_unit, one) for one in (compared.passed, compared.least_passed))
+        return f"Not compared yet: it catches up, {passed} of {last}. It joins there, or after {SOON}."
     if point is None:
-        return "Behind: nothing is scored yet." if compared.behind else ""
+        return "Nothing is scored yet." if compared.behind else ""
     if made is None:
-        return f"Nothing is known at {amount_text(cost_unit, point)}."
+        return f"It had no scores yet at {amount_text(cost_unit, point)}, where the others are compared."
     at = f"Scores at {amount_text(cost_unit, point)}"
     if cost_unit != steps:
         at += f" ({amount_text(steps, made)})"
-    return f"{at}. Behind, and holds the point back: the first has {first}." if compared.behind else at
+    if compared.behind:
+        furthest = amount_text(cost_unit, compared.most_passed)
+        return f"{at}, because this panel is no further: another has {furthest}."
+    return f"{at}, because another panel is no further." if compared.held_back else at

@@ -164,7 +164,7 @@ def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterat
     What it holds is to be computed only while it is open. A link that names a setting ``within`` opens it;
     while it is closed, these settings stay as they are.
     """
-    if links.names(setting.key for setting in within):
+    if links.gives_any(setting.key for setting in within):
         start_with(opened.key, True)
     fold = st.expander("More charts", on_change="rerun", **opened.bound)
     show_in_address(within, bool(fold.open))

@@ -25,7 +25,7 @@ from rbmviz_app.session import (
     KEPT_UPLOADS,
     LIVE_TRAINING,
     OWNER,
-    UPLOADED_FILES,
+    UPLOADED_FILE_IDS,
 )
 
 PART = "kept"
@@ -105,7 +105,7 @@ def _open(key: str, file: KeptFile) -> None:
         KEPT_MODELS.ensure()[file.name] = key
     elif file.place == TRAINING or file.place in UPLOADERS.values():
         if file.place != TRAINING:
-            session.open_upload(file.place, file.name, file.content)
+            session.use_kept_file(file.place, file.name, file.content)
         KEPT.ensure()[file.place] = key
 
 
@@ -143,11 +143,11 @@ def upload(place: str, given: Any) -> Upload | None:
             return None
         found = Upload(*opened[place])
     else:
-        session.close_upload(place)
+        session.drop_kept_file(place)
         found = Upload(given.name, given.getvalue())
-        if UPLOADED_FILES.ensure().get(place) != given.file_id:
+        if UPLOADED_FILE_IDS.ensure().get(place) != given.file_id:
             KEPT.ensure().pop(place, None)  # another file than the one that was kept
-        UPLOADED_FILES.value[place] = given.file_id
+        UPLOADED_FILE_IDS.value[place] = given.file_id
     return found
 
 
@@ -177,7 +177,7 @@ def offer(place: str, found: Upload, usable: bool) -> None:
 
 
 def _leave(place: str) -> None:
-    session.close_upload(place)
+    session.drop_kept_file(place)
     KEPT.value.pop(place, None)
 
 

@@ -6,6 +6,7 @@ history.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,12 +19,19 @@ from rbmviz_app import kept, session, shared
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
 
+PAUSED_AT = "paused_at"
+"""Name in the address: while a page is paused, the step at which it stands. The browser writes it."""
+
+MAX_REPEATED_STEPS = 20_000
+"""Steps that are made again at most when a paused page is opened again: seconds of computing."""
+
+
 def values(key: str) -> list[str]:
     """Return all values of a name in the address."""
     return st.query_params.get_all(key)
 
 
-def names(keys: Iterable[str]) -> bool:
+def gives_any(keys: Iterable[str]) -> bool:
     """Return whether the address gives a value to one of these names."""
     return any(key in st.query_params for key in keys)
 
@@ -47,6 +55,12 @@ def presented_knobs() -> list[str]:
 def starts_paused() -> bool:
     """Return whether runs wait for Play when a page is opened: the link says so, or the browser."""
     return session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value
+
+
+def paused_at() -> int | None:
+    """Return the step at which all panels stood when the address was written; None: they were running."""
+    text = st.query_params.get(PAUSED_AT, "")
+    return min(int(text), MAX_REPEATED_STEPS) if re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) else None
 
 
 def write(

@@ -1,10 +1,11 @@
 """Messages on a page, with text from outside escaped: Streamlit reads every message as Markdown."""
 
 import re
+from collections.abc import Callable
 
 import streamlit as st
 
-from rbmviz_app.session import LINK_WARNINGS, REFUSED, close_link_warnings
+from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, REFUSED, close_link_warnings
 
 MAX_MESSAGE = 400
 """Longest message, in characters; longer ones are cut."""
@@ -56,21 +57,35 @@ def note(sentence: object) -> None:
     st.info(plain(sentence), icon=":material/info:")
 
 
+def alert(place: str, sentence: object) -> None:
+    """Show an error over the page, until it is closed: within the page it would push the panels down.
+
+    place : the control that it is about, of which there is one such error at a time
+    sentence : "" ends what was said there, so that the same sentence is shown again the next time
+    """
+    text = plain(sentence)
+    if not text or CLOSED_ALERTS.value.get(place) != text:
+        CLOSED_ALERTS.ensure().pop(place, None)
+    with st.container(key=f"alert {place}"):  # always there, see draw_link_warnings; style.css says where
+        if text and place not in CLOSED_ALERTS.value:
+            st.error(text, icon=":material/error:")
+            _draw_close(place, CLOSED_ALERTS.value.update, {place: text})
+
+
+def _draw_close(place: str, close: Callable[..., None], argument: object) -> None:
+    key = f"{place} close alert"
+    st.button("Close", icon=":material/close:", key=key, on_click=close, args=(argument,), type="tertiary")
+
+
 def draw_link_warnings(page: str = "") -> None:
-    """Show which parts of a link are ignored, until that is closed: what goes by itself lets the page jump.
+    """Show over the page which parts of a link are ignored, until that is closed.
 
     page : whose sentences; "" (the default): those of all pages
     """
-    with st.container():  # always there: else the page below would be built again when it is closed
+    # Always there: else the page below would be built again when it is closed.
+    with st.container(key=f"alert link {page}"):
         sentences = LINK_WARNINGS.value.get(page, ())
         for sentence in sentences:
             st.warning(plain(sentence), icon=":material/link_off:")
         if sentences:
-            st.button(
-                "Close",
-                icon=":material/close:",
-                key=f"{page} close left out",
-                on_click=close_link_warnings,
-                args=(page,),
-                type="tertiary",
-            )
+            _draw_close(f"{page} link warnings", close_link_warnings, page)

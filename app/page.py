@@ -31,6 +31,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
+from rbmviz.session.multiples import with_knob
 from rbmviz_app import controls, links, messages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
@@ -45,7 +46,19 @@ S = TypeVar("S", bound=Setup)
 
 
 class Transport(NamedTuple):
-    """The row of play, step, reset and speed: the speeds and their label, and what each control does."""
+    """The row of play, step, reset and speed.
+
+    Parameters
+    ----------
+    label : str
+        Label of the speeds.
+    speeds : tuple of float
+        Steps per second; infinity: full speed.
+    speed_help, play_help, step_help, reset_help : str
+        What each control does.
+    width : int
+        Of the speeds, in pixels.
+    """
 
     label: str
     speeds: tuple[float, ...]
@@ -109,7 +122,8 @@ class LivePage(Generic[S]):
     settings : mapping of str to Setting
         The settings that its presets set, by their names in the address.
     setup_of : callable
-        Returns the setup of a comparison for values of these settings, by name; BadInput if it cannot be had.
+        Returns the setup of a comparison for values of these settings, by name; raises BadInput if data are
+        missing or do not fit.
     presets : sequence of Preset
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
@@ -121,7 +135,7 @@ class LivePage(Generic[S]):
     title : callable
         Returns a different title for each of a list of algorithms.
     on_preset : callable
-        Called with a preset when the page is brought to it.
+        Called with a preset when the page has been set to it.
     """
 
     name: str
@@ -171,7 +185,7 @@ class LivePage(Generic[S]):
         It is always there, even if it is empty: if the panels moved to another place of the page, they would
         be rebuilt, and blink.
         """
-        return st.container()
+        return st.container(key="notes")
 
     def menu(self) -> None:
         """Draw the menu of presets."""
@@ -192,14 +206,13 @@ class LivePage(Generic[S]):
         """
         try:
             preset = self._preset_of_link()
-            comparison, self._token, fresh = session.open_comparison(self.name, setup, self.speed.value)
-            if fresh:
+            comparison, self._token, is_new = session.open_comparison(self.name, setup, self.speed.value)
+            if is_new:
                 self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
-                if not links.starts_paused():
-                    comparison.resume()
+                self._start(comparison)
             elif comparison.setup != setup:
-                change(comparison, setup)
+                change_setup(comparison, setup)
                 session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
                     comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
@@ -218,6 +231,14 @@ class LivePage(Generic[S]):
                 labels = {name: knob.label for own in knobs for name, knob in own.items()}
                 presenting.draw_settings(self.name, labels)
         return comparison
+
+    def _start(self, comparison: Comparison[S]) -> None:
+        """Start the runs of a page that is opened; after a reload of a paused one, go to where it stood."""
+        n = links.paused_at()
+        if n is None and not links.starts_paused():
+            comparison.resume()
+        elif n and not any(panel.worker.peek().n for panel in comparison.panels):  # kept ones are there
+            comparison.step(n)
 
     def comparison(self) -> Comparison[S]:
         """Return this session's comparison, once the page has been drawn."""
@@ -240,16 +261,16 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        room, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
+        most, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
-        if len(asked) > room:
+        if len(asked) > most:
             session.add_link_warning(
-                f"The link has {len(asked):,} panels and a page has room for {room}: the first {room} are "
+                f"The link has {len(asked):,} panels and a page has room for {most}: the first {most} are "
                 "open.",
                 self.name,
             )
-        read, refused = self.read(asked[:room], version)
+        read, refused = self.read(asked[:most], version)
         for sentence in refused:
             session.add_link_warning(sentence, self.name)
         for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
@@ -268,7 +289,7 @@ class LivePage(Generic[S]):
         return {name: preset.settings.get(name, one.default) for name, one in self.settings.items()}
 
     def apply(self, preset: Preset) -> None:
-        """Bring the page to a preset, in a callback; if it cannot be had, show why and change nothing."""
+        """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
         before = session.settings_now(self.name)
@@ -285,7 +306,7 @@ class LivePage(Generic[S]):
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
-        """Return the preset that a link asks for, before the page is open: what else it says comes first."""
+        """Return the preset of the link, until the page is open; what else the link says precedes it."""
         if self.name in COMPARISONS.value:
             return None
         asked = links.values(presets.KEY)
@@ -380,6 +401,24 @@ class LivePage(Generic[S]):
 
         return {"on_edit": edited, "on_remove": removed}
 
+    def multiply_callback(self, comparison: Comparison[S], grid: str) -> Callable[[], None]:
+        """Return the callback for "panels with other values of a knob beside one"; see ``callbacks``."""
+
+        def multiplied() -> None:
+            asked = session.sent_by(grid, "multiply")
+            try:
+                algorithm = comparison[asked["key"]].algorithm
+                others = with_knob(algorithm, asked["knob"], asked["values"])
+                comparison.add_beside(asked["key"], others, asked["instead"])
+            except KeyError:
+                return  # the panel has gone meanwhile
+            except BadInput as error:
+                messages.refused(error)
+            else:
+                session.set_undo_settings(self.name, {})
+
+        return multiplied
+
     def socket(self) -> str:
         """Return the path of the live socket."""
         return live_path() + self._token
@@ -417,12 +456,12 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     messages.show_refused()
 
 
-def change(comparison: Comparison[S], setup: S) -> None:
+def change_setup(comparison: Comparison[S], setup: S) -> None:
     """Begin anew with another setup; if the limits refuse it, show the reason and change nothing."""
     try:
         comparison.change(setup)
     except BadInput as error:
-        messages.error(f"{error} The panels go on as they were.")
+        messages.alert("setup", f"{error} The panels go on as they were.")
 
 
 def play_or_pause(comparison: Comparison[Any]) -> None:
@@ -536,8 +575,10 @@ def draw_chart(
     """
     rows, spec = chart
     if nothing and rows.empty:
-        st.caption(nothing)
+        with st.container(key=f"no chart {key}"):  # while presenting it has the place of the chart
+            st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
+        height = "stretch" if size else height  # presenting.css makes it as high as the window lets it be
         spec = readable(spec, st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)

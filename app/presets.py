@@ -13,7 +13,7 @@ KEY = "preset"
 """Name of the preset in the address."""
 
 PLAYED_SECONDS = 30
-"""Claims are about what a visitor sees after so many seconds at the speed of the preset."""
+"""Claims are about what a visitor sees after this many seconds at the speed of the preset."""
 
 
 class Claim(NamedTuple):

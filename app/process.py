@@ -12,7 +12,7 @@ MMAP_THRESHOLD, ARENA_MAX = -3, -8
 """Names of options of glibc's allocator."""
 
 LARGE = 2**20
-"""Arrays from so many bytes on are mapped by themselves, and given back when they are freed.
+"""Arrays of this many bytes or more are mapped by themselves, and given back when they are freed.
 
 By default this bound rises to the largest array that was ever freed, and what visitors leave behind stays
 between what others use: four of them at full speed took 174 MB and left 147, with it 102 and 18.

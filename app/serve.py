@@ -27,9 +27,9 @@ PORTS = 100
 START_SECONDS, TRY_SECONDS = 300.0, 0.05
 """Seconds until the server must answer, and between two tries."""
 
-WORDS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
+BOOLEANS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 READ_SETTING: dict[type, Callable[[str], Any]] = {
-    bool: lambda text: WORDS[text.lower()],
+    bool: lambda text: BOOLEANS[text.lower()],
     int: int,
     float: float,
 }
@@ -141,7 +141,7 @@ def serve(
     chosen = settings(address, port)
     for name, value in chosen.items():  # the routes, and who may reach them, are decided by an import
         config.set_option(name, value)
-    shared.begin_with(model)
+    shared.set_first_model(model)
     main = importlib.import_module("rbmviz_app.main")
     threading.Thread(target=_announce, args=(browser, announce), daemon=True).start()
     main.app.run(config=chosen)

@@ -1,5 +1,8 @@
 """What outlives a script run: the typed entries of the session state, which no other module names.
 
+Streamlit runs the whole script of a page after each click (or one of its fragments), with new variables. The
+session state is what one browser tab keeps meanwhile.
+
 A comparison (its panels, chains and scores) is kept in the session state. Its threads belong to a resource of
 the session, which Streamlit releases on every disconnect; after a reconnect the same comparison gets new
 threads and goes on. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
@@ -37,7 +40,7 @@ class Entry(Generic[T]):
     key : str
         Its key in the session state.
     make : callable
-        Makes its first value.
+        Makes the value that it has until one is stored.
     """
 
     def __init__(self, key: str, make: Callable[[], T]) -> None:
@@ -45,7 +48,7 @@ class Entry(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The stored value; if there is none, the first value, which reading does not store."""
+        """The stored value; if there is none, what ``make`` makes, which reading does not store."""
         return st.session_state[self.key] if self.key in st.session_state else self._make()
 
     def set(self, value: T) -> None:
@@ -53,7 +56,7 @@ class Entry(Generic[T]):
         st.session_state[self.key] = value
 
     def ensure(self) -> T:
-        """Store the first value unless there is a stored one; return the stored value."""
+        """Store the value as it is now, so that what it is made of can be changed in place; return it."""
         self.set(self.value)
         return self.value
 
@@ -141,7 +144,7 @@ OWNER: Entry[str] = Entry("owner", str)
 """The secret by which the server knows this browser, see ``rbmviz_app.kept``; "" before it is asked for."""
 
 KEPT: Entry[dict[str, str]] = Entry("kept", dict)
-"""Ids of what the server keeps for this session, by what it is for."""
+"""Ids of what the server keeps for this session, by uploader, or "training"; see ``rbmviz_app.kept``."""
 
 KEPT_MODELS: Entry[dict[str, str]] = Entry("kept models", dict)
 """Ids of the models that the server keeps, by title."""
@@ -149,13 +152,13 @@ KEPT_MODELS: Entry[dict[str, str]] = Entry("kept models", dict)
 KEPT_UPLOADS: Entry[dict[str, tuple[str, bytes]]] = Entry("kept uploads", dict)
 """Name and content of the kept file that the link has opened, by uploader."""
 
-UPLOADED_FILES: Entry[dict[str, str]] = Entry("uploaded files", dict)
+UPLOADED_FILE_IDS: Entry[dict[str, str]] = Entry("uploaded file ids", dict)
 """Streamlit's id of the newest file by uploader."""
 
 LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
-"""Train: what keeps the trainings of this session."""
+"""Train: the ``rbmviz_app.kept.LiveTraining`` of this session."""
 
-UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("uploads", dict)
+READ_UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("read uploads", dict)
 """The newest upload by uploader: the identity of the file, and the model or data read from it."""
 
 HIDDEN: Entry[frozenset[str]] = Entry("hidden settings", frozenset)
@@ -191,11 +194,14 @@ REDUCED_MOTION: Entry[bool] = Entry("reduced motion", bool)
 LINK_WARNINGS: Entry[dict[str, tuple[str, ...]]] = Entry("link warnings", dict)
 """Sentences about ignored parts of the link by page, until they are closed; "": of all pages."""
 
+CLOSED_ALERTS: Entry[dict[str, str]] = Entry("closed alerts", dict)
+"""Errors over the page that have been closed, and still hold, by their place."""
+
 REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
 """Why the newest clicks and drags were not carried out, until that has been shown."""
 
 SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
-"""Name (in the address) of the preset whose caption each page has drawn; "": of none."""
+"""Name (in the address) of the preset whose caption each page has drawn; "": it has drawn none."""
 
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
@@ -211,9 +217,19 @@ SHOWN_UNDO: Entry[dict[str, int]] = Entry("shown undo", dict)
 
 
 class StoppedTimer(NamedTuple):
-    """When the timer of a part stopped: the comparison (its id), what it showed, whether nobody looked."""
+    """When the timer of a part of a page stopped.
 
-    owner: int
+    Parameters
+    ----------
+    comparison_id : int
+        ``id`` of the comparison that the part shows.
+    shown : tuple
+        What it showed, see ``timer.shown_state``.
+    hidden : bool
+        Whether it stopped because the browser asked for no frames; else nothing had changed.
+    """
+
+    comparison_id: int
     shown: tuple[Any, ...]
     hidden: bool
 
@@ -316,10 +332,19 @@ def _threads(token: str, _comparison: Comparison) -> Comparison:
     return _comparison
 
 
-def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple[Comparison[S], str, bool]:
+def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tuple[Comparison[S], str, bool]:
     """Open this session's comparison of a page; return it, its token, and whether it was made just now.
 
-    beside : name of the page that shows this comparison, if it is not ``page``
+    Parameters
+    ----------
+    page : str
+        Name of the page, or another one for a second comparison of the same page.
+    setup : Setup
+        Of a new comparison; one that is there keeps its own.
+    rate : float
+        Steps per second of a new comparison.
+    shown_on : str
+        Name of the page that shows this comparison; "" (the default): ``page``.
 
     Raises
     ------
@@ -327,17 +352,17 @@ def open_comparison(page: str, setup: S, rate: float, beside: str = "") -> tuple
         If the comparison has been put to rest and there is no room for it now.
     """
     comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
-    fresh = page not in comparisons
-    if fresh:
+    is_new = page not in comparisons
+    if is_new:
         comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
-    visitor.visit(beside or page, page, comparison)
+    visitor.visit(shown_on or page, page, comparison)
     # Before it is opened: a disconnect in between must not leave it open.
     _threads(token, comparison)
     if comparison.closed_at is not None:
         comparison.open()
-    return comparison, token, fresh
+    return comparison, token, is_new
 
 
 def drop_empty_comparison(page: str) -> None:
@@ -360,23 +385,23 @@ def send_model(title: str, model: Model) -> None:
 def uploaded(name: str, content: bytes, place: str) -> Model:
     """Read an uploaded model file; the same file is the same object, so that its runs go on."""
     key = name, hashlib.sha256(content).digest()
-    return _own(place, key, lambda: load_model_bytes(content, name))
+    return _read_once(place, key, lambda: load_model_bytes(content, name))
 
 
 def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
     """Read an uploaded data file; the same file is the same object, so that its runs go on."""
     how = {} if name.lower().endswith(".txt") else {"binarise": rule}
     key = name, hashlib.sha256(content).digest(), rule
-    return _own(place, key, lambda: load_bytes(content, name, **how))
+    return _read_once(place, key, lambda: load_bytes(content, name, **how))
 
 
-def open_upload(place: str, name: str, content: bytes) -> None:
+def use_kept_file(place: str, name: str, content: bytes) -> None:
     """Let a kept file take the place of an uploader's; BadInput if there is no room for it."""
     VISITOR.ensure().keep(f"kept {place}", len(content))
     KEPT_UPLOADS.ensure()[place] = name, content
 
 
-def close_upload(place: str) -> None:
+def drop_kept_file(place: str) -> None:
     """Forget the kept file that has taken the place of an uploader's."""
     if KEPT_UPLOADS.value.pop(place, None) is not None:
         VISITOR.value.keep(f"kept {place}", 0)
@@ -384,13 +409,13 @@ def close_upload(place: str) -> None:
 
 def drop_upload(place: str) -> None:
     """Forget the upload of an uploader whose file was removed."""
-    if UPLOADS.value.pop(place, None) is not None:
+    if READ_UPLOADS.value.pop(place, None) is not None:
         VISITOR.value.keep(place, 0)
 
 
-def _own(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
-    """Return the content of an uploader, read once per file; only the newest upload is kept."""
-    kept = UPLOADS.ensure()
+def _read_once(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
+    """Return the model or data of an uploader's file; only the newest file of each uploader is kept."""
+    kept = READ_UPLOADS.ensure()
     if place not in kept or kept[place][0] != key:
         found = read()
         VISITOR.ensure().keep(place, _size(found))

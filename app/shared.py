@@ -19,14 +19,15 @@ T = TypeVar("T")
 
 
 class SharedObjects(Generic[T]):
-    """Objects by what they are made of, for all sessions: the same question has the same object.
+    """A cache of objects that all sessions share, by what they are made of.
 
-    So it is as long as anybody uses the object: a comparison whose model were another object would begin
-    anew. Of those that nobody uses the newest few are kept, however many are asked for.
+    Two requests for the same thing get the same object, as long as anybody uses it: a comparison begins anew
+    if its model is another object, even an equal one. The ``n_kept`` objects that were requested last stay,
+    even if nobody uses them any more.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, n_kept: int) -> None:
+        self._max_idle = n_kept
         self._newest: OrderedDict[Any, T] = OrderedDict()
         self._used: MutableMapping[Any, T] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
@@ -40,24 +41,24 @@ class SharedObjects(Generic[T]):
             found = self._used.setdefault(key, found)  # another session may have been quicker
             self._newest[key] = found
             self._newest.move_to_end(key)
-            while len(self._newest) > self._most:
+            while len(self._newest) > self._max_idle:
                 self._newest.popitem(last=False)
         return found
 
 
 @st.cache_resource(show_spinner=False)
-def _shared(kind: str, most: int) -> SharedObjects[Any]:
-    return SharedObjects(most)
+def _shared(kind: str, n_kept: int) -> SharedObjects[Any]:
+    return SharedObjects(n_kept)
 
 
 MODELS_OF_COMMAND: dict[str, Model] = {}
-"""The model of a file that the command line names, under the name of that file; its page's first choice."""
+"""The model of a file that the command line names, under the name of that file."""
 
 FIRST_CHOICE: list[str] = []
 """The name of the model that the command line names, from a file or pretrained; empty without one."""
 
 
-def begin_with(model: str | tuple[str, Model] | None) -> None:
+def set_first_model(model: str | tuple[str, Model] | None) -> None:
     """Let the Sample page of every visitor begin with a pretrained model, or one under its file's name."""
     if isinstance(model, tuple):
         MODELS_OF_COMMAND[model[0]] = model[1]

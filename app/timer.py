@@ -12,10 +12,10 @@ from rbmviz_app.session import STOPPED_TIMERS, StoppedTimer
 Args = ParamSpec("Args")
 
 UNCHANGED_DRAWS = 3
-"""The timer of a paused page stops when so many draws, a second apart, have shown the same."""
+"""The timer of a paused page stops when this many draws, a second apart, have shown the same."""
 
 UNWATCHED_DRAWS = 5
-"""The timer of a page stops after so many draws, a second apart, while its browser asked for no frames."""
+"""The timer of a page stops after this many draws, a second apart, while its browser asked for no frames."""
 
 WAITING_STATUSES = ("paused", "finished", "failed")
 """Statuses of runs that make no step until somebody gives a command."""
@@ -52,7 +52,7 @@ def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None
     commanded : a command has been given just now, whose effect may not be seen yet
     """
     if any(
-        stopped.owner == id(comparison) and (commanded or is_needed(comparison, stopped))
+        stopped.comparison_id == id(comparison) and (commanded or is_needed(comparison, stopped))
         for stopped in STOPPED_TIMERS.value.values()
     ):
         STOPPED_TIMERS.set({})
@@ -82,8 +82,8 @@ def every_second(
     @functools.wraps(draw)
     def placed(comparison: Comparison[Any], *args: Args.args, **kwargs: Args.kwargs) -> None:
         stopped = STOPPED_TIMERS.value.get(name)
-        timed = stopped is None or stopped.owner != id(comparison) or is_needed(comparison, stopped)
-        before: list[tuple[Any, ...]] = []
+        timed = stopped is None or stopped.comparison_id != id(comparison) or is_needed(comparison, stopped)
+        newest: list[tuple[Any, ...]] = []  # what the newest draws have shown
         unwatched = 0  # draws since the browser asked for a frame
 
         @functools.wraps(draw)
@@ -91,13 +91,13 @@ def every_second(
             nonlocal unwatched
             draw(comparison, *args, **kwargs)
             shown = shown_state(comparison)
-            before.append(shown)
+            newest.append(shown)
             # Without a timer, only a widget of this part has it drawn a second time. What the widget asks for
             # may take a while: start the timer again.
-            if not timed and len(before) > 1:
+            if not timed and len(newest) > 1:
                 restart_timers(comparison, commanded=True)
-            del before[:-UNCHANGED_DRAWS]
-            unchanged = waits_for_command(comparison) and before == [shown] * UNCHANGED_DRAWS
+            del newest[:-UNCHANGED_DRAWS]
+            unchanged = waits_for_command(comparison) and newest == [shown] * UNCHANGED_DRAWS
             unwatched = 0 if is_watched(comparison) else unwatched + 1
             hidden = unwatched >= UNWATCHED_DRAWS
             if timed and (unchanged or hidden):

@@ -89,7 +89,7 @@ class KeptFiles:
     n_bytes : int
         Bytes of all files together.
     seconds : float
-        A file that nobody has opened or written for so long is removed.
+        A file that nobody has opened or written for this long is removed.
     """
 
     folder: Path
@@ -118,7 +118,7 @@ class KeptFiles:
             )
         with _WRITING:
             self._make_folder()
-            others = sum(size for path, size in self._sweep() if path.name != key)
+            others = sum(size for path, size in self._remove_old() if path.name != key)
             if others + len(whole) > self.n_bytes:
                 raise BadInput(
                     f"The server has no room for more files of its visitors ({self.n_bytes / 1e6:,.0f} MB in "
@@ -180,7 +180,7 @@ class KeptFiles:
         except OSError as error:
             raise OutputFailure(f"'{self.folder}' cannot be written: {reason(error)}.") from error
 
-    def _sweep(self) -> list[tuple[Path, int]]:
+    def _remove_old(self) -> list[tuple[Path, int]]:
         """Remove what is too old and what interrupted writes have left; return the rest with its bytes."""
         rest = []
         for entry in os.scandir(self.folder):

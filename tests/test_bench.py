@@ -337,7 +337,7 @@ def test_quality_refuses():
 
 
 def test_the_phases_of_a_visitor():
-    rows = list(visitor("bas_pcd", ["gibbs", "rates_fpcd"], rate=200.0, seconds=0.2, settled=3))
+    rows = list(visitor("bas_pcd", ["gibbs", "rates_fpcd"], rate=200.0, seconds=0.2, min_samples=3))
     assert [row["phase"] for row in rows] == list(PHASES)
     assert all(row["samples"] > 0 and row["sample_seconds"] > 0 for row in rows[:3])
     assert [(row["samples"], row["sample_seconds"]) for row in rows[3:]] == [(0, None)] * 2

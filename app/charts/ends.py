@@ -11,9 +11,11 @@ from rbmviz_app.charts.style import GREY, Rows, tooltips
 from rbmviz_app.compared import amount_text
 
 LABEL_PIXELS = 15
-"""Distance of two labels at the ends of curves."""
+"""Distance of two labels: they stand in a column at the right, so that they cover no curve that goes on."""
 LEADER_PIXELS = 18
-"""Length of the line from the end of a curve to its label."""
+"""Distance of that column from the plot; a line leads there from the end of each curve."""
+NARROW = "windowSize()[0] < 1600"
+"""Whether a presented chart is narrow: then it has no labels (the panels beside it have the same strokes)."""
 MAX_LABEL_PIXELS = 170
 MIN_ROOM = 0.35
 """Share of a chart's width that the words of the common point may need."""
@@ -38,7 +40,7 @@ def end_rows(
     column : str
         The column with the name of the curve.
     height : int
-        That of the chart, in pixels.
+        That of the plot between the axes, in pixels, about.
     also : sequence of float
         Other heights within the chart, such as that of a line.
     log : bool
@@ -83,18 +85,28 @@ def spread(values: Sequence[float], low: float, high: float, most: float) -> lis
     return [placed[i] for i in range(len(values))]
 
 
+MIN_WIDTH = 420
+"""A narrower plot has room for the shorter words of the common point only, in pixels."""
+
 Of = Callable[[str], alt.Chart]
 """Returns the chart of the rows of one kind, with x."""
 
 
-def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str) -> list[Any]:
-    """Return the layers of the names at the ends, each with a line to its curve; title: of the tooltip."""
+def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = False) -> list[Any]:
+    """Return the layers of the names at the ends, each with a line to its curve.
+
+    title : of the tooltip; present : whether the chart is for a projector, beside the panels
+    """
     ends = of("end").encode(y=y)
     known = tooltips(("note", title, ""))
-    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.8)
-    leader = leader.encode(x2="x:Q", y2="label_y:Q", color=tone, tooltip=known)
+    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.6)
+    leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=known)
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    return [leader, label.encode(y="label_y:Q", text="label:N", tooltip=known)]
+    label = label.encode(x=alt.value("width"), y="label_y:Q", text="label:N", tooltip=known)
+    if present:
+        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.6)))
+        label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
+    return [leader, label]
 
 
 def common_rows(compared: Sequence[Compared], rows: Rows, log: bool) -> Rows:
@@ -106,8 +118,10 @@ def common_rows(compared: Sequence[Compared], rows: Rows, log: bool) -> Rows:
     first, last, at = (math.log10(x) if log else x for x in (min(points), max(points), point))
     # Its words stand at the left of the line, or where there is no room at the right.
     side = "left" if at - first > MIN_ROOM * (last - first) else "right"
-    note = f"all compared at {amount_text(compared[0].cost_unit, point)}"
-    return [{"kind": "common", "x": point, "note": note, "side": side}]
+    at_point = f"at {amount_text(compared[0].cost_unit, point)}"
+    return [
+        {"kind": "common", "x": point, "note": f"all compared {at_point}", "label": at_point, "side": side}
+    ]
 
 
 def common_layers(of: Of) -> list[Any]:
@@ -116,7 +130,9 @@ def common_layers(of: Of) -> list[Any]:
     layers: list[Any] = [common.mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3])]
     sides: Sequence[tuple[str, Literal["left", "right"], int]] = (("left", "right", -5), ("right", "left", 5))
     for side, align, dx in sides:
-        words = common.transform_filter(f"datum.side == '{side}'")
+        words = common.transform_filter(f"datum.side == '{side}'").transform_calculate(
+            words=f"width < {MIN_WIDTH} ? datum.label : datum.note"
+        )
         words = words.mark_text(align=align, baseline="bottom", dx=dx, dy=-4, style="note")
-        layers.append(words.encode(y=alt.value("height"), text="note:N"))
+        layers.append(words.encode(y=alt.value("height"), text="words:N"))
     return layers

@@ -62,7 +62,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
     model, content, panels = comparison.setup.model, io.BytesIO(), []
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
-            (first, packed), log = panel.worker.read(lambda run: (run.packed(), run.record()))
+            (first, packed), log = panel.worker.read(lambda run: (run.held_packed(), run.record()))
             shape = len(packed), model.rbm.n_visible
             # Unpacked they would be hundreds of megabytes: a few thousand rows at a time.
             blocks = (packed[at : at + EXPORT_ROWS] for at in range(0, len(packed), EXPORT_ROWS))
@@ -75,7 +75,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
 
 
 def samples_help(allowance: Allowance, n_visible: int, panels: int) -> str:
-    """Say how many samples of a page with so many panels the download holds."""
+    """Say how many samples of a page with this many panels the download holds."""
     return (
         f"The newest {allowance.samples(n_visible, panels):,} samples of every panel (all together keep "
         f"{allowance.n_bytes / 1e6:g} MB), and the log that makes them again (.npz)."

@@ -29,12 +29,15 @@ INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
 """Colour of the words in charts by theme; Streamlit's own are too pale on white."""
 TALL = 480
 """Height of charts with large words, in pixels."""
+WINDOW_PER_WORD = 50
+"""Large words are no larger than this part of the window's height."""
 COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
 """The two couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
 """For algorithms that say none."""
-RAMP = ("#0a67ce", "#127cd7", "#6b93db", "#918ebd", "#9d7e99", "#9e6e76", "#aa665e", "#ac553b")
-"""Colours of a number that grows: neighbours are told apart by all eyes, and all stand out on both themes."""
+RAMP = ("#2952f8", "#6589fd", "#8354a7", "#af7cb6", "#e14784", "#925d48", "#ce7f56", "#b34905")
+"""Colours of a number that grows, from blue by violet to orange: any two are told apart by all eyes, and all
+stand out on both themes."""
 
 
 def colour(name: str) -> str:
@@ -237,7 +240,7 @@ def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart
     line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
     return [
         line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
-        line.mark_text(align="left", dx=4, dy=-7, color=alt.ExprRef("ink")).encode(
+        line.mark_text(align="left", dx=4, dy=-7, color=alt.ExprRef("ink"), style="note").encode(
             x=alt.value(0), y=f"{field}:Q", text="label:N"
         ),
     ]
@@ -280,15 +283,16 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
     """Return a copy of a spec whose words have a contrast of 4.5 at least to the background of this theme.
 
     theme : "light", "dark" or None (not known yet: the colours stay)
-    size : of the words, in pixels; 0: as Streamlit has it
+    size : of the words, in pixels, in a window that is high enough; 0: as Streamlit has it
     """
+    words_size = {"expr": f"min({size}, max(14, windowSize()[1] / {WINDOW_PER_WORD}))"}
     ink = INK.get(theme or "")
     words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (
-        {"labelFontSize": size, "titleFontSize": size} if size else {}
+        {"labelFontSize": words_size, "titleFontSize": words_size} if size else {}
     )
-    note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": size} if size else {})
+    note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": words_size} if size else {})
     own = {"axis": words, "legend": words, "style": {"note": note}} | (
-        {"title": {"fontSize": size}} if size else {}
+        {"title": {"fontSize": words_size}} if size else {}
     )
     height = {"height": max(spec["height"], TALL)} if size else {}
     changed = copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}

@@ -14,6 +14,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
+from rbmviz.session.multiples import multiples_of
 from rbmviz_app.charts.style import about, colour, dashes, titles
 from rbmviz_app.formulas import prose
 from rbmviz_app.links import presented_knobs
@@ -68,6 +69,7 @@ class Canvas:
         key: str,
         on_edit: OnTrigger,
         on_remove: OnTrigger | None = None,
+        on_multiply: OnTrigger | None = None,
         pixels: str = "binary",
         cells: int = 1,
         **data: Any,
@@ -95,6 +97,8 @@ class Canvas:
         triggers = {"on_edit_change": on_edit, "on_shown_change": lambda: None}
         if on_remove is not None:
             triggers["on_remove_change"] = on_remove
+        if on_multiply is not None:
+            triggers["on_multiply_change"] = on_multiply
         common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells}
         common |= {
             "present": present,
@@ -136,6 +140,7 @@ def panel_spec(
     front: Callable[[Knob], bool],
     hidden: Sequence[str] = (),
     dash: Sequence[int] = (),
+    multiples: bool = False,
 ) -> dict[str, Any]:
     """Return what the page needs to draw a panel, as JSON values.
 
@@ -152,6 +157,8 @@ def panel_spec(
         Names of knobs that are not shown.
     dash : sequence of int
         Dashes of its curve in the charts, in pixels of line and gap; empty: a whole line.
+    multiples : bool
+        Whether its menu offers panels beside it with other values of a knob.
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -164,8 +171,22 @@ def panel_spec(
         "dash": list(dash),
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},
+        "multiples": multiple_specs(algorithm) if multiples else [],
         "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
     }
+
+
+def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
+    """Return the entries of a panel's menu as JSON values: text, knob, its values, and whether instead."""
+    entries = []
+    for knob, values, instead in multiples_of(algorithm):
+        label = knobs_of(algorithm)[knob].label
+        label = label[0].lower() + label[1:]
+        now = values_of(algorithm)[knob]
+        listed = ", ".join(f"{x:.3g}" for x in (sorted([*values, now]) if instead else values))
+        text = f"Only this sampler, with {label} {listed}" if instead else f"One more, with {label} {listed}"
+        entries.append({"text": text, "knob": knob, "values": list(values), "instead": instead})
+    return entries
 
 
 def panel_specs(
@@ -175,15 +196,17 @@ def panel_specs(
     origins: Sequence[str] = (),
     hidden: Sequence[str] = (),
     accents: Sequence[str] = (),
+    multiples: bool = False,
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
 
     origins : a word for the start of each run, "" for the default start
+    multiples : whether panels have a menu of others beside them
     accents : colour of each panel; default: that of its algorithm
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
-        panel_spec(panel, label, accent, readouts, front, hidden, dash)
+        panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples)
         for panel, accent, label, dash in zip(
             comparison.panels,
             accents or [colour(algorithm.name) for algorithm in algorithms],

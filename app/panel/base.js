@@ -12,7 +12,13 @@
  * @property {number[]} dash of its curve in the charts: pixels of line and gap
  * @property {KnobSpec[]} knobs
  * @property {Record<string, KnobValue>} values
+ * @property {MultipleSpec[]} multiples
  * @property {ReadoutSpec[]} readouts
+ */
+
+/**
+ * An entry of a panel's menu: panels with other values of a knob beside it, or with it instead of all others.
+ * @typedef {{ text: string, knob: string, values: number[], instead: boolean }} MultipleSpec
  */
 
 /**
@@ -39,9 +45,10 @@
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
 const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (UNWATCHED_DRAWS in app/timer.py)
-const WORDS_MS = 1000; // words change this often: more could not be read
-const SAY_MS = 2000; // and what is read aloud this often at most
+const WORDS_MS = 1000; // words change this often at most: more could not be read
+const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
+const PAUSED_MS = 500; // a pause that lasts so long is one that somebody wants
 const FIT_MS = 500; // while presenting, panels are fitted to the window this often
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
@@ -52,7 +59,7 @@ function dashed(dash) {
 }
 
 /**
- * The frame of a panel: header, pictures, a strip, readouts, knobs. A page's own panel says what is in them.
+ * What every panel has: header, pictures, a strip below them, readouts, knobs. A page's own panel fills them.
  * The constructor only sets fields; build makes the elements, so that fields of a page's panel are set by then.
  * @abstract
  */
@@ -75,28 +82,38 @@ class Panel {
     this.readoutValues = {};
     /** @type {Record<string, ReturnType<typeof knobControl>>} */
     this.controls = {};
-    /** @type {number | null} */
+    /** Since when the run is prepared, by performance.now(). @type {number | null} */
     this.startingSince = null;
     /** When the run can begin, by performance.now(); 0: not known. */
     this.readyAt = 0;
     this.redrawTimer = 0;
+    /** When words and the spoken text were last changed, by performance.now(). */
     this.wordsShownAt = 0;
-    this.saidAt = -SAY_MS;
-    this.sayTimer = 0;
+    this.announcedAt = -ANNOUNCE_MS;
+    this.announceTimer = 0;
+    // What screen readers say of the pictures; it is not seen.
     this.spoken = element('p', { class: 'spoken', id: `said-${spec.key}`, 'aria-live': 'off' });
+    // A low canvas below the pictures, for what changes over time.
     this.strip = element('canvas', { class: 'strip', role: 'img' });
+    // Over the pictures: why there are none yet, or what has failed.
     this.note = element('div', { class: 'note', hidden: true });
     this.count = element('span', { class: 'count' });
     this.title = element('h3', { 'aria-level': 2 }); // in size a third, and next to the page's h1
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
+    // The words of the newest sample, of models of texts.
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
     this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
+    // In a corner of the pictures: that they are recorded, or the starts of the chains.
     this.mark = element('p', { class: 'mark', hidden: true });
+    // The place of the pictures.
     this.stage = element('div', { class: 'stage' });
     this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
       text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
+    this.menuButton = element('button', { class: 'menu', type: 'button', text: 'More like this' });
+    this.menu = explain(this.menuButton, 'More like this');
+    this.readouts.fold.before(this.menuButton, this.menu);
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
       element('header', {}, element('span', { class: 'swatch' }), this.title, ...helpButton(spec.label, spec.about), this.count, this.removeButton),
       element('div', { class: 'body' }, this.stage, this.spoken, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
@@ -130,6 +147,7 @@ class Panel {
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash));
     this.readouts.declare(spec.readouts);
+    this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
     for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
     const { present, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
@@ -141,16 +159,30 @@ class Panel {
     this.arrange();
   }
 
-  // What a page's own panel says
+  configureMenu() {
+    const { label, multiples } = this.spec;
+    this.menuButton.hidden = !multiples.length;
+    this.menuButton.setAttribute('aria-label', `More like this: ${label}`);
+    this.menu.replaceChildren(element('h4', { text: 'Panels like this one' }), ...multiples.map(({ text, knob, values, instead }) =>
+      element('button', { class: 'choice', type: 'button', text, onclick: () => {
+        this.menu.hidePopover();
+        this.grid.trigger('multiply', { key: this.key, knob, values, instead });
+      } })));
+  }
+
+  // What the panel of a page may override
 
   /** Make the elements of the stage. @returns {HTMLElement[]} */
   makePictures() { return []; }
+
+  /** What becomes higher with the width of the stage, when panels are fitted to a window. @returns {HTMLElement | null} */
+  get scaled() { return this.stage.querySelector('canvas.picture'); }
 
   /** Lay out pictures and strip for the page's data and this.spec. */
   arrange() {}
 
   /**
-   * Take what is new.
+   * Keep what is new in a frame; drawPictures draws it.
    * @param {any} head the common entries of PanelHead, and those of this page
    * @param {PanelPart['blocks']} blocks
    * @param {boolean} isNewRun whether what was there belongs to another run
@@ -177,23 +209,23 @@ class Panel {
   /** What is on the pictures, besides the numbers: a sentence for those who do not see them. @returns {string} */
   describe() { return ''; }
 
-  // The text of the pictures. It is spoken where the focus is in this panel, or the run has come to rest: four panels
-  // that speak every two seconds would let nobody hear anything else.
-  say() {
-    const { head } = this, wait = this.saidAt + SAY_MS - performance.now();
-    clearTimeout(this.sayTimer);
+  // Write the text that screen readers say of the pictures. It is spoken where the focus is in this panel, or the run
+  // makes no steps: four panels that speak every two seconds would let nobody hear anything else.
+  announce() {
+    const { head } = this, wait = this.announcedAt + ANNOUNCE_MS - performance.now();
+    clearTimeout(this.announceTimer);
     if (!head) return;
-    if (wait > 0) { this.sayTimer = setTimeout(() => this.say(), wait); return; }
+    if (wait > 0) { this.announceTimer = setTimeout(() => this.announce(), wait); return; }
     const numbers = this.readouts.shown.filter(({ spec, text }) => spec.lead && text !== '–').map(({ spec, text }) => `${spec.label} ${text}.`);
     const text = [`${this.spec.label}, ${whole.format(head.n)} ${this.unit}, ${head.status}.`, this.describe(), ...numbers].filter(part => part).join(' ');
     if (text === this.spoken.textContent) return;
-    this.saidAt = performance.now();
+    this.announcedAt = performance.now();
     const focused = /** @type {Document | ShadowRoot} */ (this.node.getRootNode()).activeElement;
     this.spoken.setAttribute('aria-live', !['running', 'recorded'].includes(head.status) || this.node.contains(focused) ? 'polite' : 'off');
     this.spoken.textContent = text;
   }
 
-  /** @param {PanelPart} part this panel's part of a frame */
+  /** Keep what is new in a frame; draw draws it. @param {PanelPart} part this panel's part of the frame */
   readPart({ head, blocks }) {
     const isNewRun = head.run !== this.head?.run;
     if (isNewRun) this.readoutValues = {};
@@ -257,14 +289,14 @@ class Panel {
     this.note.hidden = !note;
     if (this.note.textContent !== note) this.note.textContent = note;
     this.setWarning(head.warning ?? '');
-    this.say();
+    this.announce();
     this.note.classList.toggle('failed', failed);
   }
 }
 
 /** @typedef {new (spec: any, grid: Grid) => Panel} PanelClass */
 
-/** All panels of a page, and the socket. */
+/** All panels of a page, and the socket that their frames come from. */
 class Grid {
   /** @param {HTMLElement} root @param {PageData} data @param {Trigger} trigger @param {PanelClass} PanelOfPage */
   constructor(root, data, trigger, PanelOfPage) {
@@ -272,14 +304,19 @@ class Grid {
     this.PanelOfPage = PanelOfPage;
     this.data = data;
     this.alive = true;
+    /** How many frames have been shown; tests read it. */
     this.frames = 0;
+    /** Whether a frame was due while the page was hidden. */
     this.askWhenShown = false;
     this.fittedAt = 0;
+    this.pauseTimer = 0;
     /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
     this.unaskedSince = data.timers_stopped ? -Infinity : performance.now();
+    /** Whether the server is to be told that the page is shown again. */
     this.reportShown = false;
-    /** @type {Map<number, Panel>} */
+    /** By key. @type {Map<number, Panel>} */
     this.panels = new Map();
+    // By the style of this invisible element the colours of the theme are read.
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
     this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
     this.host = element('div', { class: 'comparison' });
@@ -297,7 +334,7 @@ class Grid {
     this.gap = 0;
     this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrame(); };
     document.addEventListener('visibilitychange', this.onShow);
-    this.resized = new ResizeObserver(() => { this.fit(); this.draw(); });
+    this.resized = new ResizeObserver(() => { this.fitToWindow(); this.draw(); });
     this.resized.observe(this.host);
     /** @type {WebSocket | null} */
     this.socket = null;
@@ -322,7 +359,7 @@ class Grid {
     }
     if (otherSession) this.socket?.close();
     if (!this.socket) this.connect();
-    this.fit();
+    this.fitToWindow();
     this.draw();
   }
 
@@ -331,7 +368,7 @@ class Grid {
     const root = this.host.getRootNode();
     for (let node = root instanceof ShadowRoot ? root.host : this.host; this.data.present && node.parentElement; node = node.parentElement) {
       for (let next = node.nextElementSibling; next; next = next.nextElementSibling) {
-        if (!next.querySelector('[data-testid=stVegaLiteChart]')) continue;
+        if (!next.querySelector('[data-testid=stVegaLiteChart], [class*=st-key-no-chart]')) continue;
         node.parentElement.dataset.presented = 'both';
         node.setAttribute('data-presented', 'panels');
         next.setAttribute('data-presented', 'chart');
@@ -341,7 +378,7 @@ class Grid {
   }
 
   // While presenting, all panels are within the window: as many side by side as make the pictures largest.
-  fit() {
+  fitToWindow() {
     const { host } = this, panels = [...this.panels.values()], n = panels.length;
     this.fittedAt = performance.now();
     this.placeChart();
@@ -351,10 +388,10 @@ class Grid {
       return;
     }
     const gap = 16, wide = host.clientWidth, left = innerHeight - host.getBoundingClientRect().top - gap;
-    const [first] = panels, picture = first.stage.querySelector('canvas.picture');
-    if (!(picture instanceof HTMLElement) || !picture.offsetHeight) return;
-    const ratio = first.stage.offsetWidth / picture.offsetHeight;
-    const rest = Math.max(...panels.map(({ node, stage }) => node.offsetHeight - (stage.querySelector('canvas.picture')?.clientHeight ?? 0)));
+    const [first] = panels, { scaled } = first;
+    if (!scaled?.offsetHeight) return;
+    const ratio = first.stage.offsetWidth / scaled.offsetHeight;
+    const rest = Math.max(...panels.map(({ node, scaled }) => node.offsetHeight - (scaled?.clientHeight ?? 0)));
     let best = [0, n];
     for (let columns = 1; columns <= n; columns++) {
       const across = (wide - gap * (columns - 1)) / columns, down = left / Math.ceil(n / columns) - gap - rest;
@@ -434,7 +471,7 @@ class Grid {
     this.reportShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
   }
 
-  /** @param {ArrayBuffer} buffer @returns {boolean} whether to ask for more */
+  /** Show a frame as it came. @param {ArrayBuffer} buffer @returns {boolean} whether to ask for more */
   showFrame(buffer) {
     let frame;
     try {
@@ -449,10 +486,24 @@ class Grid {
     this.frames++;
     this.host.dataset.frames = String(this.frames);
     this.draw();
-    if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fit();
-    if (this.reportShown) this.trigger('shown', true); // the server has been asked, and starts the timers if it has stopped them
+    if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fitToWindow();
+    this.notePause();
+    if (this.reportShown) this.trigger('shown', true); // the server was asked for a frame, and now starts the timers that it has stopped
     this.reportShown = false;
     return true;
+  }
+
+  // A page that is paused stays so after a reload: the address says at which step. app/address.js writes it.
+  notePause() {
+    const heads = [...this.panels.values()].map(({ head }) => head);
+    const address = /** @type {any} */ (window).rbmvizAddress;
+    clearTimeout(this.pauseTimer);
+    if (!address || !heads.length) return;
+    if (!heads.every(head => head?.status === 'paused')) address.values.paused_at = [];
+    else this.pauseTimer = setTimeout(() => { // before a common start runs are paused for a moment, too
+      const now = /** @type {any} */ (window).rbmvizAddress;
+      if (now && this.alive) now.values.paused_at = [String(Math.min(...heads.map(head => head?.n ?? 0)))];
+    }, PAUSED_MS);
   }
 
   /**

@@ -61,7 +61,7 @@ function readoutText({ format, unit }, value) {
   return FORMATS[format](value) + (unit ? ` ${unit}` : '');
 }
 
-const RATE_MS = 3000; // a rate is that of so long
+const RATE_MS = 3000; // a rate is measured over this time
 
 /** How fast a counter grows, by when it has been seen to grow. */
 class Rate {

@@ -27,7 +27,7 @@ class ClientState(NamedTuple):
     run : int
         Number of the run.
     newest_sent : mapping of str to int
-        By name, the newest number sent of things that are numbered and sent once, as samples or pairs.
+        Of things that are numbered and sent once, such as samples or pairs: the newest number sent, by name.
     slow_at : float
         time.monotonic() of the last frame with the slow parts.
     """
@@ -68,7 +68,7 @@ class PanelContent(NamedTuple):
 
 
 Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
-"""Encoder of one kind of snapshot; None if the pictures have another size than the browser asked for."""
+"""Encodes a snapshot of one kind; None if its pictures have another size than the browser asked for."""
 
 Readouts = Callable[[Any, Any], Sequence[Readout]]
 """Readouts of a panel with this algorithm and this plan."""

@@ -13,13 +13,14 @@ from rbmviz.knobs import Value
 MAX_MESSAGE_BYTES = 4096
 """Longest message, in bytes of UTF-8; those of our pages have a few hundred."""
 
-MAX_PANELS = 100
-MAX_CELLS = 1000
-MAX_VISIBLE_ASKED = 100_000
+MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED = 100, 1000, 100_000
+"""Largest numbers of a request; pages ask for far less."""
+
 MAX_FPS = 60
 """Maximum frames per second; few screens show more."""
 
 PIXELS = ("binary", "mean")
+"""What pictures can show: the 0/1 samples, or their means."""
 
 
 class FrameRequest(NamedTuple):

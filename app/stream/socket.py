@@ -138,7 +138,8 @@ async def live(socket: WebSocket) -> None:
 
 
 async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
-    clock = asyncio.get_running_loop().time
+    """Read what the browser sends, as fast as is allowed, and put it where the other two tasks take it."""
+    now = asyncio.get_running_loop().time
     budget_at = 0.0  # when all messages so far would have been read at the allowed rate
     last, read = "", None
     while True:
@@ -152,11 +153,12 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
             last, read = text, read_message(text, known_views())
         pending.put(read)
         # The messages of one second may come at once.
-        budget_at = max(budget_at, clock() - 1) + 1 / MESSAGES_PER_SECOND
-        await asyncio.sleep(max(budget_at - clock(), 0))
+        budget_at = max(budget_at, now() - 1) + 1 / MESSAGES_PER_SECOND
+        await asyncio.sleep(max(budget_at - now(), 0))
 
 
 async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> None:
+    """Set the knobs that are dragged, their newest values each time."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
             # In a thread: a run may hold its lock for a moment, and nobody else should have to wait for it.
@@ -165,17 +167,21 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
 
 
 async def _send_frames(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
-    encoder, clock = FrameEncoder(comparison), asyncio.get_running_loop().time
-    sent: tuple[Any, ...] | None = None
-    due = 0.0
+    """Answer each request with a frame, when it is due and there is something new to show."""
+    encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
+    sent_state: tuple[Any, ...] | None = None
+    due = 0.0  # when the next frame may be sent
     while True:
         request = await pending.take_request()
-        due = max(due + 1 / request.fps, clock())
-        await asyncio.sleep(due - clock())
-        quiet_until = clock() + QUIET_SECONDS
-        while (now := (request, comparison.running, *comparison.poll())) == sent and clock() < quiet_until:
+        due = max(due + 1 / request.fps, now())
+        await asyncio.sleep(due - now())
+        quiet_until = now() + QUIET_SECONDS
+        while True:
+            state = (request, comparison.running, *comparison.poll())
+            if state != sent_state or now() >= quiet_until:
+                break
             await asyncio.sleep(POLL_SECONDS if comparison.running else PAUSED_POLL_SECONDS)
-        sent = now
+        sent_state = state
         try:
             await socket.send_bytes(encoder.encode_next(request))
         except RuntimeError as error:  # the server itself has closed the connection meanwhile
@@ -198,6 +204,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 def _warm_up() -> None:
+    """Import what the first page needs, and load the kernels once they are compiled; runs on a thread."""
     import altair  # noqa: F401
     import pandas  # noqa: F401
 

@@ -36,9 +36,9 @@ BENCH_BURN_IN = 1000
 class Target:
     """A required speed (``must``), and optionally a better one (``stretch``).
 
-    Both are numbers whose meaning depends on ``kind``. ``faster``: at least so many times faster than
-    ``against``, a contestant or the best peer. ``slower``: at most so many times the time of ``against``.
-    ``rate``: at least so many units of work per second.
+    Both are numbers whose meaning depends on ``kind``. ``faster``: at least this many times faster than
+    ``against``, a contestant or the best peer. ``slower``: at most this many times the time of ``against``.
+    ``rate``: at least this many units of work per second.
     """
 
     kind: Literal["faster", "slower", "rate"]
@@ -105,7 +105,7 @@ def reading(n_bytes: float, footprint: int) -> Contestant:
 
 
 def multiplying(operations: float, dtype: type = np.float32) -> Contestant:
-    """Return a contestant that does so many floating-point operations per unit of work (sgemm or dgemm)."""
+    """Return a contestant that does this many floating-point operations per unit of work (sgemm or dgemm)."""
     x: np.ndarray = np.ones((512, 512), dtype)
     return Contestant(lambda: x @ x, 2 * 512**3 / operations)
 

@@ -33,8 +33,8 @@ PHASES = {
 PATIENCE = 600.0
 """Seconds to wait for the panels before the benchmark fails."""
 
-SETTLED = 4 * RATE
-"""Samples of each panel before the clock starts: at first the ISL curve has a point every few samples."""
+MIN_SAMPLES = 4 * RATE
+"""Samples of each panel before anything is measured: at first the ISL curve has a point every few samples."""
 
 
 def visitor(
@@ -43,7 +43,7 @@ def visitor(
     dataset: str | None = None,
     rate: float = RATE,
     seconds: float = 20.0,
-    settled: float = SETTLED,
+    min_samples: float = MIN_SAMPLES,
 ) -> Iterator[dict[str, Any]]:
     """Measure what the panels of a page cost, one phase after another.
 
@@ -59,7 +59,7 @@ def visitor(
         Samples per second of each panel.
     seconds : float
         Length of each phase, less than the 30 seconds after which a run without a viewer sleeps.
-    settled : float
+    min_samples : float
         Samples of each panel before the first phase.
 
     Yields
@@ -75,8 +75,8 @@ def visitor(
     states = [sampler.init(loaded, 0) for sampler in made]
     for sampler, state in zip(made, states, strict=True):
         sampler.step(state, 1)
-    n, begin, clock = 0, time.process_time(), time.monotonic()
-    while time.monotonic() - clock < seconds / 4:
+    n, begin, started = 0, time.process_time(), time.monotonic()
+    while time.monotonic() - started < seconds / 4:
         for sampler, state in zip(made, states, strict=True):
             sampler.step(state, 1)
             n += 1
@@ -89,7 +89,7 @@ def visitor(
         for sampler in made:
             comparison.add(sampler)
         comparison.resume()
-        _until(comparison, lambda shown: shown.n >= settled)
+        _until(comparison, lambda shown: shown.n >= min_samples)
         yield _phase(comparison, "samples", seconds, looking=False)
         yield _phase(comparison, "snapshots", seconds, looking=True)
         comparison.pause()
@@ -122,9 +122,9 @@ def _phase(comparison: Comparison[Any], name: str, seconds: float, looking: bool
     if looking:
         viewer.start()
     before = sum(shown.n for _, shown in comparison.poll())
-    begin, clock = time.process_time(), time.monotonic()
+    begin, started = time.process_time(), time.monotonic()
     time.sleep(seconds)
-    used, passed = time.process_time() - begin, time.monotonic() - clock
+    used, passed = time.process_time() - begin, time.monotonic() - started
     n = sum(shown.n for _, shown in comparison.poll()) - before
     stop.set()
     if looking:

@@ -9,8 +9,11 @@ from rbmviz.knobs import Value, check_names, current_names, knobs_of
 from rbmviz.registry import Table
 
 
-def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
-    """Return the arguments that the command does not declare, as a mapping from knob name to text."""
+def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
+    """Return the text of each knob, by name, in the arguments that the command itself does not declare.
+
+    name : of the algorithm, or several, for messages
+    """
     given: dict[str, str] = {}
     words = list(rest)
     while words:
@@ -28,14 +31,14 @@ def pairs(rest: Sequence[str], name: str) -> dict[str, str]:
 
 def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
     """Read the arguments that the command itself does not know as knobs of an algorithm."""
-    given = current_names(cls, pairs(rest, cls.name))
+    given = current_names(cls, texts_by_knob(rest, cls.name))
     known = knobs_of(cls)
     return {name: known[name].parse(value, cls.name) for name, value in given.items()}
 
 
 def read_shared_knobs(classes: Sequence[Any], rest: Sequence[str]) -> list[dict[str, Value]]:
     """Return the knobs of several algorithms; each knob must belong to at least one of them."""
-    given = pairs(rest, " and ".join(cls.name for cls in classes))
+    given = texts_by_knob(rest, " and ".join(cls.name for cls in classes))
     nowhere = {
         name: text for name, text in given.items() if not any(name in knobs_of(cls) for cls in classes)
     }

@@ -43,10 +43,10 @@ def check_outputs(
     seen: dict[str, str] = {}
     for flag, path in written.items():
         for what, file in read:
-            if _same(path, file):
+            if _same_file(path, file):
                 raise BadInput(f"{flag} would overwrite the input {what}: name another file.")
         for other, earlier in seen.items():
-            if _same(path, Path(earlier)):
+            if _same_file(path, Path(earlier)):
                 raise BadInput(f"{other} and {flag} are the same file, '{path}': name two.")
         seen[flag] = str(path)
     for path in written.values():
@@ -67,7 +67,7 @@ def _data_files(name: str) -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same_file(one: Path, other: Path) -> bool:
     """Return whether two paths mean the same file, now or after both are written."""
     if one.exists() or other.exists():
         return one.exists() and other.exists() and os.path.samefile(one, other)

@@ -67,9 +67,9 @@ def _read(path: Path, array: str) -> _Samples:
             if name == "meta":
                 if header.nbytes > 4 * MAX_HEADER:
                     raise Damaged("meta is too long")
-            elif len(header.shape) != 2 or not header.shape[0]:
+            elif len(header.shape) != 2 or 0 in header.shape:
                 raise BadInput(
-                    f"'{path}': {name} has shape {header.shape}; it must be (n, n_visible), n > 0."
+                    f"'{path}': {name} has shape {header.shape}; it must be (n, n_visible), and not empty."
                 )
             elif header.dtype != np.uint8 if name == "v" else header.dtype.kind != "f":
                 raise BadInput(

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-STOPS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 SAME_SIGNAL_SECONDS = 1.0
-"""Signals within so many seconds count as one: a key is held down, or a launcher passes on its own signal."""
+"""Signals within this many seconds count as one: a key is held down, or a launcher passes its signal on."""
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
     before = {}
     try:
         if threading.current_thread() is threading.main_thread():  # only this thread may set handlers
-            for number in STOPS:
+            for number in STOP_SIGNALS:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     before[number] = signal.signal(number, handler)
         yield

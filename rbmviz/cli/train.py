@@ -31,10 +31,12 @@ from rbmviz.trainers import STATS, Progress, Training, list_trainers, make_train
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
-"""Models with at most so many units in the smaller layer have exact likelihoods in every history row."""
+"""Models with at most this many units in the smaller layer have exact likelihoods in every history row."""
 
 N_SCORED = 10_000
-SCORED = {
+"""Samples of each of these samplers that are scored."""
+
+SCORED_SAMPLERS = {
     "gibbs": make_sampler("gibbs"),
     "rates_fpcd eps=0.03": make_sampler("rates_fpcd", eps=0.03),
     "rates_herding eps=0.03": make_sampler("rates_herding", eps=0.03),
@@ -90,7 +92,7 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
     Each sampler takes 10,000 samples with seed 0; its chain starts at the first validation example.
     """
     isl = {}
-    for name, sampler in SCORED.items():
+    for name, sampler in SCORED_SAMPLERS.items():
         v = sample(model, sampler, N_SCORED, seed=0, v0=dataset.validation[0]).v
         isl[name] = round(metrics.isl(v, dataset.test, dataset.validation).isl, 2)
     references = {}

@@ -12,7 +12,7 @@ from rbmviz.models import load_model
 from rbmviz.trainers.pop_cd import PROPOSALS, PopCD, pop_weights
 
 MAX_UNITS_EXACT = 16
-"""The exact log Z is computed as well if the smaller layer has at most so many units."""
+"""The exact log Z is computed as well if the smaller layer has at most this many units."""
 
 
 def add(commands: Any) -> None:

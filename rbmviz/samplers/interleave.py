@@ -26,6 +26,7 @@ from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
 
 MAX_CHAINS = 1000
+"""Most chains of a sampler."""
 
 THREADS = os.cpu_count() or 1
 """Largest number of blocks of chains that are advanced at the same time."""
@@ -34,7 +35,7 @@ SAMPLES_PER_THREAD = 32
 """Minimum samples per thread; for fewer, waking the thread would cost more than it saves."""
 
 ARRAY_OBJECT_BYTES = 192
-"""A numpy array object without its data, as measured."""
+"""Bytes of a numpy array object without its data, as measured."""
 
 S = TypeVar("S")
 
@@ -64,6 +65,7 @@ class Chains(Generic[S]):
 _PREACTIVATIONS: WeakKeyDictionary[RBM | Statistics, tuple[PreActivation, PreActivation]] = (
     WeakKeyDictionary()
 )
+"""What ``preactivations`` has made, by their parameters, for as long as somebody else holds those."""
 
 
 def preactivations(parameters: RBM | Statistics) -> tuple[PreActivation, PreActivation]:

@@ -1,12 +1,13 @@
 """Several algorithms side by side with one setup: same seed, same start, same steps per second."""
 
+import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from rbmviz.knobs import Value
+from rbmviz.knobs import Value, values_of
 from rbmviz.session.beat import Beat
 from rbmviz.session.equal_points import CostUnit, at_common_point
 from rbmviz.session.limits import VisitorUsage, Wanted
@@ -60,6 +61,9 @@ class Pin(NamedTuple):
     snapshot: Any
 
 
+HELD_SECONDS = 2.5
+"""How long panels show their scores at the point of a chart that is drawn every second."""
+
 MAX_PINS = 8
 """Runs that can be pinned; the oldest goes first."""
 
@@ -92,6 +96,7 @@ class Comparison(Generic[S]):
         self.undoable_commands = 0  # so far: two offers to undo differ in it
         # What panels are compared at equal numbers of; some kinds of runs are not compared, and say nothing.
         self.cost_unit: CostUnit = getattr(setup, "steps", "samples")
+        self._held_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
         self.pins: tuple[Pin, ...] = ()
         self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
@@ -175,11 +180,18 @@ class Comparison(Generic[S]):
 
     def pause(self) -> None:
         """Stop all panels; with a rate they stop at the same step."""
-        with self._together:
+        with self._at_one_moment() as now:
             self.running = self.waiting_for_all = False
-            now = time.monotonic()
             for panel in self.panels:
                 panel.worker.pause(now)
+
+    @contextlib.contextmanager
+    def _at_one_moment(self) -> Iterator[float]:
+        """Hold all panels and yield the time: none of them makes steps that are due later, before the end."""
+        with self._together, contextlib.ExitStack() as held:
+            for panel in self.panels:
+                held.enter_context(panel.worker.held())
+            yield time.monotonic()
 
     def step(self, n: int = 1) -> None:
         """Do n more steps in every panel, then pause."""
@@ -217,6 +229,36 @@ class Comparison(Generic[S]):
             if running:
                 self.resume()
         self._offer_undo(setup_before, before, {}, frozenset(panel.key for panel in self.panels))
+
+    def add_beside(self, key: int, algorithms: Sequence[Any], instead: bool = False) -> None:
+        """Add panels to the right of the panel ``key``, which goes on; they catch up with it.
+
+        instead : close all other panels, and order the remaining ones by their knobs
+
+        Raises
+        ------
+        BadInput
+            If they exceed the visitor's limits: then nothing is changed.
+        """
+        kept = [panel for panel in self.panels if panel.key == key]
+        if not kept:
+            return
+        before, setup = self.panels, self.setup
+        plan = kept[0].worker.plan
+        stay = kept if instead else list(before)
+        self._check([*((p.worker.plan, p.worker.algorithm) for p in stay), *((plan, a) for a in algorithms)])
+        with self._together:
+            for panel in before:
+                if panel not in stay:
+                    panel.worker.close()
+            self.panels = tuple(stay)
+            new = [self.add(algorithm, plan) for algorithm in algorithms]
+            at = stay.index(kept[0]) + 1
+            self.panels = (*stay[:at], *new, *stay[at:])
+            if instead:
+                order = {id(p): list(values_of(p.worker.algorithm).values()) for p in self.panels}
+                self.panels = tuple(sorted(self.panels, key=lambda panel: order[id(panel)]))
+        self._offer_undo(setup, before, {}, frozenset(panel.key for panel in new))
 
     # Undo
 
@@ -313,9 +355,10 @@ class Comparison(Generic[S]):
 
     def set_rate(self, rate: float) -> None:
         """Set the steps per second of every panel."""
-        self.rate, now = rate, time.monotonic()
-        for panel in self.panels:
-            panel.worker.set_rate(rate, now)
+        with self._at_one_moment() as now:
+            self.rate = rate
+            for panel in self.panels:
+                panel.worker.set_rate(rate, now)
 
     def pin(self, key: int, name: str) -> None:
         """Keep what a panel's run shows now, under this name, while the panel goes on or away."""
@@ -353,14 +396,25 @@ class Comparison(Generic[S]):
                 for panel in self.panels:
                     panel.worker.resume(now)
 
-    def at_common_point(self, shown: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    def at_common_point(self, shown: list[tuple[int, Any]], newest: bool = False) -> list[tuple[int, Any]]:
         """Return the snapshots of samplers, (key, snapshot), with the scores they had at the common point.
 
         The point is the last number of samples, sweeps or seconds (``cost_unit``) that all panels have
         passed; panels that are still catching up, or have failed, do not hold it back.
+
+        newest : True (for the chart of a page): take the last point now, and stay there for the frames until
+            the chart is drawn again, so that chart and panels name the same point; False (the default): take
+            the point of the chart, if it is not older than HELD_SECONDS
         """
         late = {panel.key for panel in self.panels if panel.worker.catching_up}
-        runs = at_common_point([(snapshot, key in late) for key, snapshot in shown], self.cost_unit)
+        at, held = self._held_point
+        fresh = not newest and held[0] == self.cost_unit and time.monotonic() - at < HELD_SECONDS
+        runs = at_common_point(
+            [(snapshot, key in late) for key, snapshot in shown], self.cost_unit, held[1] if fresh else None
+        )
+        if newest and runs:
+            point = runs[0].compared.point if runs[0].compared else None
+            self._held_point = time.monotonic(), (self.cost_unit, point)
         return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
 
     def peek(self) -> list[tuple[int, Any]]:
@@ -408,9 +462,8 @@ class Comparison(Generic[S]):
         """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step."""
         self.before_rest()
         self.drop_undo()
-        with self._together:
+        with self._at_one_moment() as now:
             if self.running and not self.waiting_for_all:
-                now = time.monotonic()
                 for panel in self.panels:
                     panel.worker.pause(now)
                 self.waiting_for_all = True

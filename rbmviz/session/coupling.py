@@ -92,7 +92,7 @@ class FinishedPair(NamedTuple):
     """A displayed pair that has ended; the fields are those of ``DisplayedState`` at its last sweep.
 
     tau : int
-        Its meeting time.
+        Its meeting time, or the sweep at which it was cut off.
     """
 
     pair: int
@@ -176,7 +176,7 @@ class PairStatistics(NamedTuple):
     rejected: np.ndarray
     truncated: np.ndarray
     loops_given_up: int
-    plain: np.ndarray
+    cd_estimate: np.ndarray
     unbiased: np.ndarray
     times: np.ndarray
     distances: np.ndarray
@@ -237,7 +237,7 @@ class PairStatistics(NamedTuple):
         """Return UCD's estimate of one of STATISTICS, and that of CD-k, after the first 2, 3, ... pairs."""
         at = np.unique(np.rint(np.geomspace(2, max(self.n, 2), 80)).astype(np.int64))
         at = at[at <= self.n]
-        return _running(self.unbiased, statistic, at), _running(self.plain, statistic, at)
+        return _running(self.unbiased, statistic, at), _running(self.cd_estimate, statistic, at)
 
 
 def _running(values: np.ndarray, statistic: str, at: np.ndarray) -> RunningEstimate:
@@ -453,10 +453,10 @@ class CouplingRun(Run):
                 self._spent[key] = level
         self._streams = {key: self._streams.get(key) or self._stream(*key) for key in self._keys()}
 
-    def results(self, lag: int = 1, k: int = 1, exact: bool = True) -> Results | None:
-        """Return the results so far, None before ``prepare``.
+    def request_results(self, lag: int = 1, k: int = 1, exact: bool = True) -> Results | None:
+        """Count pairs of this lag and k from now on; return the results so far, None before ``prepare``.
 
-        From now on pairs of this lag and k are counted and, if ``exact``, the exact curve is computed.
+        exact : whether the exact curve is to be computed, too
         """
         self._lag, self._k, self._exact_wanted = lag, k, exact
         if not self.prepared:

@@ -97,11 +97,18 @@ class Compared(NamedTuple):
             return False
         return self.passed < BEHIND * self.most_passed and self.passed * BEHIND <= self.least_passed
 
+    @property
+    def held_back(self) -> bool:
+        """Whether another panel, far behind this one, holds the common point back."""
+        return self.passed is not None and not self.catching_up and self.passed * BEHIND > self.least_passed
+
 
 S = TypeVar("S", bound=Scored)
 
 
-def compare(runs: Sequence[tuple[Scored, bool]], cost_unit: CostUnit) -> list[Compared]:
+def compare(
+    runs: Sequence[tuple[Scored, bool]], cost_unit: CostUnit, point: float | None = None
+) -> list[Compared]:
     """Compare runs at the last point that all of them have passed, except those that are catching up.
 
     Parameters
@@ -109,10 +116,13 @@ def compare(runs: Sequence[tuple[Scored, bool]], cost_unit: CostUnit) -> list[Co
     runs : sequence of (snapshot, catching_up)
         A run that has failed is shown at the common point if it got so far, and does not hold it back.
     cost_unit : CostUnit
+    point : float, optional
+        Compare there, if these runs have passed it; None (the default): at the last such point.
     """
     counted = [shown for shown, catching_up in runs if not catching_up and shown.status != "failed"]
-    point = common_point(counted, cost_unit)
     reached = [passed for shown in counted if (passed := shown.passed(cost_unit)) is not None] or [0.0]
+    if point is None or min(reached) < point:
+        point = common_point(counted, cost_unit)
     return [
         Compared(
             cost_unit,
@@ -127,9 +137,11 @@ def compare(runs: Sequence[tuple[Scored, bool]], cost_unit: CostUnit) -> list[Co
     ]
 
 
-def at_common_point(runs: Sequence[tuple[S, bool]], cost_unit: CostUnit) -> list[S]:
+def at_common_point(
+    runs: Sequence[tuple[S, bool]], cost_unit: CostUnit, point: float | None = None
+) -> list[S]:
     """Return the snapshots with the scores that each run had at the common point; see ``compare``."""
     return [
         shown.at_common_point(compared)
-        for (shown, _), compared in zip(runs, compare(runs, cost_unit), strict=True)
+        for (shown, _), compared in zip(runs, compare(runs, cost_unit, point), strict=True)
     ]

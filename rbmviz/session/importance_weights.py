@@ -29,16 +29,19 @@ TILES = 6
 """Heaviest (and lightest) samples of the newest batch that are shown."""
 
 HISTOGRAM_BINS = 60
+"""Bins of the histogram of log weights."""
 
 SUMMARY_SECONDS = 0.5
 """Seconds between two computations of the ``Summary``."""
 
 RANDOM_STARTS = 1000
+"""Rows of random bits at which chains start, if not at training examples."""
 
 MAX_UNITS_EXACT_LOG_Z = 20
 """If the smaller layer has at most so many units, log Z is enumerated (one second), otherwise AIS is used."""
 
 REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
+"""Chains and temperatures of that AIS: a few seconds of computing in all."""
 
 
 class LogZ(NamedTuple):
@@ -248,7 +251,7 @@ class WeightSnapshot(Snapshot):
         Means over the batches, of effective sample size over batch size and of the largest share.
     pooled : int
         Number of weights since the start, or since a knob was changed; all other fields are of these weights.
-    truth : LogZ or None
+    reference : LogZ or None
         The reference value of log Z, exact or by AIS; None until it is computed.
     n_visible : int
     """
@@ -261,7 +264,7 @@ class WeightSnapshot(Snapshot):
     ess_share: float
     max_share: float
     pooled: int
-    truth: LogZ | None
+    reference: LogZ | None
     n_visible: int
 
     def without_arrays(self) -> Self:
@@ -278,18 +281,18 @@ class WeightRun(Run):
 
     def __init__(self, number: int, plan: WeightSetup, trainer: PopCD) -> None:
         super().__init__(number, plan, trainer)
-        self._truth, self._shown_truth = reference_log_z(plan.model), False
+        self._reference, self._shown_reference = reference_log_z(plan.model), False
         self._clear()
 
     def _clear(self) -> None:
-        self._kept = np.zeros(0)
+        self._log_weights = np.zeros(0)
         self._total = LogMean()
         self._ess = self._largest = 0.0
         self._estimates: list[Estimate] = []
-        self._due = 1.0
+        self._next_estimate_at = 1.0
         self._batch: Batch | None = None
         self._summary: Summary | None = None
-        self._summed_up = 0.0
+        self._summarised_at = 0.0
 
     def prepare(self) -> None:
         """Make the state; compile the kernels, which ``seconds`` leaves out."""
@@ -300,20 +303,20 @@ class WeightRun(Run):
 
     def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
         # The negative statistics of one update, without the update.
-        data = state.batches.next(self.algorithm.batch_size)
-        self.algorithm.negative(state, FixedParameters(*state.theta), data)
+        batch = state.batches.next(self.algorithm.batch_size)
+        self.algorithm.negative(state, FixedParameters(*state.theta), batch)
         return state.own_state
 
     def advance(self, n: int) -> list[Population]:
         """Draw n batches, and spend the same time on the reference value of log Z."""
-        if len(self._kept) and time.perf_counter() - self._summed_up > SUMMARY_SECONDS:
-            self._sum_up()
+        if len(self._log_weights) and time.perf_counter() - self._summarised_at > SUMMARY_SECONDS:
+            self._summarise()
         begin = time.perf_counter()
         found = [self._draw(self._state) for _ in range(n)]
         spent = time.perf_counter() - begin
         self.seconds += spent
         self.size_chunk(n, spent)
-        self._truth.work(spent)
+        self._reference.work(spent)
         return found
 
     def record_steps(self, made: list[Population]) -> None:
@@ -322,19 +325,20 @@ class WeightRun(Run):
             self._total.update(found.log_weights)
             self._ess += found.ess / len(found.log_weights)
             self._largest += found.max_weight
-            if self._total.n >= self._due:
+            if self._total.n >= self._next_estimate_at:
                 self._estimates.append(self._estimate())
-                self._due = max(self._total.n, self._due * 10**0.05)
+                self._next_estimate_at = max(self._total.n, self._next_estimate_at * 10**0.05)
         self.n += len(made)
         self._batch = Batch.of(made[-1])
-        self._kept = np.concatenate([self._kept, *(found.log_weights for found in made)])[-MAX_WEIGHTS:]
+        all_weights = np.concatenate([self._log_weights, *(found.log_weights for found in made)])
+        self._log_weights = all_weights[-MAX_WEIGHTS:]
 
     def _estimate(self) -> Estimate:
         return Estimate(self._total.n, self._total.value, self._total.std_error)
 
-    def _sum_up(self) -> None:
-        self._summary = Summary.of(self._kept)
-        self._summed_up = time.perf_counter()
+    def _summarise(self) -> None:
+        self._summary = Summary.of(self._log_weights)
+        self._summarised_at = time.perf_counter()
 
     def set_knobs(self, algorithm: PopCD) -> None:
         """Use these knobs and drop all weights: those of different proposals must not be mixed."""
@@ -345,19 +349,20 @@ class WeightRun(Run):
         """Compute a slice of the reference log Z; in a pause update the summary."""
         if not self.prepared:
             return False
-        if self._truth.work(CHUNK_SECONDS):
+        if self._reference.work(CHUNK_SECONDS):
             return True
-        if self._truth.value is not None and not self._shown_truth:
-            self._shown_truth = True  # found by another run
+        if self._reference.value is not None and not self._shown_reference:
+            self._shown_reference = True  # found by another run
             return True
-        if paused and len(self._kept) and (self._summary is None or self._summary.n != len(self._kept)):
-            self._sum_up()
+        in_summary = 0 if self._summary is None else self._summary.n
+        if paused and in_summary != len(self._log_weights):
+            self._summarise()
             return True
         return False
 
     def held(self) -> np.ndarray:
         """Return the newest (at most MAX_WEIGHTS) log weights, float64 (n,)."""
-        return self._kept
+        return self._log_weights
 
     def view(self, status: Status) -> WeightSnapshot:
         """Return the snapshot of this run."""
@@ -371,6 +376,6 @@ class WeightRun(Run):
             ess_share=self._ess / batches,
             max_share=self._largest / batches,
             pooled=self._total.n,
-            truth=self._truth.value,
+            reference=self._reference.value,
             n_visible=self.plan.model.rbm.n_visible,
         )

@@ -103,11 +103,12 @@ def fields_of(scores: ScoresAtPoint | None) -> dict[str, Any]:
 class Difference(NamedTuple):
     """ISL of a run minus that of another at a point, in nats, with the standard error of the difference.
 
-    samples: how many the run had made by then.
+    samples, other_samples: how many the two had made by then.
     """
 
     point: float
     samples: int
+    other_samples: int
     difference: float
     std_error: float
 
@@ -130,7 +131,7 @@ def differences(
         _isl_at(run, cost_unit, points) for run in (shown, other)
     )
     both, errors = (n > 0) & (n_other > 0), paired_error(groups, groups_other)
-    found = zip(points[both], n[both], (isl - isl_other)[both], errors[both], strict=True)
+    found = zip(points[both], n[both], n_other[both], (isl - isl_other)[both], errors[both], strict=True)
     return [Difference(*one) for one in found]
 
 

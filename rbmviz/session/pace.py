@@ -93,10 +93,14 @@ class Pace:
         """Make so many more steps at full speed, then pause."""
         self.pause_at((n if self.running else max(self.stop_at, n)) + more)
 
-    def set_rate(self, n: int, rate: float, at: float | None = None) -> None:
-        """Set the steps per second, from now, or from ``at``, on."""
+    def set_rate(self, n: int, rate: float, backlog: float, at: float | None = None) -> None:
+        """Set the steps per second, from now, or from ``at``, on; see ``due``."""
+        self._skip(n, backlog)
+        allowed = self._timetable.allowed(time.monotonic() if at is None else at)
+        # Steps that are due already stay due, so that panels stay in step.
+        planned = max(n, allowed) if self.running and math.isfinite(allowed) else n
         self.rate = rate
-        self.restart(n, at)
+        self.restart(planned, at)
 
     # Steps that the run has missed
 

@@ -161,7 +161,7 @@ class Recorder:
         """Take the next samples, uint8 (m, n_visible)."""
         allowed = self._allowance.samples(self._n_visible)
         if allowed != len(self._ring):
-            held = self.packed(allowed)
+            held = self.newest_packed(allowed)
             self._ring = np.zeros((allowed, held.shape[1]), np.uint8)
             self._put(held)
         self.n += len(v)
@@ -190,14 +190,14 @@ class Recorder:
                 changes.append((n, knobs))
         return Record(self._sampler_name, self._seed, self._start, tuple(changes))
 
-    def packed(self, m: int) -> np.ndarray:
+    def newest_packed(self, m: int) -> np.ndarray:
         """Return the newest m samples (fewer if fewer are held), bits packed along the rows."""
         m = min(m, len(self._ring), self.n)
         return self._ring[np.arange(self.n - m, self.n) % len(self._ring)]
 
-    def held(self) -> tuple[int, np.ndarray]:
+    def held_packed(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample held, and all samples held, packed."""
-        packed = self.packed(len(self._ring))
+        packed = self.newest_packed(len(self._ring))
         return self.n - len(packed), packed
 
 

@@ -108,7 +108,7 @@ class Recording:
             run.algorithm.name,
             np.array([plan.seed], np.uint64),
             _digest(first_state(plan)),
-            run.packed()[1][: n - first],
+            run.held_packed()[1][: n - first],
             np.array([v.shape[1]]),
             np.concatenate(sweeps).astype(np.int64),
             np.concatenate(norms).astype(np.float32),
@@ -141,7 +141,7 @@ class Recording:
 
     def is_repeated_by(self, run: SamplingRun) -> bool:
         """Return whether the samples of a run so far, and its scores, are those of the recording."""
-        first, packed = run.packed()
+        first, packed = run.held_packed()
         length = min(run.n, self.n)
         if not np.array_equal(packed[: max(length - first, 0)], self.v[first:length]):
             return False

@@ -181,7 +181,7 @@ class SamplingRun(Run):
 
     def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
         super().__init__(number, plan, sampler)
-        self._sampling = plan
+        self._sampling = plan  # ``self.plan`` is another one in subclasses
         n_visible = plan.model.rbm.n_visible
         start = plan.start
         if start is not None and start.ndim == 2:
@@ -260,18 +260,18 @@ class SamplingRun(Run):
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
         return self.recorder.record()
 
-    def packed(self) -> tuple[int, np.ndarray]:
+    def held_packed(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample held and the newest samples, bits packed along the rows."""
-        return self.recorder.held()
+        return self.recorder.held_packed()
 
     def held(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample held and the newest samples, uint8 (m, n_visible)."""
-        first, packed = self.packed()
+        first, packed = self.held_packed()
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot of this run."""
-        v = self.recorder.packed(MAX_SHOWN_SAMPLES)
+        v = self.recorder.newest_packed(MAX_SHOWN_SAMPLES)
         scores = self._scores if self.prepared else None
         covered = scores.covered if scores else None
         return SamplingSnapshot(

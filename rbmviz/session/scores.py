@@ -64,7 +64,7 @@ class Agreement:
         self.rounds = min(COMPARED_ROUNDS, COMPARED_DRAWS // n_chains)
         self._n, self._compared_at = 0, 0.0
         self._ring = np.zeros(self.rounds * n_chains)
-        self._asked: Future[Diagnostics] | None = None
+        self._computing: Future[Diagnostics] | None = None
         self._newest: Diagnostics | None = None
 
     def update(self, v: np.ndarray) -> None:
@@ -76,19 +76,19 @@ class Agreement:
         if (
             rounds < MIN_DRAWS
             or now - self._compared_at < COMPARISON_SECONDS
-            or (self._asked and not self._asked.done())
+            or (self._computing and not self._computing.done())
         ):
             return
         # Leave out the oldest round: an unfinished newest round has overwritten a part of it.
         first = max(rounds - self.rounds + 1, 0) * self.n_chains
         values = self._ring[np.arange(first, rounds * self.n_chains) % len(self._ring)]
         self._newest, self._compared_at = self.newest, now
-        self._asked = _pool().submit(chain_diagnostics, chains_apart(values, self.n_chains))
+        self._computing = _pool().submit(chain_diagnostics, chains_apart(values, self.n_chains))
 
     @property
     def newest(self) -> Diagnostics | None:
         """The newest comparison; None before there is one."""
-        return self._asked.result() if self._asked and self._asked.done() else self._newest
+        return self._computing.result() if self._computing and self._computing.done() else self._newest
 
 
 class Scores:
@@ -118,7 +118,7 @@ class Scores:
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
         self._isl = empty_isl(dataset, kernel)
-        self._few = empty_isl(dataset, kernel, POINTS_SINCE_CHANGE)
+        self._empty_few = empty_isl(dataset, kernel, POINTS_SINCE_CHANGE)
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._agreement = Agreement(n_chains) if n_chains > 1 else None
         self._of_means = kernel == "mean"
@@ -196,7 +196,7 @@ class Scores:
             self.changes = self.changes[:-1]
         self.changes += (ChangedKnobs(spent, knobs),)
         # A value of the mean kernel costs hundreds of times more: there is none since the change.
-        self._isl_since = None if self._of_means else self._few.without_samples()
+        self._isl_since = None if self._of_means else self._empty_few.without_samples()
         self._score_since = None
         self._before_change = self.covered
         self._recognised_before_change = self._coverage.recognised.copy()

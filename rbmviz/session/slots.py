@@ -37,6 +37,7 @@ class Group:
         self.account = -math.inf  # seconds: the start level plus the time of the turns that have ended
         self.began: list[float] = []  # start times of its current turns
         self.waiting = 0
+        self.late_was_last = False  # whether its newest turn was that of a late run
 
     def used(self, now: float) -> float:
         """Return the account including the current turns so far, seconds."""
@@ -46,8 +47,8 @@ class Group:
 class Turn:
     """A place in the queue; ``granted`` is set when the turn has begun."""
 
-    def __init__(self, group: Group, kind: Kind) -> None:
-        self.group, self.kind = group, kind
+    def __init__(self, group: Group, kind: Kind, late: bool = False) -> None:
+        self.group, self.kind, self.late = group, kind, late
         self.granted = threading.Event()
         self.began = 0.0
 
@@ -75,18 +76,22 @@ class Slots:
         self._level = 0.0  # the account at which a new group begins
 
     @contextlib.contextmanager
-    def turn(self, group: Group, kind: Kind) -> Iterator[None]:
-        """Wait for a turn, and hold it for the ``with`` block."""
-        turn = self.ask(group, kind)
+    def turn(self, group: Group, kind: Kind, late: bool = False) -> Iterator[None]:
+        """Wait for a turn, and hold it for the ``with`` block; see ``ask``."""
+        turn = self.ask(group, kind, late)
         turn.granted.wait()
         try:
             yield
         finally:
             self.end(turn)
 
-    def ask(self, group: Group, kind: Kind) -> Turn:
-        """Queue for a turn, without waiting for it."""
-        turn = Turn(group, kind)
+    def ask(self, group: Group, kind: Kind, late: bool = False) -> Turn:
+        """Queue for a turn, without waiting for it.
+
+        late : whether the run makes up for a late start: together such runs have every second turn of their
+            group, however many others it has
+        """
+        turn = Turn(group, kind, late)
         with self._lock:
             if group not in self._there:
                 self._raise_level()
@@ -122,9 +127,12 @@ class Slots:
             if not allowed:
                 return
             # Of equal groups min takes the first, which has waited longest. The kind of a turn matters
-            # between groups only: within a group turns are granted in the order of arrival, so none starves.
+            # between groups only: within a group turns are granted in the order of arrival, so none starves;
+            # late runs and the others take turns.
             group = min(allowed, key=lambda turn: turn.group.used(now) - turn.kind.value).group
-            turn = next(turn for turn in allowed if turn.group is group)
+            of_group = [turn for turn in allowed if turn.group is group]
+            turn = next((turn for turn in of_group if turn.late != group.late_was_last), of_group[0])
+            group.late_was_last = turn.late
             self._waiting.remove(turn)
             group.waiting -= 1
             group.began.append(now)

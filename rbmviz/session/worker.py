@@ -167,6 +167,10 @@ class Worker(Generic[R]):
             self._pace.pause(self._shown_n(), self._backlog(), at)
             self._wake_thread()
 
+    def held(self) -> contextlib.AbstractContextManager[Any]:
+        """Let no step become due within a ``with`` block: runs that are held can take a command in step."""
+        return self._wake
+
     def step(self, n: int = 1) -> None:
         """Make n more steps at full speed, then pause."""
         with self._wake:
@@ -193,7 +197,7 @@ class Worker(Generic[R]):
         with self._wake:
             if math.isinf(rate):
                 self._end_recording()  # it would be over at once
-            self._pace.set_rate(self._shown_n(), rate, at)
+            self._pace.set_rate(self._shown_n(), rate, self._backlog(), at)
             self._wake_thread()
 
     def apply_knobs(self, **knobs: Value) -> None:
@@ -528,7 +532,7 @@ class Worker(Generic[R]):
         # Single steps are a person's click: they must not wait behind runs at full speed either.
         late = self.catching_up or self._recorded_start is not None
         kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
-        with SLOTS.turn(self._group, kind):
+        with SLOTS.turn(self._group, kind, late):
             self._make_steps(run, n)
             self._publish_made(run)
         time.sleep(0.001)  # lets the other threads of the process have the interpreter

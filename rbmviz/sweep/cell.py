@@ -24,7 +24,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.models import data_of, load_model
+from rbmviz.models import data_of, load_model, load_pretrained
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
@@ -43,6 +43,7 @@ class Cell:
     Parameters
     ----------
     kind : "sampler" or "trainer"
+        What the algorithm is.
     algorithm : str
         With *all* knobs, ``rates_fpcd:eps=0.03,alpha=1.0,...``.
     model, model_digest : str
@@ -50,12 +51,15 @@ class Cell:
     data, data_digest : str
         Name and digest of the data.
     seed : int
+        Same seed, same bits.
     start : "data" or "random"
         See ``SweepPlan``.
     budget : Budget
+        How long it runs.
     metrics : tuple of str
         Sorted names of measures.
     kernel : "binary" or "mean"
+        Kernel of the ISL.
     n_hidden : int
         Trainers: hidden units; 0 for samplers.
     version : str
@@ -206,8 +210,16 @@ def data_of_cell(cell: Cell) -> Dataset:
     return _load("data set", cell.data, cell.data_digest, load_dataset)
 
 
-def cells(plan: SweepPlan) -> list[Cell]:
+def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
     """Return the cells of a plan, in the order in which they are run; load and check what it names.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+        What is run.
+    registered : bool
+        Accept names of pretrained models and of registered data only, no files: for plans that come from a
+        link, a page or somebody else's file, which must not make this machine read a file (default False).
 
     Raises
     ------
@@ -215,15 +227,15 @@ def cells(plan: SweepPlan) -> list[Cell]:
         If a model or data cannot be loaded or do not fit each other, or a sampler needs rates that a model
         does not have.
     """
+    model_named = load_pretrained if registered else load_model
+    data_named = load_registered if registered else load_dataset
     known: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
     if plan.kind == "trainer":
-        dataset = load_dataset(plan.data)
+        dataset = data_named(plan.data)
         known[""] = ("", plan.data, provide(dataset))
     for name in plan.models:
-        model = load_model(name)
-        dataset = (
-            data_of(model, plan.data, load_dataset) if plan.data else data_of(model, load=load_registered)
-        )
+        model = model_named(name)
+        dataset = data_of(model, plan.data, data_named) if plan.data else data_of(model)
         for text in plan.algorithms:
             algorithm = read_algorithm(plan.kind, text)
             if algorithm.needs_rates and model.rates is None:
@@ -297,7 +309,9 @@ class _SamplingWork:
             v0 = starts_at_data(dataset.validation, cell.seed, n_chains)
         needs = {measures[name].needs for name in cell.metrics}
         self.evidence = SamplerEvidence(dataset, cell.kernel, n_chains, needs)
-        self._made: Samples = self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)  # compiles
+        if cell.algorithm not in _COMPILED:
+            self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)
+            _COMPILED.add(cell.algorithm)
         self._state = self.sampler.init(model, cell.seed, v0)
 
     def make(self, n: int) -> np.ndarray:
@@ -307,7 +321,7 @@ class _SamplingWork:
 
     def take(self, n: int) -> None:
         """Measure the first n of the samples that were made last."""
-        made = self._made
+        made: Samples = self._made
         kept = made if n == len(made.v) else Samples(made.v[:n], made.p[:n], {})
         self.evidence.update(kept)
 
@@ -340,7 +354,8 @@ class _TrainingWork:
 
 
 _COMPILED: set[str] = set()
-"""Names of trainers whose kernels this process has compiled, outside the clock of any cell."""
+"""Samplers with their knobs, and names of trainers, whose kernels this process has compiled, outside the
+clock of any cell."""
 
 
 class _Row(NamedTuple):
@@ -362,10 +377,12 @@ class CellRun:
     Parameters
     ----------
     cell : Cell
+        What is run.
 
     Attributes
     ----------
     cell : Cell
+        The same.
     n : int
         Samples or updates so far.
 

@@ -36,6 +36,7 @@ class Measure:
     label : str
         What people read, with the unit.
     kind : "sampler" or "trainer"
+        Whose cells it measures.
     take : callable
         Returns the number from the evidence.
     needs : str
@@ -167,6 +168,7 @@ class TrainerEvidence:
     def update(self, progress: Progress) -> None:
         """Take the progress at a point of the curve."""
         self.progress, self._log_z = progress, None
+        self.notes["warning"] = progress.warning
 
     def log_likelihood(self, part: Literal["train", "validation", "test"]) -> float:
         """Return the exact mean log-likelihood of a part, nats per example."""

@@ -33,7 +33,7 @@ from rbmviz.trainers.stored import stored, stored_rows
 _BLAS = ThreadpoolController()
 
 STATE_OBJECT_BYTES = 5120
-"""A state beside its arrays, as measured: Python objects and two numpy Generators."""
+"""Bytes of a state beside its arrays, as measured: Python objects and two numpy Generators."""
 
 
 @dataclass
@@ -197,7 +197,7 @@ def _one_blas_thread() -> Iterator[None]:
         yield
 
 
-def gradient(trainer: Any, state: TrainingState, data: np.ndarray | None = None) -> Parameters:
+def gradient(trainer: Any, state: TrainingState, batch: np.ndarray | None = None) -> Parameters:
     """Return one estimate of the gradient at the state's parameters, positive - negative statistics.
 
     The parameters are not updated. The chains and random streams of the state are advanced as in an update,
@@ -205,12 +205,12 @@ def gradient(trainer: Any, state: TrainingState, data: np.ndarray | None = None)
 
     Parameters
     ----------
-    data : rows of 0 and 1 (n, n_visible), optional
+    batch : rows of 0 and 1 (n, n_visible), optional
         The mini-batch; default: the next one of ``state.batches``.
     """
-    batch = state.batches.next(trainer.batch_size) if data is None else data.astype(np.float32)
+    rows = state.batches.next(trainer.batch_size) if batch is None else batch.astype(np.float32)
     with _one_blas_thread():
-        return _gradient(trainer, state, batch)
+        return _gradient(trainer, state, rows)
 
 
 def check_finite(state: TrainingState) -> None:
@@ -300,8 +300,9 @@ def progress(
             "reconstruction": reconstruction,
             "free_energy_gap": gap,
         }
-    inner = {} if inner_samples is None or state.batch is None else dict(inner_samples)
+    # Before the first update there are none.
+    values = {} if inner_samples is None or state.batch is None else dict(inner_samples)
     rbm = RBM(*(state.mean or state.theta))
     return Progress(
-        state.update, rbm, common | stats, state.seconds, trainer.iterations, inner, warning, state.sweeps
+        state.update, rbm, common | stats, state.seconds, trainer.iterations, values, warning, state.sweeps
     )

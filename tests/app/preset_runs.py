@@ -61,7 +61,7 @@ PAIR_METRICS = {
     "within_10": lambda pairs, found: (pairs.tau <= 10).mean(),
     "cut_share": lambda pairs, found: pairs.truncated.mean(),
     "ucd_errors": lambda pairs, found: _errors(pairs.unbiased, found.truth),
-    "cd_errors": lambda pairs, found: _errors(pairs.plain, found.truth),
+    "cd_errors": lambda pairs, found: _errors(pairs.cd_estimate, found.truth),
 }
 """Numbers of the pairs of one algorithm, by the end of their name: ``rbm_mean``, ``general_mean``."""
 
@@ -89,7 +89,7 @@ class PanelRun:
         }
         self._run = plan.run(1, algorithm)
         if live.name == "weights" and min(setup.model.rbm.W.shape) > MAX_UNITS_EXACT_LOG_Z:
-            self._run._truth = NO_REFERENCE  # as long as all batches; no claim is about it
+            self._run._reference = NO_REFERENCE  # as long as all batches; no claim is about it
         self._run.prepare()
 
     def numbers(self, names, n):
@@ -116,12 +116,12 @@ class PairsRun:
 
     def numbers(self, names, n):
         """Return the numbers of these names after the first n pairs of each algorithm, by name."""
-        while min(pairs.n for pairs in self._run.results().pairs) < n:
+        while min(pairs.n for pairs in self._run.request_results().pairs) < n:
             self._run.background_work(False)
-        found = self._run.results()
+        found = self._run.request_results()
         first = {
             pairs.algorithm: pairs._replace(
-                **{part: getattr(pairs, part)[:n] for part in ("tau", "truncated", "plain", "unbiased")}
+                **{part: getattr(pairs, part)[:n] for part in ("tau", "truncated", "cd_estimate", "unbiased")}
             )
             for pairs in found.pairs
         }

@@ -259,8 +259,11 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
-    assert (other["standing"].split(".")[0], other["since"]) == ("Scores at 27 sweeps (27 samples)", "")
-    assert "Behind, and holds the point back: the first has 182 sweeps" in other["standing"]
+    assert gibbs["standing"].endswith(", because another panel is no further.")
+    assert other["since"] == ""
+    assert other["standing"] == (
+        "Scores at 27 sweeps (27 samples), because this panel is no further: another has 182 sweeps."
+    )
     known = comparison.peek()[0][1]
     assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
 
@@ -495,7 +498,7 @@ def test_trained_models_are_offered_by_the_sample_page(page, model):
 
 
 @pytest.fixture
-def lesson():
+def trainings():
     """Two trainers with two replicates each on tiny data, 40 updates, paused."""
     rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
     comparison = Comparison(
@@ -512,10 +515,10 @@ def lesson():
         panel.worker.join(PATIENCE)
 
 
-def test_frames_of_training(lesson):
-    request = FrameRequest(20, "both", "binary", 9, 5, [panel.key for panel in lesson.panels])
-    panels = read_frame(FrameEncoder(lesson).encode_next(request)).panels
-    for (head, blocks), (_, shown) in zip(panels, lesson.poll(), strict=True):
+def test_frames_of_training(trainings):
+    request = FrameRequest(20, "both", "binary", 9, 5, [panel.key for panel in trainings.panels])
+    panels = read_frame(FrameEncoder(trainings).encode_next(request)).panels
+    for (head, blocks), (_, shown) in zip(panels, trainings.poll(), strict=True):
         assert head["n"] == 40
         assert head["standing"] == "Scores at 38 updates"  # the last point that both have passed
         at = shown.scores_at("updates", 38)
@@ -532,31 +535,35 @@ def test_frames_of_training(lesson):
     assert updates.tolist() == list(range(1, 41))
     assert values[37] == panels[1].head["readouts"]["tau_mean"]
     # At equal sweeps CD, with 30 chains, has made many more updates than UCD, with 100 pairs.
-    lesson.cost_unit = "sweeps"
-    cd, ucd = (panel.head for panel in read_frame(FrameEncoder(lesson).encode_next(request)).panels)
+    trainings.cost_unit = "sweeps"
+    cd, ucd = (panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels)
     assert cd["standing"].startswith(
-        "Scores at 1,155 sweeps (38 updates). Behind, and holds the point back: "
+        "Scores at 1,155 sweeps (38 updates), because this panel is no further: another has "
     )
     assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
     # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.
-    lesson.add(make_trainer("exact"))
-    lesson.step(2)
-    wait(lambda: lesson.peek()[2][1].n == 2 and lesson.peek()[2][1].passed("sweeps") is None, "its scores")
-    request = request._replace(panels=[panel.key for panel in lesson.panels])
-    heads = [panel.head for panel in read_frame(FrameEncoder(lesson).encode_next(request)).panels]
+    trainings.add(make_trainer("exact"))
+    trainings.step(2)
+
+    def third():
+        return trainings.peek()[2][1]
+
+    wait(lambda: third().n == 2 and third().passed("sweeps") is None, "its scores")
+    request = request._replace(panels=[panel.key for panel in trainings.panels])
+    heads = [panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels]
     assert heads[2]["standing"] == "Makes no sweeps: not compared at equal sweeps."
     assert heads[2]["readouts"]["likelihood"] is None
     assert heads[0]["standing"].startswith("Scores at 1,")
 
 
-def test_training_curves_and_their_files(lesson):
-    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(lesson.poll())]
+def test_training_curves_and_their_files(trainings):
+    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(trainings.poll())]
     rows = likelihood_rows(shown, "train")
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
     looks = [(name, snapshot.algorithm.label, snapshot.algorithm.name) for name, snapshot in shown]
-    compared = [one.compared for _, one in lesson.at_common_point(lesson.peek())]
+    compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
     data, spec = training_chart(rows, looks, "updates", "nats", best=-1.0, compared=compared)
     assert "data" not in spec["layer"][0]
     assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}

@@ -56,7 +56,7 @@ def test_a_link_of_a_newer_program_says_so_and_opens_what_it_can(visit):
     assert warning.value.startswith("The link's version is '99'")
     assert test.session_state["comparisons"]["sample"][0].panels[0].worker.algorithm.k == 7
     assert test.run().warning  # it stays, and the panels where they are, until it is closed
-    assert not test.button(key=" close left out").click().run().warning
+    assert not test.button(key=" link warnings close alert").click().run().warning
 
 
 def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address_of):

@@ -306,12 +306,12 @@ def test_dragging_the_scale_begins_pairs_and_no_runs():
     comparison.set_live_knobs(0, scale=0.02)
     wait(lambda: comparison.poll()[0][1].algorithm.scale == 0.02, "the newest scale")
     wait(
-        lambda: all(drawn.counted.n >= 200 for drawn in comparison.poll()[0][1].displayed_pairs),
+        lambda: all(pair.counted.n >= 200 for pair in comparison.poll()[0][1].displayed_pairs),
         "pairs counted in a pause",
     )
     shown = comparison.poll()[0][1]
     assert (shown.run, shown.n, shown.began) == (1, 7, 7)
-    assert [drawn.t for drawn in shown.displayed_pairs] == [0, 0]
-    assert all(drawn.counted.tau.mean() < 3 for drawn in shown.displayed_pairs)
+    assert [pair.t for pair in shown.displayed_pairs] == [0, 0]
+    assert all(pair.counted.tau.mean() < 3 for pair in shown.displayed_pairs)
     comparison.close()
     comparison.panels[0].worker.join(PATIENCE)

@@ -76,8 +76,8 @@ def test_samples_are_scored_against_no_file_that_they_name(here, field, capsys):
     assert cli.main(["score", "samples.npz"]) == 2
     assert "Give --dataset." in capsys.readouterr().err
     assert cli.main(["score", "samples.npz", "--dataset", "data.csv", "--json"]) == 0
-    told = capsys.readouterr()
-    assert "ess_free_energy" not in json.loads(told.out)
-    assert "give --model" in told.err
+    output = capsys.readouterr()
+    assert "ess_free_energy" not in json.loads(output.out)
+    assert "give --model" in output.err
     assert cli.main("score samples.npz --dataset data.csv --model named.npz --json".split()) == 0
     assert "ess_free_energy" in json.loads(capsys.readouterr().out)

@@ -55,16 +55,16 @@ def library(comparison, block=0):
 def test_the_pairs_on_show_are_those_of_the_library(comparison):
     """Forty sweeps go through whole pairs, tau each, in the library's order; the last is under way."""
     shown = comparison.poll()[0][1]
-    assert (shown.n, [drawn.algorithm for drawn in shown.displayed_pairs]) == (SWEEPS, list(ALGORITHMS))
-    for drawn in shown.displayed_pairs:
-        ends = np.cumsum(library(comparison)[1][drawn.algorithm].tau)
-        assert drawn.pair == np.searchsorted(ends, SWEEPS)
-        assert drawn.t == SWEEPS - (ends[drawn.pair - 1] if drawn.pair else 0)
-        assert drawn.met == (ends[drawn.pair] == SWEEPS)
-        assert drawn.ended.pair == drawn.pair - (not drawn.met)
-        assert drawn.ended.path[-1] == 0
-        v, v2 = (np.unpackbits(x, count=9) for x in (drawn.v, drawn.v2))
-        assert drawn.path[-1] == (v != v2).sum()
+    assert (shown.n, [pair.algorithm for pair in shown.displayed_pairs]) == (SWEEPS, list(ALGORITHMS))
+    for pair in shown.displayed_pairs:
+        ends = np.cumsum(library(comparison)[1][pair.algorithm].tau)
+        assert pair.pair == np.searchsorted(ends, SWEEPS)
+        assert pair.t == SWEEPS - (ends[pair.pair - 1] if pair.pair else 0)
+        assert pair.met == (ends[pair.pair] == SWEEPS)
+        assert pair.ended.pair == pair.pair - (not pair.met)
+        assert pair.ended.path[-1] == 0
+        v, v2 = (np.unpackbits(x, count=9) for x in (pair.v, pair.v2))
+        assert pair.path[-1] == (v != v2).sum()
 
 
 def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
@@ -72,7 +72,7 @@ def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
     comparison.resume()
 
     def results(lag, k):
-        return worker.read(lambda run: run.results(lag, k))
+        return worker.read(lambda run: run.request_results(lag, k))
 
     wait(lambda: all(c.n > 50 for c in (*results(3, 2).pairs, *results(3, 2).lagged)), "lagged pairs")
     found = results(3, 2)
@@ -105,11 +105,11 @@ def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
 def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
     run = CouplingSetup(random_rbm(9, 6, 2)).run(1, Coupling())
     enumerated = run._enumerated
-    monkeypatch.setattr(run, "_enumerated", lambda: [run.results(7, 2), enumerated()][1])
+    monkeypatch.setattr(run, "_enumerated", lambda: [run.request_results(7, 2), enumerated()][1])
     run.prepare()
-    assert [drawn.counted.k for drawn in run.view("paused").displayed_pairs] == [2, 2]
+    assert [pair.counted.k for pair in run.view("paused").displayed_pairs] == [2, 2]
     assert run.background_work(paused=True)
-    assert [counted.lag for counted in run.results(7, 2).lagged] == [7, 7]
+    assert [counted.lag for counted in run.request_results(7, 2).lagged] == [7, 7]
 
 
 def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
@@ -126,7 +126,7 @@ def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
     wait(lambda: comparison.poll()[0][1].n == SWEEPS + 4, "four sweeps")
     shown = comparison.poll()[0][1]
     assert (shown.run, shown.began) == (again.run, SWEEPS)
-    assert [(drawn.pair, drawn.ended.tau) for drawn in shown.displayed_pairs] == [(1, 2), (1, 2)]
+    assert [(pair.pair, pair.ended.tau) for pair in shown.displayed_pairs] == [(1, 2), (1, 2)]
 
 
 def test_starts_at_data_are_training_examples():
@@ -152,14 +152,14 @@ def test_frames_of_pairs(comparison):
     request = FrameRequest(20, "pairs", "binary", 1, 9, [comparison.panels[0].key])
     encoder = FrameEncoder(comparison)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels
-    for drawn in shown.displayed_pairs:
-        name, ended = drawn.algorithm, drawn.ended
+    for pair in shown.displayed_pairs:
+        name, ended = pair.algorithm, pair.ended
         column = head["pair_columns"][name]
-        assert (column["pair"], column["t"], column["ended"]["tau"]) == (drawn.pair, drawn.t, ended.tau)
-        assert head["readouts"][f"{name}-counted"] == drawn.counted.n
-        for prefix, pair in ((name, drawn), (f"{name} ended", ended)):
-            assert blocks[f"{prefix} path"].tolist() == list(pair.path)
-            for state, bits in (("v", pair.v), ("v2", pair.v2)):
+        assert (column["pair"], column["t"], column["ended"]["tau"]) == (pair.pair, pair.t, ended.tau)
+        assert head["readouts"][f"{name}-counted"] == pair.counted.n
+        for prefix, part in ((name, pair), (f"{name} ended", ended)):
+            assert blocks[f"{prefix} path"].tolist() == list(part.path)
+            for state, bits in (("v", part.v), ("v2", part.v2)):
                 np.testing.assert_array_equal(np.packbits(blocks[f"{prefix} {state}"]), bits)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels  # the same meeting is not sent twice
     assert [column["ended"] for column in head["pair_columns"].values()] == [None, None]
@@ -169,8 +169,8 @@ def test_frames_of_pairs(comparison):
 
 def test_charts_and_files(comparison):
     worker = comparison.panels[0].worker
-    wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.results(4, 1)).lagged), "pairs")
-    found = worker.read(lambda run: run.results(4, 1))
+    wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.request_results(4, 1)).lagged), "pairs")
+    found = worker.read(lambda run: run.request_results(4, 1))
     rows, spec = charts.tau_chart(found.pairs, True)
     assert rows["value"].min() > 0
     assert set(rows["series"]) == {"Algorithm 3", "Algorithm 1"}
@@ -197,7 +197,7 @@ def test_charts_and_files(comparison):
     assert len(list(csv.DictReader(io.StringIO(points)))) == len(charts.distance_rows(found.pairs))
     image = Image.open(io.BytesIO(picture(comparison.poll()[0][1], (3, 3), "#ff5c00")))
     assert image.width > image.height > 100
-    again = worker.read(lambda run: run.results(4, 1))
+    again = worker.read(lambda run: run.request_results(4, 1))
     assert charts.tau_chart(again.pairs, True)[1] == spec  # a live chart keeps its zoom
 
 
@@ -309,7 +309,7 @@ def test_lag_and_k_are_those_of_the_charts(page):
     texts = " ".join(caption.value for caption in test.caption)
     assert "over pairs of lag 5" in texts
     assert "CD-3 stops after 3 sweeps" in texts
-    found = comparison.panels[0].worker.read(lambda run: run.results(5, 3))
+    found = comparison.panels[0].worker.read(lambda run: run.request_results(5, 3))
     assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3), (1, 3), (5, 1), (5, 1)]
 
 

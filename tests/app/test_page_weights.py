@@ -46,7 +46,7 @@ def comparison(model):
     comparison.step(12)
     wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.poll()), "twelve batches")
     wait(lambda: all(s.summary and s.summary.n == 108 for _, s in comparison.poll()), "a summary")
-    wait(lambda: all(s.truth for _, s in comparison.poll()), "log Z")
+    wait(lambda: all(s.reference for _, s in comparison.poll()), "log Z")
     yield comparison
     close(comparison)
 
@@ -57,7 +57,7 @@ def named(comparison):
 
 
 @pytest.fixture
-def grown():
+def studied():
     """Two models, two estimators; the bias of one is lost in its noise."""
 
     def quality(bias, error):
@@ -119,31 +119,31 @@ def test_charts_show_the_summaries(comparison):
         last = points[points["panel"] == name].iloc[-1]
         assert (last["n"], last["log_z"]) == (108, snapshot.newest.log_z)
         assert last["high"] - last["low"] == pytest.approx(4 * snapshot.newest.std_error)
-        assert last["low"] - 0.5 < snapshot.truth.log_z < last["high"] + 0.5
+        assert last["low"] - 0.5 < snapshot.reference.log_z < last["high"] + 0.5
     truth = [layer for layer in spec["layer"] if "data" in layer]
-    assert truth[1]["data"]["values"][0]["value"] == shown[0][1].truth.log_z
+    assert truth[1]["data"]["values"][0]["value"] == shown[0][1].reference.log_z
     comparison.step(1)
     wait(lambda: all(s.n == 13 for _, s in comparison.poll()), "one more")
     assert log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
 
 
-def test_the_plane_tells_a_bias_from_its_noise(grown):
-    points, _ = plane_chart(grown)
+def test_the_plane_tells_a_bias_from_its_noise(studied):
+    points, _ = plane_chart(studied)
     assert len(points) == 6
     seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
     assert seen[2, "CD-1"]
     assert not seen[2, "pop-CD-1"]
     assert (points["low"] > 0).all()
-    ratios, _ = study_chart(grown, "ratio")
+    ratios, _ = study_chart(studied, "ratio")
     assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
     for quantity in ("bias", "variance"):
-        assert len(study_chart(grown, quantity)[0]) == 6
+        assert len(study_chart(studied, quantity)[0]) == 6
     for quantity in ("ess", "sweeps"):
-        rows, _ = study_chart(grown, quantity)
+        rows, _ = study_chart(studied, quantity)
         assert list(rows["ess"]) == [0.25, 0.5] * 2
 
 
-def test_exports(comparison, grown):
+def test_exports(comparison, studied):
     shown = named(comparison)
     with np.load(io.BytesIO(weights_npz(comparison, [name for name, _ in shown]))) as archive:
         meta = json.loads(str(archive["meta"]))
@@ -164,7 +164,7 @@ def test_exports(comparison, grown):
         seconds=0.0,
         algorithm=None,
         stage="",
-        models=tuple(grown),
+        models=tuple(studied),
         estimates=100,
     )
     lines = study_csv(snapshot).decode().splitlines()
@@ -196,8 +196,8 @@ def test_frames_carry_the_heaviest_and_the_lightest(comparison):
         readouts, batch = head["readouts"], shown.batch
         assert (head["n"], readouts["pooled"], readouts["ess"]) == (12, 108, [batch.ess, 9])
         assert head["log_z"] == readouts["log_z"] == shown.newest.log_z
-        assert head["truth"] == readouts["truth"] == shown.truth.log_z
-        assert readouts["gap"] == shown.truth.log_z - shown.newest.log_z
+        assert head["truth"] == readouts["truth"] == shown.reference.log_z
+        assert readouts["gap"] == shown.reference.log_z - shown.newest.log_z
         for name, rows in (("heaviest", slice(6)), ("lightest", slice(3, None))):
             np.testing.assert_array_equal(blocks[name], batch.v[rows])
             np.testing.assert_allclose(blocks[f"{name} shares"], batch.shares[rows], rtol=1e-6)
@@ -229,11 +229,11 @@ def test_it_is_alive(page):
         "mixture",
     ]
     wait(
-        lambda: all(s.summary is not None and s.truth for _, s in comparison.poll()),
+        lambda: all(s.summary is not None and s.reference for _, s in comparison.poll()),
         "weights in every panel",
     )
-    grown = comparisons["growth"][0]
-    wait(lambda: grown.poll()[0][1].models, "a first model")
+    study = comparisons["growth"][0]
+    wait(lambda: study.poll()[0][1].models, "a first model")
     test.run()
     assert not test.exception
 
@@ -277,11 +277,11 @@ def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
 
 def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
     test = page(grown="modes")
-    grown = test.session_state["comparisons"]["growth"][0]
-    assert (grown.setup.dataset.name, grown.setup.batch) == ("modes", 100)
+    study = test.session_state["comparisons"]["growth"][0]
+    assert (study.setup.dataset.name, study.setup.batch) == ("modes", 100)
     test.button(key="growth_play").click().run()
-    assert not grown.running
+    assert not study.running
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     test.selectbox(key="grown").set_value("letters").run()
     assert any("letters" in error.value for error in test.error)
-    assert grown.setup.dataset.name == "modes"
+    assert study.setup.dataset.name == "modes"

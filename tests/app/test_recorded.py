@@ -1,4 +1,4 @@
-"""The recorded race: it is how the default address begins, shown where kernels are missing, and gives way."""
+"""The recorded comparison: the default address begins with it where kernels are missing, and it gives way."""
 
 import threading
 
@@ -25,7 +25,7 @@ def test_the_recorded_race_is_that_of_the_default_address(monkeypatch):
     assert list(shipped) == list(DEFAULTS[VERSION].panels["sample"]) == sample_page.DEFAULT_PANELS
     assert recorded.FILE.stat().st_size < 500_000
     for name, recording in shipped.items():
-        assert recording.n == recorded.SECONDS * sample_page.Settings.speed.default
+        assert recording.n == recorded.RECORDED_SECONDS * sample_page.Settings.speed.default
         again = recorded.record(name, seconds=2)
         for part in ("v", "sweeps", "classes", "points", "counts"):
             np.testing.assert_array_equal(

@@ -102,7 +102,7 @@ def test_the_settings_are_in_force_whatever_lies_in_the_folder(tmp_path):
 def test_the_sample_page_begins_with_the_model_of_the_command_line(model, page, monkeypatch):
     monkeypatch.setattr(shared, "FIRST_CHOICE", [])
     monkeypatch.setitem(shared.MODELS_OF_COMMAND, "mine.safetensors", None)  # taken back after the test
-    shared.begin_with(("mine.safetensors", model))
+    shared.set_first_model(("mine.safetensors", model))
 
     def chosen(test):
         assert "mine.safetensors" in test.selectbox("model").options

@@ -20,7 +20,7 @@ class Firefox:
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection, self._number = connection, 0
-        self._told: list[dict[str, Any]] = []
+        self._entries: list[dict[str, Any]] = []
         self._send("session.new", capabilities={})
         self._window = self._send("browsingContext.getTree")["contexts"][0]["context"]
         self._send("session.subscribe", events=["log.entryAdded"])
@@ -32,7 +32,7 @@ class Firefox:
         while True:
             answer = json.loads(self._connection.recv(timeout=60))
             if answer.get("method") == "log.entryAdded":
-                self._told.append(answer["params"])
+                self._entries.append(answer["params"])
             elif answer.get("id") == self._number:
                 assert answer["type"] == "success", answer
                 return answer["result"]
@@ -41,20 +41,20 @@ class Firefox:
         """Go to an address, and forget what the console has said before."""
         self._address = address
         self._send("browsingContext.navigate", context=self._window, url=address, wait="complete")
-        self._told.clear()
+        self._entries.clear()
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression."""
-        told = self._send(
+        answer = self._send(
             "script.evaluate", expression=expression, target={"context": self._window}, awaitPromise=True
         )
-        assert told["type"] == "success", told
-        return told["result"].get("value")
+        assert answer["type"] == "success", answer
+        return answer["result"].get("value")
 
     def errors(self) -> list[str]:
         """Return the errors of the console; those about Streamlit's own requests are not ours."""
         self.evaluate("true")  # what was said until now comes before the answer
-        errors = [told["text"] for told in self._told if told["level"] == "error"]
+        errors = [entry["text"] for entry in self._entries if entry["level"] == "error"]
         return [text for text in errors if "_stcore" not in text and "webhooks.fivetran" not in text]
 
 

@@ -80,6 +80,6 @@ def test_every_format_of_a_readout_can_be_drawn(page):
 
 def test_a_rate_is_what_has_been_seen_in_the_last_seconds(page):
     """Frames come at uneven times; at one step a second most of them bring nothing new."""
-    ask = "seen => { const rate = new Rate(); return seen.map(([count, now]) => rate.take(count, now)); }"
-    seen = [[5, 0], [5, 900], [6, 1000], [6, 1900], [7, 2000], [67, 3000], [67, 5900], [67, 6100], [2, 6200]]
-    assert page.evaluate(ask, seen) == [None, None, 1, 1, 1, pytest.approx(62 / 3), 60, 0, None]
+    ask = "rows => { const rate = new Rate(); return rows.map(([count, now]) => rate.rateAt(count, now)); }"
+    rows = [[5, 0], [5, 900], [6, 1000], [6, 1900], [7, 2000], [67, 3000], [67, 5900], [67, 6100], [2, 6200]]
+    assert page.evaluate(ask, rows) == [None, None, 1, 1, 1, pytest.approx(62 / 3), 60, 0, None]

@@ -19,6 +19,13 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page.until("panels.every(p => p.querySelector('dd[data-readout=likelihood]').textContent.match(/[0-9]/))")
     assert float(page.number(1, "tau_mean")) >= 2
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
+    # The numbers are those at a point that both have passed, of updates or of sweeps, and say so.
+    standing = "panels.map(p => p.querySelector('.standing').textContent.split(/[.,] | \\(/)[0])"
+    page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ updates$/)")
+    page.page.get_by_role("radio", name="sweeps").click()
+    page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ sweeps$/)")
+    assert "(" in page.ask("panels[1].querySelector('.standing').textContent")  # so many updates
+    page.page.get_by_role("radio", name="updates").click()
     # A learning rate of 10 throws the likelihood away; the run goes on, it is not begun anew.
     n = page.counts()[0]
     page.set_knob(0, "learning_rate", 1.0, commit=False)
@@ -111,10 +118,13 @@ def test_own_data_are_learned_and_survive_a_reload_and_bad_files_are_refused(liv
     upload.set_input_files(tmp_path / "broken.csv")
     page.page.get_by_text("oops").first.wait_for()
     assert page.page.get_by_text("All panels learn your file").count() == 0
+    assert page.page.get_by_role("button", name="Keep on this server").count() == 0
+    assert page.page.get_by_role("combobox", name="Data").input_value() == "bas"
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
     upload.set_input_files(tmp_path / "rows.csv")
     page.page.get_by_text("All panels learn your file").wait_for()
+    assert page.page.get_by_role("combobox", name="Data").input_value() == "rows.csv"
     page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
     # Kept, the file is there after a reload, and so is what has been learned.
     page.page.get_by_role("button", name="Keep on this server").click()

@@ -229,14 +229,14 @@ def test_a_chunk_half_written_is_not_kept(whole_chunks, capsys, model_file, mode
     out = tmp_path / "s.npz"
     words = ["sample", "--model", model_file, "--sampler", "gibbs", "-n", 10**6, "--out", out, "--json"]
     assert main([str(word) for word in words]) == 130
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     monkeypatch.undo()
     if not whole_chunks:
-        assert "kept" not in told.err
+        assert "kept" not in output.err
         assert [path.name for path in tmp_path.iterdir()] == ["m.safetensors"]
         return
     kept = sum(sizes[:-1])
-    assert json.loads(told.out)["n"] == kept > 0
+    assert json.loads(output.out)["n"] == kept > 0
     with np.load(out) as got:
         want = sample(model, make_sampler("gibbs"), kept)
         np.testing.assert_array_equal(got["v"], want.v)
@@ -415,11 +415,11 @@ def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monk
     with monkeypatch.context() as patch:
         patch.setattr(fpcd, "negative", stopped)
         assert main([str(word) for word in [*words, *files[cut], "--json"]]) == 130
-    told = capsys.readouterr()
-    result = json.loads(told.out)
+    output = capsys.readouterr()
+    result = json.loads(output.out)
     assert (result["interrupted"], result["updates"]) == (True, 40)
     assert result["checkpoint"] == str(cut / "m.checkpoint")
-    assert "model after 40 updates is kept; --resume continues" in told.err
+    assert "model after 40 updates is kept; --resume continues" in output.err
     assert load_model(cut / "m.safetensors").meta["updates"] == 40
     again = [sys.executable, "-m", "rbmviz", *map(str, [*words, *files[cut], "--resume"])]
     subprocess.run(again, check=True, capture_output=True)
@@ -458,11 +458,11 @@ def test_pairs_cut_off_are_told(capsys, tmp_path, model_file):
     words = ["train", "--dataset", "bas", "--trainer", "ucd", "--t-max", 2, "--iterations", 400]
     words += ["--learning-rate", 1, "--out", tmp_path / "m.safetensors", "--json"]
     assert main([str(word) for word in words]) == 0
-    told = capsys.readouterr()
-    result = json.loads(told.out)
+    output = capsys.readouterr()
+    result = json.loads(output.out)
     assert result["truncated"] > 0.1
     assert "of the pairs had not met after t_max = 2 sweeps" in result["warning"]
-    assert result["warning"] in told.err
+    assert result["warning"] in output.err
 
 
 def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):
@@ -641,7 +641,7 @@ def test_warmup(capsys):
 
 
 COMMANDS = (
-    *"app list sample score train data log-z log-likelihood couple weights gradient".split(),
+    *"app list sample score sweep train data log-z log-likelihood couple weights gradient".split(),
     *"export-model warmup".split(),
 )
 

@@ -624,3 +624,13 @@ def test_free_energy_by_blocks_is_the_same(monkeypatch):
     np.testing.assert_allclose(rbm.free_energy(v), whole, rtol=1e-14)
     np.testing.assert_allclose(rbm.free_energy(v[3]), whole[3], rtol=1e-14)
     assert rbm.free_energy(v.reshape(10, 100, 9)).shape == (10, 100)
+
+
+def test_an_array_without_elements_is_read_as_it_was_written():
+    file = io.BytesIO()
+    np.savez(file, empty=np.zeros((0, 6)), bits=np.zeros((3, 0), bool))
+    arrays = read_npz(file.getvalue(), "a file", lambda name: True, lambda headers: 0)
+    assert {name: (x.shape, x.dtype) for name, x in arrays.items()} == {
+        "empty": ((0, 6), np.float64),
+        "bits": ((3, 0), np.bool_),
+    }

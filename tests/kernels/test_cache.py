@@ -23,7 +23,7 @@ def cached() -> tuple[float, int]:
 
 
 def test_a_kernel_contains_what_it_calls(tmp_path, monkeypatch):
-    """Kernels that only kernels call, inline or as functions, and those that Python calls, too."""
+    """Kernels that kernels call: inline ones, functions of their own, and those that Python calls, too."""
     monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
     step = _jit.inline(lambda x: x + 1.0)
     called = _jit.private(lambda x: step(x) * step(x))

@@ -284,11 +284,11 @@ def test_the_newest_rounds_of_the_chains_are_compared(monkeypatch):
         agreement.update(v[at:end])
         at = end
         if end == 5:
-            assert agreement._asked is None  # one whole round says nothing
+            assert agreement._computing is None  # one whole round says nothing
             continue
         rounds = end // 3
         values = v.sum(axis=1)[: 3 * rounds].reshape(rounds, 3).T[:, -39 if rounds >= 40 else 0 :]
-        want, got = chain_diagnostics(values), agreement._asked.result(60)
+        want, got = chain_diagnostics(values), agreement._computing.result(60)
         assert (got.rhat, got.ess) == (want.rhat, want.ess)
         assert agreement.newest is got
     assert Agreement(1000).rounds == 40 <= 100_000 // 1000
@@ -300,7 +300,7 @@ def test_a_run_of_several_chains_says_whether_they_agree(model, toy):
         run.prepare()
         run.record_steps(run.advance(60))
         if n_chains > 1:
-            run._scores._agreement._asked.result(60)
+            run._scores._agreement._computing.result(60)
         agreement = run.view("paused").agreement
         assert (agreement is None) == (n_chains == 1)
     assert 0.9 < agreement.rhat < 2

@@ -10,10 +10,12 @@ from waiting import PATIENCE, wait
 
 from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, isl_points
+from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, TrainingPlan, isl_points
+from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
 from rbmviz.session import worker as worker_module
 from rbmviz.session.snapshot import Spent
+from rbmviz.trainers import make_trainer
 
 
 def run_of(model, toy, sampler, n, seed=5):
@@ -112,6 +114,11 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     assert first.point == second.point
     assert first.scores.isl.spent.samples > second.scores.isl.spent.samples
     assert (first.behind, second.behind) == (True, False)
+    assert (first.held_back, second.held_back) == (False, True)
+    # A point that is held, for a chart that is drawn now and then, is taken as long as all have passed it.
+    held = points.POINTS["samples"][5]
+    assert points.compare([(one, False) for one in shown], "samples", held)[0].point == held
+    assert points.compare([(one, False) for one in shown], "samples", 200)[0].point < 200
     # A late panel does not hold the others back, and neither does a failed one.
     late = run_of(model, toy, make_sampler("gibbs"), 3).view("paused")
     for away in ((late, True), (replace(late, status="failed"), False)):
@@ -154,7 +161,8 @@ def test_differences_are_paired_point_by_point(model, toy):
         difference = logs[0] - logs[1]
         assert one.difference == pytest.approx(difference.mean())
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
-    assert {one[2:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
+    assert {one[3:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
+    assert all(one.samples == one.other_samples == one.point for one in found)
     compared = points.compare([(one, False) for one in shown], "samples")
     assert isl_points.best(compared) == int(np.argmax([one.scores.isl.isl for one in compared]))
     assert isl_points.best(points.compare([], "samples")) is None
@@ -202,6 +210,46 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
     assert run.view("paused").since_change.n == 1
 
 
+def trained(run, updates):
+    for _ in range(updates):
+        run.record_steps(run.advance(1))
+        while run.background_work(paused=True):
+            pass
+    return run.view("paused")
+
+
+def test_trainings_are_read_off_between_their_scores(toy):
+    plan = TrainingPlan(toy, 3)
+    run = plan.run(1, make_trainer("cd", batch_size=10, k=2))
+    run.prepare()
+    shown = trained(run, 20)
+    assert [one.update for one in shown.likelihoods] == list(range(21))
+    assert shown.scores_at("updates", 7) is shown.likelihoods[7]
+    between = shown.scores_at("sweeps", 7.25 * 20)
+    assert (between.update, between.sweeps) == (7, 145)
+    a, b = (one.train[0] for one in shown.likelihoods[7:9])
+    assert between.train[0] == pytest.approx(0.75 * a + 0.25 * b)
+    assert shown.scores_at("updates", 21) is None
+    [at] = points.at_common_point([(shown, False)], "sweeps")
+    assert at.compared.point == max(point for point in points.POINTS["sweeps"] if point <= 400)
+    assert at.likelihoods[-1].sweeps == at.compared.point
+    assert at.newest["weight_norm"] == shown.traces[at.likelihoods[-1].update - 1].stats["weight_norm"][0]
+    # A branch goes on counting, and knows nothing of before it began.
+    branch = plan._replace(origin=run.origin()).run(1, make_trainer("cd", batch_size=10))
+    branch.prepare()
+    later = trained(branch, 5)
+    assert [(one.update, one.sweeps) for one in later.likelihoods][-2:] == [(24, 440.0), (25, 450.0)]
+    assert later.scores_at("updates", 12) is None
+    [compared] = points.compare([(later, False)], "sweeps")
+    assert (compared.scores.update, compared.point) == (22, 422)
+    # Who has no chains makes no sweeps, and nobody waits for it.
+    exact = plan.run(1, make_trainer("exact", batch_size=10))
+    exact.prepare()
+    both = points.compare([(trained(exact, 3), False), (shown, False)], "sweeps")
+    assert (both[0].passed, both[0].scores, both[0].behind, both[0].held_back) == (None, None, False, False)
+    assert both[1].point == at.compared.point
+
+
 def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
     comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=100.0)
@@ -247,6 +295,28 @@ def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch)
                 "",
             )
             assert late.snapshot.n < 1000
+    finally:
+        close(comparison)
+
+
+def test_frames_stay_at_the_point_of_the_chart(model, toy, monkeypatch):
+    comparison = Comparison(SamplingSetup(model, toy, seed=4))
+    comparison.add(make_sampler("gibbs"))
+    point = lambda newest=False: comparison.at_common_point(comparison.peek(), newest)[0][1].compared.point  # noqa: E731
+    try:
+        comparison.step(100)
+        wait(lambda: comparison.poll()[0][1].n == 100, "steps")
+        drawn = point(newest=True)
+        comparison.step(200)
+        wait(lambda: comparison.poll()[0][1].n == 300, "steps")
+        assert point() == drawn <= 100
+        assert point(newest=True) > 200
+        comparison.reset()  # the run has not passed the point any more
+        assert point() is None
+        comparison.step(50)
+        wait(lambda: comparison.poll()[0][1].n == 50, "steps")
+        monkeypatch.setattr(comparison_module, "HELD_SECONDS", 0.0)
+        assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
     finally:
         close(comparison)
 

@@ -127,8 +127,8 @@ def test_the_page_s_log_z_agrees_with_the_exact_one(model, toy):
     for proposal in PROPOSALS:
         run = begun(WeightSetup(model, toy, 1), make_trainer("pop_cd", n_chains=50, proposal=proposal))
         shown = weigh(run, 300)
-        assert shown.truth == (metrics.log_z(model.rbm), 0, "exact", "")
-        assert abs(shown.newest.log_z - shown.truth.log_z) < 3.5 * shown.newest.std_error < 0.2
+        assert shown.reference == (metrics.log_z(model.rbm), 0, "exact", "")
+        assert abs(shown.newest.log_z - shown.reference.log_z) < 3.5 * shown.newest.std_error < 0.2
         counts = [point.n for point in shown.estimates]
         assert counts == sorted(set(counts))
         assert counts[0] == 50
@@ -177,11 +177,11 @@ def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
 
 def test_a_log_z_that_another_panel_has_found_is_shown(model, toy):
     first, second = (begun(WeightSetup(model, toy), make_trainer("pop_cd")) for _ in range(2))
-    assert first.view("paused").truth is None
+    assert first.view("paused").reference is None
     while first.background_work(paused=True):
         pass
     assert second.background_work(paused=True)
-    assert second.view("paused").truth == first.view("paused").truth
+    assert second.view("paused").reference == first.view("paused").reference
     assert not second.background_work(paused=True)
 
 

@@ -56,6 +56,21 @@ def test_a_pause_keeps_what_is_due_and_nothing_that_comes_after(clock):
     assert (one.due(4, MOST, 0.5), other.due(1, MOST, 0.5)) == (1, 4)
 
 
+def test_another_rate_keeps_what_is_due(clock):
+    one, other = Pace(10.0), Pace(10.0)
+    for pace in (one, other):
+        pace.resume(0, 1000.0)
+    clock.now += 0.45
+    for n, pace in ((4, one), (1, other)):
+        pace.set_rate(n, 100.0, 0.5, clock.now)
+    clock.now += 0.101
+    assert (one.due(4, MOST, 0.5), other.due(1, MOST, 0.5)) == (10, 13)
+    one.set_rate(14, math.inf, 0.5)
+    one.set_rate(20, 10.0, 0.5)
+    clock.now += 0.11
+    assert one.due(20, MOST, 0.5) == 1
+
+
 def test_single_steps_add_up(clock):
     pace = Pace(math.inf)
     pace.step(0, 2)

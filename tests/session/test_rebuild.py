@@ -173,18 +173,18 @@ def test_counted_pairs_come_back_while_paused(open_worker, model):
     )
     worker.pause()
     wait(lambda: worker.snapshot.status == "paused", "a pause")
-    counted = worker.read(CouplingRun.results).pairs
+    counted = worker.read(CouplingRun.request_results).pairs
     worker.rest()
     worker.open()
     wait(lambda: not worker.at_rest and worker.snapshot.status == "paused", "the run")
     wait(
         lambda: all(
             again.n >= was.n
-            for again, was in zip(worker.read(CouplingRun.results).pairs, counted, strict=True)
+            for again, was in zip(worker.read(CouplingRun.request_results).pairs, counted, strict=True)
         ),
         "as many pairs",
     )
-    for again, was in zip(worker.read(CouplingRun.results).pairs, counted, strict=True):
+    for again, was in zip(worker.read(CouplingRun.request_results).pairs, counted, strict=True):
         np.testing.assert_array_equal(again.tau[: was.n], was.tau)
         np.testing.assert_array_equal(again.unbiased[: was.n], was.unbiased)
 

@@ -266,14 +266,29 @@ def test_a_run_ends_at_n_max(open_worker, model):
     assert worker.snapshot.n == 77
 
 
-def test_rate_and_pause_keep_races_in_step(model, toy, monkeypatch):
+def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
+    pause = Worker.pause
+
+    def pause_late(worker, at=None):
+        pause(worker, at)
+        threading.Event().wait(0.05)  # in this time the other panels would make ten samples
+
+    monkeypatch.setattr(Worker, "pause", pause_late)
     comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
     for name in ("gibbs", "rates_fpcd", "sample_penalization"):
         comparison.add(make_sampler(name))
     try:
         comparison.resume()
         wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
+        comparison.pause()
+        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+        assert len({s.n for _, s in comparison.poll()}) == 1
+        comparison.resume()
+        n = comparison.poll()[0][1].n
+        wait(lambda: all(s.n > n + 10 for _, s in comparison.poll()), "more samples")
+        comparison.set_rate(100.0)
+        wait(lambda: all(s.n > n + 30 for _, s in comparison.poll()), "samples at half the rate")
         comparison.pause()
         wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
         assert len({s.n for _, s in comparison.poll()}) == 1

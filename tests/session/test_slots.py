@@ -73,6 +73,20 @@ def test_within_a_group_everybody_has_turns(clock):
             turns[i] = slots.ask(group, Kind.FULL)
 
 
+def test_late_runs_have_every_second_turn_of_their_group(clock):
+    slots, group = Slots(1, clock), Group()
+    turns = [slots.ask(group, Kind.FULL, late=i == 8) for i in range(9)]
+    made = []
+    for _ in range(64):
+        [i] = [i for i, turn in enumerate(turns) if turn.granted.is_set()]
+        made.append(i)
+        clock.now += 0.03
+        slots.end(turns[i])
+        turns[i] = slots.ask(group, Kind.FULL, late=i == 8)
+    assert made.count(8) == 32
+    assert {made.count(i) for i in range(8)} == {4}
+
+
 def test_paced_work_of_a_group_leaves_turns_to_its_other_work(clock):
     """Three paced panels that cannot keep their pace, and a fourth that waits with work of its background."""
     slots, group = Slots(1, clock), Group()
@@ -195,9 +209,9 @@ def test_a_paced_sampler_waits_for_no_turn_in_which_it_has_nothing_to_do(model, 
     asked = set()
 
     class Seen(Slots):
-        def ask(self, group, kind):
+        def ask(self, group, kind, late=False):
             asked.add(kind)
-            return super().ask(group, kind)
+            return super().ask(group, kind, late)
 
     monkeypatch.setattr(worker_module, "SLOTS", Seen(1))
     worker = Worker(SamplingPlan(model), make_sampler("gibbs"), rate=200)

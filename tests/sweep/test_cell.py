@@ -17,6 +17,7 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import pattern_model
 from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
+from rbmviz.samplers import interleave
 from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
 from rbmviz.sweep import cell as cell_module
 from rbmviz.sweep.cell import columns_of, forget, provide, version_of
@@ -105,6 +106,18 @@ def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget):
     with ThreadPoolExecutor(4) as pool:
         for other in pool.map(lambda one: CellRun(one).finish(), [pickle.loads(pickle.dumps(cell))] * 4):
             same(whole, other)
+
+
+def test_a_cell_takes_one_core(monkeypatch):
+    [cell] = cells(plan(algorithms=["gibbs:n_chains=64"]))
+    monkeypatch.setattr(interleave, "THREADS", 2)
+    pools = []
+    monkeypatch.setattr(interleave, "_pool", lambda process: pools.append(process) or ThreadPoolExecutor(2))
+    run = CellRun(cell)
+    run.finish()
+    assert not pools
+    rbmviz.sample(rbmviz.load_model("bas_pcd"), run._work.sampler, 700)  # outside of a cell it takes more
+    assert pools
 
 
 def test_a_budget_of_sweeps_ends_with_the_last_sample_that_is_complete():
@@ -198,6 +211,8 @@ def test_a_training_is_the_training_of_the_same_seed():
 
 def test_trainers_have_a_quantity_of_their_own():
     assert table(training(algorithms=["ucd"]))["inner"][-1] >= 1  # the mean meeting time
+    cut_off = table(training(algorithms=["ucd:t_max=2,learning_rate=1"]))
+    assert "biases updates: raise t_max" in cut_off["note"][0]
     none = table(training(algorithms=["cd"]))
     assert np.isnan(none["inner"]).all()
     assert none["note"][0] == "This trainer has no quantity of its own."
@@ -257,6 +272,16 @@ def test_a_model_or_data_that_are_others_than_planned_are_refused(tmp_path):
 def test_what_cannot_be_loaded_is_refused_before_anything_runs(given, said):
     with pytest.raises(BadInput, match=said):
         cells(plan(**given))
+
+
+def test_names_from_outside_open_no_file(tmp_path):
+    save_model(rbmviz.load_model("bas_pcd"), tmp_path / "m.npz")
+    assert cells(plan(), registered=True) == cells(plan())
+    with pytest.raises(BadInput, match="Unknown model"):
+        cells(plan(models=[str(tmp_path / "m.npz")]), registered=True)
+    for named in (plan(data=str(tmp_path / "m.npz")), training(data=str(tmp_path / "m.npz"))):
+        with pytest.raises(BadInput, match="is not the name of a data set"):
+            cells(named, registered=True)
 
 
 def test_a_model_without_rates_is_refused_by_samplers_that_need_them(tmp_path):

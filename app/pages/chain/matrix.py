@@ -308,7 +308,7 @@ def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGen
 
 
 def remove_chosen(A: np.ndarray) -> tuple[np.ndarray, float]:
-    """Draw the slider of lambda; return the chain with so much less staying, and lambda."""
+    """Draw the slider of lambda; return the chain with lambda taken off its diagonal, and lambda."""
     most = largest_removable(A)
     lam = choose_lambda(most)
     try:

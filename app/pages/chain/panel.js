@@ -15,16 +15,27 @@
  * @property {number} highest highest probability that is drawn
  */
 
-// Heights of the parts from top to bottom, and the margin at the left, in pixels; states of the trail. In a low window
-// they are lower, so that the first knob is within it.
-const LOW = innerHeight <= 800;
-const GROUND = LOW ? 150 : 195, TILES = 30, TRAIL = LOW ? 64 : 92, VISITS = LOW ? 76 : 104, LEFT = 24, TRAIL_ROWS = 90;
+/** Heights of the parts from top to bottom, in pixels. @typedef {{ ground: number, tiles: number, trail: number, visits: number, all: number }} Heights */
+
+/**
+ * In a low window the parts are lower, so that the first knob is within it; while presenting in a high one higher.
+ * @param {boolean} present @returns {Heights}
+ */
+function heightsOf(present) {
+  const scale = innerHeight <= 800 ? 0.74 : present && innerHeight >= 1000 ? 1.55 : 1;
+  const [ground, trail, visits] = [195, 92, 104].map(height => Math.round(scale * height)), tiles = 30;
+  return { ground, tiles, trail, visits, all: ground + tiles + trail + visits };
+}
+
+// The margin at the left, in pixels; states of the trail.
+const LEFT = 24, TRAIL_ROWS = 90;
 const GROUND_TOP = 24; // words stand above
 
 class LandscapePanel extends Panel {
   unit = 'samples';
   canvas = element('canvas', { class: 'picture', role: 'img', 'data-picture': 'landscape' });
   land = this.page.land;
+  heights = heightsOf(false);
   /** Place of each state, from the left. */
   place = new Int32Array(0);
   /** -log p of each state, as the server says it is, and as it is drawn now. @type {Float32Array} */
@@ -64,7 +75,8 @@ class LandscapePanel extends Panel {
     this.grid.host.classList.add('landscapes');
     this.node.classList.add('roomy');
     this.strip.hidden = true;
-    this.canvas.style.height = `${GROUND + TILES + TRAIL + VISITS}px`;
+    this.heights = heightsOf(this.grid.data.present);
+    this.canvas.style.height = `${this.heights.all}px`;
     this.canvas.setAttribute('aria-label', `Landscape, newest states and visits of ${this.spec.label}`);
     if (this.page.land !== this.land) {
       this.land = this.page.land;
@@ -122,7 +134,7 @@ class LandscapePanel extends Panel {
 
   paint() {
     if (!this.now || this.now.length !== this.land.order.length) return;
-    const height = GROUND + TILES + TRAIL + VISITS;
+    const height = this.heights.all;
     paintOn(this.canvas, height, (x, width) => new LandscapePicture(this, this.now ?? this.target, x, width, height).paint());
   }
 }
@@ -143,6 +155,7 @@ class LandscapePicture {
     this.x = x;
     this.width = width;
     this.height = height;
+    this.heights = panel.heights;
     this.n_states = this.land.order.length;
     this.paper = translucent(panel.grid.back, 1);
     const { pointer } = panel, edges = this.land.edges;
@@ -178,7 +191,7 @@ class LandscapePicture {
   middle(place) { return (this.left(place) + this.left(place + 1)) / 2; }
 
   /** @param {number} nats */
-  yOf(nats) { return GROUND_TOP + (GROUND - GROUND_TOP) * (1 - Math.max(0, Math.min(nats, this.land.top)) / this.land.top); }
+  yOf(nats) { return GROUND_TOP + (this.heights.ground - GROUND_TOP) * (1 - Math.max(0, Math.min(nats, this.land.top)) / this.land.top); }
 
   /** @param {number} place @returns {number} y of the ground as it is now */
   now(place) { return this.yOf(this.ground[this.land.order[place]]); }
@@ -222,7 +235,7 @@ class LandscapePicture {
   // The ground: -log p, low where the model likes to be.
   paintGround() {
     const { land } = this;
-    this.columns(this.ink(0.16), at => Math.max(this.now(at), this.base(at)), () => GROUND);
+    this.columns(this.ink(0.16), at => Math.max(this.now(at), this.base(at)), () => this.heights.ground);
     this.columns(this.accent(0.75), at => this.now(at), at => this.base(at));
     this.columns(this.accent(0.14), at => this.base(at), at => this.now(at));
     this.steps(at => this.base(at));
@@ -248,7 +261,7 @@ class LandscapePicture {
   // The states at the bottom of the valleys as pictures; above, at the right, the chain's or the one pointed at.
   paintTiles() {
     const { x, land, panel, hover } = this, [rows, columns] = land.shape;
-    const cell = Math.max(2, Math.floor((TILES - 8) / Math.max(rows, columns)));
+    const cell = Math.max(2, Math.floor((this.heights.tiles - 8) / Math.max(rows, columns)));
     /** @param {number} state @param {number} centre @param {number} top @param {string} colour */
     const tile = (state, centre, top, colour) => {
       const from = centre - cell * columns / 2;
@@ -258,7 +271,7 @@ class LandscapePicture {
       for (let i = 0; i < rows * columns; i++) if ((state >> (rows * columns - 1 - i)) & 1) x.fillRect(from + cell * (i % columns), top + cell * Math.floor(i / columns), cell - 0.5, cell - 0.5);
     };
     for (const [first, last, bottom] of land.valleys) {
-      if (this.left(last) - this.left(first) > cell * columns + 6) tile(bottom, this.middle(panel.place[bottom]), GROUND + 5, this.ink(0.7));
+      if (this.left(last) - this.left(first) > cell * columns + 6) tile(bottom, this.middle(panel.place[bottom]), this.heights.ground + 5, this.ink(0.7));
     }
     const [state, colour] = hover === null ? [panel.state, this.accent(1)] : [land.order[hover], this.ink(0.8)];
     tile(state, this.width - cell * columns / 2 - 3, 3, colour);
@@ -266,9 +279,9 @@ class LandscapePicture {
 
   // The newest states, one row each, the newest on top.
   paintTrail() {
-    const { x, panel } = this, top = GROUND + TILES, row = (TRAIL - 4) / TRAIL_ROWS, mark = 4;
+    const { x, panel } = this, top = this.heights.ground + this.heights.tiles, row = (this.heights.trail - 4) / TRAIL_ROWS, mark = 4;
     x.fillStyle = this.ink(0.05);
-    x.fillRect(LEFT, top, this.width - LEFT, TRAIL);
+    x.fillRect(LEFT, top, this.width - LEFT, this.heights.trail);
     const points = panel.trail.map(state => this.middle(panel.place[state])).reverse();
     x.beginPath();
     points.forEach((px, age) => x.lineTo(px, top + 2 + row * age));
@@ -280,7 +293,7 @@ class LandscapePicture {
 
   // Visits so far, as bars; the model's law as a line.
   paintVisits() {
-    const { x, panel, land } = this, bottom = this.height - 2, top = this.height - VISITS + 22;
+    const { x, panel, land } = this, bottom = this.height - 2, top = this.height - this.heights.visits + 22;
     /** @param {number} share */
     const tall = share => (bottom - top) * Math.min(share / land.highest, 1);
     x.beginPath();
@@ -294,7 +307,7 @@ class LandscapePicture {
   }
 
   paintWords() {
-    const { x, land, panel, hover, height } = this, low = height - VISITS + 10;
+    const { x, land, panel, hover, height } = this, low = height - this.heights.visits + 10;
     if (hover === null) {
       this.text('−log p (nats): line the model, filled now', LEFT, 8);
       this.text('visits so far: line the model', LEFT, low);

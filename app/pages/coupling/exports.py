@@ -23,8 +23,10 @@ def pairs_npz(results: Results) -> bytes:
     arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
     for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):
         name = counted.algorithm + (f"_lag{counted.lag}" if counted.lag > 1 else "")
-        for quantity in ("tau", "truncated", "rejected", *(("unbiased", "plain") * (counted.lag == 1))):
+        for quantity in ("tau", "truncated", "rejected"):
             arrays[f"{quantity}_{name}"] = getattr(counted, quantity)
+        if counted.lag == 1:
+            arrays[f"unbiased_{name}"], arrays[f"plain_{name}"] = counted.unbiased, counted.cd_estimate
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)
     return content.getvalue()

@@ -40,7 +40,7 @@ def request_results(comparison: Comparison[CouplingSetup], asked: ChartSettings)
     """
     try:
         return comparison.panels[0].worker.read(
-            lambda run: CouplingRun.results(run, asked.lag, asked.k, exact=asked.more)
+            lambda run: CouplingRun.request_results(run, asked.lag, asked.k, exact=asked.more)
         )
     except BadInput:  # the run is being rebuilt, which the panel shows
         return None
@@ -53,40 +53,42 @@ def draw_pair_charts(
 
     asked : updated here; downloads read it, because their threads cannot read the settings
     """
-    meetings(comparison, page, asked, present)
+    draw_meetings(comparison, page, asked, present)
     with controls.more_charts(Settings.coupling_more, IN_MORE_CHARTS) as is_open:
         if is_open:
-            more(comparison, asked, present)
+            draw_more(comparison, asked, present)
 
 
 @every_second
-def meetings(
+def draw_meetings(
     comparison: Comparison[CouplingSetup], page: LivePage[CouplingSetup], asked: ChartSettings, present: bool
 ) -> None:
     """Draw when the pairs counted so far have met; runs every second, and renews no lease."""
     asked.renew()
-    meeting_times(request_results(comparison, asked), present)
+    draw_meeting_times(request_results(comparison, asked), present)
     page.withdraw_preset(comparison)
 
 
 @every_second
-def more(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+def draw_more(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
     """Draw what else the pairs counted so far show; runs every second, and renews no lease."""
     asked.renew()
     found = request_results(comparison, asked)
     columns = st.columns(2, gap="large")
-    for column, parts in zip(columns, ((bound, distance), (estimate, rejected)), strict=True):
+    for column, parts in zip(
+        columns, ((draw_bound, draw_distance), (draw_estimate, draw_rejected)), strict=True
+    ):
         with column:
             for part in parts:
                 part(found, present)
 
 
-def meeting_times(found: Results | None, present: bool) -> None:
+def draw_meeting_times(found: Results | None, present: bool) -> None:
     """Draw the meeting times of both algorithms."""
     wide, narrow = st.columns([5, 2], gap="medium") if not present else (st.container(), st.container())
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
-            head("When do they meet?")
+            draw_question("When do they meet?")
             log = controls.toggle(Settings.tau_log, "Log scale", "Shows how heavy the tail is.")
         if found is None:
             return
@@ -106,9 +108,9 @@ def meeting_times(found: Results | None, present: bool) -> None:
         )
 
 
-def bound(found: Results | None, present: bool) -> None:
+def draw_bound(found: Results | None, present: bool) -> None:
     """Draw the bound on the total variation distance."""
-    head("How many sweeps until the chain is at its model?")
+    draw_question("How many sweeps until the chain is at its model?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         controls.slide(
             Settings.lag,
@@ -148,9 +150,9 @@ def bound(found: Results | None, present: bool) -> None:
         )
 
 
-def estimate(found: Results | None, present: bool) -> None:
+def draw_estimate(found: Results | None, present: bool) -> None:
     """Draw the running estimates of one statistic."""
-    head("What UCD computes, and what CD-k does")
+    draw_question("What UCD computes, and what CD-k does")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         statistic = controls.select(
             Settings.coupling_statistic,
@@ -195,9 +197,9 @@ def estimate(found: Results | None, present: bool) -> None:
         )
 
 
-def distance(found: Results | None, present: bool) -> None:
+def draw_distance(found: Results | None, present: bool) -> None:
     """Draw the Hamming distance over time."""
-    head("How far apart are they on the way?")
+    draw_question("How far apart are they on the way?")
     if found is None:
         return
     draw_chart(
@@ -216,9 +218,9 @@ def distance(found: Results | None, present: bool) -> None:
         )
 
 
-def rejected(found: Results | None, present: bool) -> None:
+def draw_rejected(found: Results | None, present: bool) -> None:
     """Draw the rejected proposals."""
-    head("What does a meeting cost?")
+    draw_question("What does a meeting cost?")
     if found is None:
         return
     draw_chart(
@@ -234,6 +236,6 @@ def rejected(found: Results | None, present: bool) -> None:
         )
 
 
-def head(text: str) -> None:
+def draw_question(text: str) -> None:
     """Write the question that a chart answers."""
     st.markdown(f"**{text}**")

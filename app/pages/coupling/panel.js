@@ -19,7 +19,7 @@
 
 /** @typedef {{ pair: number, t: number, met: boolean, truncated: boolean, v: Uint8Array, v2: Uint8Array, path: Path }} ShownPair */
 
-const HOLD_MS = 900; // so long a meeting stays on the screen, however fast the sweeps are
+const HOLD_MS = 900; // a meeting stays on the screen this long, however fast the sweeps are
 const MAX_TRAILS = 12; // paths of earlier pairs behind the newest one
 const OFF_DIFFERS = 1, ON_DIFFERS = 254; // cells of a picture with a colour of their own
 const PATH_HEIGHT = 64;

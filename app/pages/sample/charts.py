@@ -1,5 +1,6 @@
 """The chart of the Sample page: ISL curves, or their differences to the best one, at equal points."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -36,14 +37,16 @@ CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"
 MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
 
-DIFFERENCE_SPAN = 30
-"""Differences are shown from this share of the last point on: the early ones are large, and would flatten
-them."""
+DIFFERENCE_SPAN = 10
+"""Differences are shown from this share of the common point on: the early ones are large, and would flatten
+the later ones and their bands."""
 
 View = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""
 
-ISL_HEIGHT = 300
+ISL_HEIGHT = 320
+PLOT_HEIGHT = 240
+"""Pixels of it between the axes, about."""
 DATA_COLUMNS = (
     *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
     *("n", "sweeps", "seconds", "isl", "std_error", "beta"),
@@ -132,10 +135,12 @@ def isl_chart(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     view: View,
+    present: bool = False,
 ) -> Chart:
     """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
 
     line : label and height of the score of the training set, where it is known
+    present : whether it is for a projector, beside the panels
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
@@ -143,20 +148,24 @@ def isl_chart(
     if view == "ISL":
         rows = [row for curve in curves for row in _score_rows(curve, cost_unit)]
     else:
-        against = None if first is None else curves[first].shown
-        rows = [row for curve in curves for row in _difference_rows(curve, against, cost_unit)]
-        line = None
+        rows, line = [], None
+        if first is not None:
+            late = {curve.name for curve, one in zip(curves, compared, strict=False) if one.catching_up}
+            against = curves[first].shown, compared[first].point
+            for curve in curves:
+                if curve.name not in late:
+                    rows += _difference_rows(curve, *against, cost_unit)
     rows += end_rows(
         [(curve.name, curve.label) for curve in curves],
         rows,
         "sampler",
-        ISL_HEIGHT,
+        PLOT_HEIGHT,
         [line[1]] if line else [],
     )
     rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, cost_unit, view)
+    return data, _isl_spec(looks, line, cost_unit, view, present)
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
@@ -172,11 +181,17 @@ def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
     return rows
 
 
-def _difference_rows(curve: Curve, against: SamplingSnapshot | None, cost_unit: CostUnit) -> Rows:
-    if against is None:
-        return []
-    found = [one for one in differences(curve.shown, against, cost_unit) if one.samples >= MIN_CURVE_SAMPLES]
-    found = [one for one in found if one.point * DIFFERENCE_SPAN >= found[-1].point]
+def _difference_rows(
+    curve: Curve, against: SamplingSnapshot, common: float | None, cost_unit: CostUnit
+) -> Rows:
+    found = [
+        one
+        for one in differences(curve.shown, against, cost_unit)
+        if min(one.samples, one.other_samples) >= MIN_CURVE_SAMPLES
+    ]
+    # A pinned run may have ended long before.
+    end = min(found[-1].point, common or math.inf) if found else 0.0
+    found = [one for one in found if one.point * DIFFERENCE_SPAN >= end]
     rows: Rows = [
         {
             "kind": "point",
@@ -224,6 +239,7 @@ def _isl_spec(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     view: View,
+    present: bool,
 ) -> Spec:
     names = [name for name, *_ in looks]
     tone = alt.Color("sampler:N", legend=None, sort=names)
@@ -259,7 +275,9 @@ def _isl_spec(
     changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
     change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
     changes = changes.encode(y=y, color=tone, tooltip=change)
-    layers: list[Any] = [*common_layers(of), curves, *end_layers(of, y, tone, "Sampler"), changes]
+    layers: list[Any] = [*common_layers(of), curves, changes]
+    if not present:  # the panels beside it have the same strokes, and names that are large enough
+        layers += end_layers(of, y, tone, "Sampler")
     if view != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))

@@ -16,7 +16,7 @@ from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.compiling import seconds_to_compile
 from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
-from rbmviz_app import controls, messages
+from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.compared import choice_help
 from rbmviz_app.controls import Download, data_or_reason
@@ -51,6 +51,16 @@ BANDS = (
     "could change, not what another run of the chains could."
 )
 """What the difference says, below its chart."""
+YARDSTICK = (
+    "What is a good ISL? The dashed line: what the training examples themselves score, taken for samples. A "
+    "sampler that comes near it covers the unseen data about as well as they do."
+)
+"""What to compare the curves with, below their chart."""
+SECONDS_CAPTION = (
+    "Seconds are those that this machine has spent in each sampler, so they also depend on what else it "
+    "does: the same settings twice may differ by a third. Samples and sweeps do not."
+)
+"""What a comparison at equal seconds measures, below its chart."""
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
 
@@ -232,11 +242,11 @@ def main() -> None:
     if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
         comparison.end_recordings()
     with PAGE.notes():
-        if not present:
-            controls.model_line(name, model)
-        if name != chosen:
+        if name != chosen:  # in the place of the other line, so that no panel moves
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
+        elif not present:
+            controls.model_line(name, model)
         if reason:
             messages.note(reason)
             asked = Settings.data.value
@@ -327,6 +337,7 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         cells=Settings.cells.value,
         present=present,
         key="grid",
+        on_multiply=PAGE.multiply_callback(comparison, "grid"),
         **PAGE.callbacks(comparison, "grid"),
     )
     labels = {name: samplers[name].label for name in list_samplers()}
@@ -376,17 +387,23 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     )
     line = None if score is None else (reference_label(dataset.name, score), score.isl)
     shown = comparison.peek()
-    compared = [one.compared for _, one in comparison.at_common_point(shown)]
-    draw_chart(
-        isl_chart(
-            curves_of(comparison, [one for _, one in shown]), compared, line, comparison.cost_unit, view
-        ),
-        "isl",
-        f"{view} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
-        "The curves begin with the fifth sample.",
-    )
+    compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
+    present = links.presenting()
+    curves = curves_of(comparison, [one for _, one in shown])
+    with st.container(key="isl place"):  # while presenting its size is that of the window: presenting.css
+        draw_chart(
+            isl_chart(curves, compared, line, comparison.cost_unit, view, present),
+            "isl",
+            f"{view} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
+            "The curves begin with the fifth sample.",
+            height="stretch" if present else "content",
+        )
     if view != "ISL":
         st.caption(BANDS)
+    elif line is not None and not present:
+        st.caption(YARDSTICK)
+    if comparison.cost_unit == "seconds":
+        st.caption(SECONDS_CAPTION)
     PAGE.withdraw_preset(comparison)
 
 

@@ -20,7 +20,11 @@ class SamplePanel extends Panel {
 
   build() {
     this.readouts.node.before(this.standing);
-    this.readouts.node.after(this.since);
+    // Both have places of their own size: no knob moves when there is more to say. A warning covers what is known since a
+    // change, and is not read aloud with it.
+    const place = element('div', { class: 'place' });
+    this.warning.replaceWith(place);
+    place.append(this.warning, this.since);
     super.build();
   }
 
@@ -69,7 +73,7 @@ class SamplePanel extends Panel {
   drawPictures() {
     for (const name of /** @type {const} */ (['standing', 'since'])) {
       const text = /** @type {any} */ (this.head)?.[name] ?? '';
-      if (this[name].textContent !== text) this[name].textContent = text;
+      if (this[name].textContent !== text) this[name].textContent = this[name].title = text;
     }
     const n = this.head?.n ?? 0;
     const ring = this.page.view === 'single' || !n ? null : { slot: (n - 1) % this.picture.slots, colour: this.spec.colour };
@@ -80,8 +84,9 @@ class SamplePanel extends Panel {
 
   // Rows are classes, time runs to the right; the bars at the right are shares so far, ticks the data's.
   drawStrip() {
-    const { classes, data_shares } = this.page, n = classes.length, row = n > 12 ? 6 : 10;
-    const names = 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
+    // While presenting the names of the classes are read from afar, if the window has the room.
+    const { classes, data_shares, present } = this.page, n = classes.length, row = n > 12 ? 6 : present && innerHeight >= 1000 ? 13 : 10;
+    const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
     paintOn(this.strip, n * row + 2, (x, width) => {
       const wide = width - names - bars - 6;
       x.fillStyle = translucent(ink, 0.07);

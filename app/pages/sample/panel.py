@@ -226,7 +226,7 @@ def since_text(since: SinceChange | None) -> str:
         return ""
     parts = [] if since.isl is None else [f"ISL {since.isl:.1f} ± {since.std_error:.2g}".replace("-", "−")]
     if since.visited is not None:
-        parts += [f"{since.visited[0]} of {since.visited[1]} classes", f"{since.switches:,} switches"]
+        parts.append(f"{since.visited[0]} of {since.visited[1]} classes")
     if since.spurious is not None:
         parts.append(f"{100 * since.spurious:.1f} % spurious")
     return f"Since the last change ({amount_text('samples', since.n)}): {', '.join(parts)}"
@@ -290,6 +290,7 @@ def sample_grid(
     present: bool,
     on_edit: OnTrigger,
     on_remove: OnTrigger,
+    on_multiply: OnTrigger,
     key: str,
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``."""
@@ -308,6 +309,7 @@ def sample_grid(
             readouts,
             front=lambda knob: knob.live,
             accents=colours([panel.worker.algorithm for panel in comparison.panels]),
+            multiples=True,
         ),
         view=view,
         pixels=pixels,
@@ -317,6 +319,7 @@ def sample_grid(
         present=present,
         on_edit=on_edit,
         on_remove=on_remove,
+        on_multiply=on_multiply,
         key=key,
         **own,
     )

@@ -32,7 +32,9 @@ CHART_COLUMNS = (
     *("update", "sweeps", "seconds"),
 )
 """Columns of the chart's data; kind: "point" of a curve, "end" of one with its label, "common" point."""
-TRAINING_HEIGHT = 280
+TRAINING_HEIGHT = 300
+PLOT_HEIGHT_OF_TRAINING = 220
+"""Pixels of it between the axes, about."""
 UPPER_BOUND_LABEL = "the data themselves"
 """What the line is called that no curve can pass."""
 
@@ -85,6 +87,7 @@ def training_chart(
     log: bool = False,
     floor: float | None = None,
     compared: Sequence[Compared] = (),
+    present: bool = False,
 ) -> Chart:
     """Return the chart of curves with bands, each with its name at its end, one colour a trainer.
 
@@ -93,6 +96,7 @@ def training_chart(
     best : a line that no curve can pass
     floor : curves end there, with a mark where one falls below it and at its newest point; None: nowhere
     compared : where the panels stand; the common point is marked
+    present : whether it is for a projector, beside the panels
     """
     wide = cost_unit == "sweeps"  # those of two trainers differ by powers of ten: a logarithmic axis
     shown: Rows = []
@@ -110,10 +114,10 @@ def training_chart(
                 row["mark"] = True
     also = [best] if best is not None and shown else []
     ends = end_rows(
-        [(name, label) for name, label, _ in algorithms], shown, "trainer", TRAINING_HEIGHT, also, log
+        [(name, label) for name, label, _ in algorithms], shown, "trainer", PLOT_HEIGHT_OF_TRAINING, also, log
     )
     data = pd.DataFrame([*shown, *ends, *common_rows(compared, shown, log=wide)], columns=list(CHART_COLUMNS))
-    return data, _training_spec(tuple(algorithms), cost_unit, title, best, log)
+    return data, _training_spec(tuple(algorithms), cost_unit, title, best, log, present)
 
 
 @kept_spec
@@ -123,6 +127,7 @@ def _training_spec(
     title: str,
     best: float | None,
     log: bool,
+    present: bool,
 ) -> Spec:
     x = alt.X("x:Q", title=AXIS_TITLES[cost_unit])
     if cost_unit == "seconds":
@@ -158,7 +163,7 @@ def _training_spec(
         .mark_point(shape="triangle-down", filled=True, size=90, opacity=1, yOffset=-5)
         .encode(y=y, color=tone, tooltip=values)
     )
-    layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer")]
+    layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer", present)]
     if best is not None:
         layers += level("y", best, UPPER_BOUND_LABEL)
     return live_spec(layers, TRAINING_HEIGHT)

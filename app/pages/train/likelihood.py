@@ -5,7 +5,7 @@ import streamlit as st
 from rbmviz.session import Comparison, TrainingSetup
 from rbmviz.session.training import LIVE_AIS_CHAINS
 from rbmviz.trainers import STATS
-from rbmviz_app import controls, messages
+from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
@@ -34,7 +34,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
             label_visibility="collapsed",
         )
     cost_unit = comparison.cost_unit
-    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek())]
+    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek(), newest=True)]
     rows = likelihood_rows(shown, part)
     floor = likelihood_floor(rows)
     draw_chart(
@@ -46,6 +46,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
             best if exact and part == "train" else None,
             floor=floor,
             compared=compared,
+            present=links.presenting(),
         ),
         "likelihood",
         f"Log-likelihood against {cost_unit}, one curve per panel, each labelled at its end",

@@ -26,6 +26,9 @@ class TrainPanel extends Panel {
 
   makePictures() { return [this.samples.frame, this.filters.frame]; }
 
+  // While presenting the two pictures stand one below the other (panel.css).
+  get scaled() { return this.grid.data.present ? this.stage : super.scaled; }
+
   arrange() {
     const { view, cells, shape: [rows, columns] } = this.grid.data, { label, inner, n_hidden } = this.trainSpec;
     this.samples.layout(rows, columns, cells, cells);

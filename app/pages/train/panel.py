@@ -99,7 +99,7 @@ INNER_HELP = {
 
 
 def _own_speed(begun: int, spent: float) -> Readout:
-    """Return the readout of the trainer's own speed, since so many updates and seconds."""
+    """Return the readout of the trainer's own speed since ``begun`` updates and ``spent`` seconds."""
 
     def own_speed(shown: TrainingSnapshot) -> float | None:
         return (shown.n - begun) / (shown.seconds - spent) if shown.seconds > spent else None

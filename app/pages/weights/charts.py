@@ -67,6 +67,7 @@ def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color
         symbolStrokeWidth=2.5,
         symbolSize=500,
         symbolOpacity=1,
+        labelLimit=330,
     )
     tones = alt.Scale(domain=strokes.domain, range=[tone for _, tone in (*looks, *more)])
     return (
@@ -76,7 +77,7 @@ def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color
 
 
 def _tall(lines: int) -> int:
-    """Return the height of a chart with its legend of so many lines, in pixels."""
+    """Return the height of a chart with a legend of this many lines, in pixels."""
     return 270 + 22 * lines
 
 
@@ -215,7 +216,7 @@ def estimate_rows(named: Named) -> Rows:
 def log_z_chart(named: Named) -> Chart:
     """Return data and spec: log of the mean weight against the number of weights, beside the truth."""
     rows = estimate_rows(named)
-    truth = next((snapshot.truth for _, snapshot in named if snapshot.truth is not None), None)
+    truth = next((snapshot.reference for _, snapshot in named if snapshot.reference is not None), None)
     spec = _log_z_spec(_looks(named), truth and (truth.method, truth.log_z, truth.std_error))
     return pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]), spec
 

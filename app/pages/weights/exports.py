@@ -27,7 +27,7 @@ def _values(named: Named) -> Iterator[tuple[Any, ...]]:
     for name, snapshot in named:
         for size in snapshot.summary.sizes if snapshot.summary else ():
             yield name, "ess_of_batch_size", size.size, size.ess, size.std_error
-        truth = snapshot.truth
+        truth = snapshot.reference
         if truth is not None:
             yield name, f"log_z_{truth.method}", "", truth.log_z, truth.std_error
     for row in share_rows(named):

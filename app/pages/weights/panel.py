@@ -52,13 +52,13 @@ def _ess(shown: WeightSnapshot) -> Value:
 
 
 def _too_low(shown: WeightSnapshot) -> Value:
-    if shown.truth is None or shown.newest is None:
+    if shown.reference is None or shown.newest is None:
         return None
-    return shown.truth.log_z - shown.newest.log_z
+    return shown.reference.log_z - shown.newest.log_z
 
 
 def _truth_error(shown: WeightSnapshot) -> Value:
-    return None if shown.truth is None else shown.truth.std_error or "exact"
+    return None if shown.reference is None else shown.reference.std_error or "exact"
 
 
 READOUTS = (
@@ -117,7 +117,7 @@ READOUTS = (
         "truth",
         "log Z",
         "What the estimate should be.",
-        lambda shown: "AIS …" if shown.truth is None else shown.truth.log_z,
+        lambda shown: "AIS …" if shown.reference is None else shown.reference.log_z,
         "fixed2",
         formula=r"\log Z = \log \sum_v e^{-F(v)}",
         source="By enumeration, or where the model is too large by annealed importance sampling "
@@ -175,7 +175,7 @@ def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) ->
     """Encode the ends of a new batch, its ``log_weights`` and, slowly, the ``histogram`` of all of them."""
     if shown.n_visible != request.n_visible:
         return None
-    newest, truth, batch, summary = shown.newest, shown.truth, shown.batch, shown.summary
+    newest, truth, batch, summary = shown.newest, shown.reference, shown.batch, shown.summary
     values: dict[str, Any] = {
         "log_z": None if newest is None else finite(newest.log_z),
         "truth": None if truth is None else finite(truth.log_z),

@@ -30,15 +30,15 @@ def draw_weight_charts(
     page: LivePage[WeightSetup], comparison: Comparison[WeightSetup], present: bool
 ) -> None:
     """Draw the chart that answers the page's question, and a fold with the others and the study."""
-    shares(comparison, page, present)
+    draw_shares(comparison, page, present)
     with controls.more_charts(Settings.weights_more, IN_MORE_CHARTS) as is_open:
         if is_open:
-            more(comparison, page, present)
+            draw_more(comparison, page, present)
             study(present)
 
 
 @every_second
-def shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
+def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
     """Draw how the weight is shared out; runs every second, and renews no lease."""
     shown = page.named(comparison)
     st.markdown("**Who holds the weight?**")
@@ -53,7 +53,7 @@ def shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], pre
 
 
 @every_second
-def more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
+def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
     """Draw effective sizes and estimates of log Z; runs every second, and renews no lease."""
     shown = page.named(comparison)
     if all(snapshot.summary is None for _, snapshot in shown):
@@ -68,5 +68,6 @@ def more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], prese
             draw_chart(chart, f"weights {name}", title)
             if not present:
                 st.caption(LOOKS[name])
-            if name == "log_z" and (warning := next((s.truth.warning for _, s in shown if s.truth), "")):
-                st.caption(f":material/warning: AIS: {warning}")
+            references = [snapshot.reference for _, snapshot in shown if snapshot.reference]
+            if name == "log_z" and references and references[0].warning:
+                st.caption(f":material/warning: AIS: {references[0].warning}")

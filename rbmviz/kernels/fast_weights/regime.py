@@ -49,13 +49,13 @@ def is_prepared(chain: DrivenChain) -> bool:
 
 
 def in_regime(chain: DrivenChain) -> tuple[Any, ...]:
-    """Return v, h, up, down, rows, history, scalars, stream of a chain, as the kernels take them.
+    """Return v, h, up, down, in_rows, history, scalars, stream of a chain, as the kernels take them.
 
-    In the regime of rows, rows is True and history None; in the other, rows is None.
+    In the regime of rows, in_rows is True and history None; in the other, in_rows is None.
     """
     v, h, up, down, history, scalars, stream = chain
-    rows, history_used = (None, history) if scalars["history_length"][0] else (True, None)
-    return v, h, up, down, rows, history_used, scalars, stream
+    in_rows, history_used = (None, history) if scalars["history_length"][0] else (True, None)
+    return v, h, up, down, in_rows, history_used, scalars, stream
 
 
 def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool) -> None:
@@ -75,9 +75,9 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
     ):
         _change_regime(chain, history_length, theta_coef)
     elif history_length:
-        _update_history(chain, eps)
+        _continue_history(chain, eps)
     elif scalars.samples % WRITE_OUT_SAMPLES == 0 or scalars.M_coef * alpha < SMALLEST_M_COEF:
-        _update_rows(chain, theta_coef)
+        _renew_rows(chain, theta_coef)
     scalars.eps, scalars.alpha, scalars.mean_statistics = eps, alpha, mean_statistics
     _choose_tracked(chain)
     allowed = _samples_until_limit(chain) if history_length else _samples_until_write_out(chain)
@@ -100,7 +100,7 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -
         scalars.M_coef = 0.0  # M is empty
 
 
-def _update_history(chain: DrivenChain, eps: float) -> None:
+def _continue_history(chain: DrivenChain, eps: float) -> None:
     """Track R again if eps has changed; once rates_coef is at its limit, let M absorb theta + limit R."""
     scalars = chain.scalars[0]
     if eps != scalars.eps:
@@ -111,7 +111,7 @@ def _update_history(chain: DrivenChain, eps: float) -> None:
         _write_out(chain, 0.0)
 
 
-def _update_rows(chain: DrivenChain, theta_coef: float) -> None:
+def _renew_rows(chain: DrivenChain, theta_coef: float) -> None:
     """Write theta_F out into M, because its parts R and M grow with opposite signs and lose precision."""
     up, down = chain.up, chain.down
     _write_out(chain, theta_coef)

@@ -3,9 +3,9 @@
 The kernels run within one regime, and return when the chain has to be prepared again (see ``regime``);
 ``sample_chain`` and ``climb_chain`` prepare it and call them until all samples are made.
 
-Each kernel is compiled once for each regime, when the regime is first needed. One of the arguments ``rows``
-and ``history`` is None, and the compiler leaves out what is done only if it is not None. (It decides by types
-that are None; the test for the other value stays, so that there is no ``else``.)
+Each kernel is compiled once for each regime, when the regime is first needed. One of the arguments
+``in_rows`` and ``history`` is None, and the compiler leaves out what is done only if it is not None. (It
+decides by types that are None; the test for the other value stays, so that there is no ``else``.)
 """
 
 import numpy as np
@@ -74,7 +74,7 @@ def driven_gibbs(
     h,
     up,
     down,
-    rows,
+    in_rows,
     history,
     chain_scalars,
     stream,
@@ -92,7 +92,7 @@ def driven_gibbs(
     the regime allows only those. Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F
     with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
     """
-    fit = chain_fits(v, h, up, down, rows, history, chain_scalars, out_v, out_fast_norm)
+    fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and stream.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
     scalars = chain_scalars[0]
@@ -108,24 +108,24 @@ def driven_gibbs(
             preactivate(up, history, v_history, h_history, scalars)
             sigmoids(up.total, hidden)
             bernoulli(stream, hidden, h)
-            update_half_step(down, rows, h_history, h, scalars)
+            update_half_step(down, in_rows, h_history, h, scalars)
             # (2) sample v ~ p(v | h; theta + theta_F)
             preactivate(down, history, h_history, v_history, scalars)
             sigmoids(down.total, mean_v)
             bernoulli(stream, mean_v, v)
-            update_half_step(up, rows, v_history, v, scalars)
+            update_half_step(up, in_rows, v_history, v, scalars)
             scalars.sweeps += 1
         # (3) emit v
         copy_bits(v, out_v[t])
         as_float(v, visible)
         as_float(h, hidden)
-        if rows is not None:
+        if in_rows is not None:
             if mean_statistics:
                 preactivate(up, history, v_history, h_history, scalars)
                 sigmoids(up.total, hidden)
         # (4) theta_F <- alpha theta_F + eps (R - s)
         out_fast_norm[t] = update_fast_weights(
-            up, down, rows, history, v, h, scalars, eps, alpha, mean_statistics
+            up, down, in_rows, history, v, h, scalars, eps, alpha, mean_statistics
         )
     return n
 
@@ -136,7 +136,7 @@ def herding(
     h,
     up,
     down,
-    rows,
+    in_rows,
     history,
     chain_scalars,
     stream,
@@ -153,7 +153,7 @@ def herding(
     the rows of out_v, or fewer if the regime allows only those. Per sample: h and v are maximised in turn
     under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h).
     """
-    fit = chain_fits(v, h, up, down, rows, history, chain_scalars, out_v, out_fast_norm)
+    fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
     scalars = chain_scalars[0]
@@ -168,11 +168,11 @@ def herding(
             # (1) h <- argmax p(h | v; theta + theta_F)
             preactivate(up, history, v_history, h_history, scalars)
             maximise(up.total, h)
-            update_half_step(down, rows, h_history, h, scalars)
+            update_half_step(down, in_rows, h_history, h, scalars)
             # (2) v <- argmax p(v | h; theta + theta_F)
             preactivate(down, history, h_history, v_history, scalars)
             changed = maximise(down.total, v)
-            update_half_step(up, rows, v_history, v, scalars)
+            update_half_step(up, in_rows, v_history, v, scalars)
             scalars.sweeps += 1
             sweeps += 1
         # (3) emit v
@@ -182,7 +182,7 @@ def herding(
         as_float(h, up.units)
         # (4) theta_F <- alpha theta_F + eps (R - s)
         out_fast_norm[t] = update_fast_weights(
-            up, down, rows, history, v, h, scalars, eps, alpha, mean_statistics
+            up, down, in_rows, history, v, h, scalars, eps, alpha, mean_statistics
         )
     return n
 
@@ -191,11 +191,11 @@ def herding(
 
 
 @private
-def update_half_step(half_step, rows, input_history, x, scalars):
+def update_half_step(half_step, in_rows, input_history, x, scalars):
     """Update the tracked pre-activations of a half-step, and the overlaps of the history, for the input x."""
     force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked[0]
     find_flips(half_step.flips, x)
-    if rows is not None:
+    if in_rows is not None:
         update_with_pending(half_step, force_rebuild)
     if input_history is not None:
         if tracked.M:
@@ -247,22 +247,22 @@ def maximise(total, out):
 
 
 @private
-def update_fast_weights(up, down, rows, history, v, h, scalars, eps, alpha, mean_statistics):
+def update_fast_weights(up, down, in_rows, history, v, h, scalars, eps, alpha, mean_statistics):
     """Advance theta_F by one emitted sample, and return its norm.
 
     The statistics are those of ``down.units`` (v) and ``up.units`` (h, or its means if ``mean_statistics``).
     The values of ``up`` belong to v, and those of ``down`` to the sampled h, before and after the update.
     """
-    decay(rows, history, scalars, alpha)
+    decay(in_rows, history, scalars, alpha)
     overlap = h_h = np.float64(down.flips.counts[0].active)
-    if rows is not None:
+    if in_rows is not None:
         if mean_statistics:
             as_float(h, up.total)  # which is free until the next sweep, and holds the sampled h here
             overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
         advance_norm(up, down, history, h_h, scalars, eps)
         scalars.rates_coef += eps
-        if rows is not None:
+        if in_rows is not None:
             update_rows(up, down, overlap, f32(-eps / scalars.M_coef), mean_statistics)
     if history is not None:
         append(history, v, h, eps, scalars.samples, scalars.history_length)
@@ -274,11 +274,11 @@ def update_fast_weights(up, down, rows, history, v, h, scalars, eps, alpha, mean
 
 
 @private
-def decay(rows, history, scalars, alpha):
+def decay(in_rows, history, scalars, alpha):
     """theta_F <- alpha theta_F; in the regime of rows M_coef stays positive: updates divide by it."""
     limit = scalars.rates_coef_limit
     scalars.rates_coef = alpha * (limit + scalars.rates_coef) - limit
-    if rows is not None:
+    if in_rows is not None:
         scalars.M_coef *= max(alpha, SMALLEST_M_COEF)
     if history is not None:
         if scalars.theta_coef > 0.0:

@@ -196,16 +196,16 @@ def half_step_fits(half_step, n_in, n_out):
 
 
 @inline
-def chain_fits(v, h, up, down, rows, history, scalars, out_v, out_fast_norm):
+def chain_fits(v, h, up, down, in_rows, history, scalars, out_v, out_fast_norm):
     """Return whether the arrays of a chain fit each other and the arrays that receive its samples.
 
-    rows, history: see ``regime.in_regime``
+    in_rows, history: see ``regime.in_regime``
     """
     m, n, one = v.shape[0], h.shape[0], scalars.shape[0] == 1
     history_length = scalars[0].history_length if one else -1
     half_steps = half_step_fits(up, m, n) and half_step_fits(down, n, m)
     regime = False
-    if rows is not None:
+    if in_rows is not None:
         regime = history_length == 0
     if history is not None:
         regime = 0 < history_length <= CAPACITY and history_length % 8 == 0 and history_fits(history, m, n)

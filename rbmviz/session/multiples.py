@@ -1,0 +1,75 @@
+"""Settings beside one that is on the screen: a knob three times as large, or four values over its range."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rbmviz.knobs import Knob, Value, check_names, knobs_of, values_of
+
+FACTOR = 3.0
+"""Between two values of a knob with a logarithmic scale: two of them are about a decade."""
+
+VALUES = 4
+"""Panels in a row of small multiples."""
+
+
+class Multiple(NamedTuple):
+    """Panels that can be opened beside one: the knob in which they differ, and its values.
+
+    instead : whether the panel and these take the place of all panels; False: they are added
+    """
+
+    knob: str
+    values: tuple[Value, ...]
+    instead: bool
+
+
+def multiples_of(algorithm: Any) -> list[Multiple]:
+    """Return what can be opened beside a panel of this algorithm, for each live number among its knobs."""
+    found = []
+    values = values_of(algorithm)
+    for name, knob in knobs_of(algorithm).items():
+        if not knob.live or knob.kind not in (int, float):
+            continue
+        value = values[name]
+        if knob.scale == "log" and value:
+            found += [
+                Multiple(name, (near,), False)
+                for near in (_scaled(knob, value, FACTOR), _scaled(knob, value, 1 / FACTOR))
+                if near != value and knob.lo <= near <= knob.hi
+            ]
+        others = tuple(other for other in four_values(knob, value) if other != value)
+        if others:
+            found.append(Multiple(name, others, True))
+    return found
+
+
+def four_values(knob: Knob, value: Any) -> list[Any]:
+    """Return up to four values of a knob over its range, this one among them, in order.
+
+    With a logarithmic scale each is FACTOR times the one before, and the value is the second if there is
+    room; else they lie evenly between the smallest and the largest value.
+    """
+    if knob.scale == "log":
+        start = value or _scaled(knob, knob.hi, FACTOR ** -(VALUES - 1))
+        near = {_scaled(knob, start, FACTOR**power) for power in range(-VALUES, VALUES + 1)}
+        allowed = sorted({x for x in near if knob.lo <= x <= knob.hi} | {start})
+        first = max(0, min(allowed.index(start) - 1, len(allowed) - VALUES))
+        chosen = allowed[first : first + VALUES]
+        return chosen if value else [value, *chosen[1:]]
+    span = [knob.lo + (knob.hi - knob.lo) * i / (VALUES - 1) for i in range(VALUES)]
+    nearest = min(range(VALUES), key=lambda i: abs(span[i] - value))
+    others = [round(x) if knob.kind is int else float(f"{x:.3g}") for x in span]
+    return sorted({value, *others[:nearest], *others[nearest + 1 :]})
+
+
+def _scaled(knob: Knob, value: Any, factor: float) -> Any:
+    """Return a value times a factor, with three digits."""
+    x = float(f"{value * factor:.3g}")
+    return round(x) if knob.kind is int else x
+
+
+def with_knob(algorithm: Any, knob: str, values: Sequence[Any]) -> list[Any]:
+    """Return the algorithm with each of these values of a knob; BadInput if it has no such knob or value."""
+    check_names(type(algorithm), {knob: None})
+    return [dataclasses.replace(algorithm, **{knob: value}) for value in values]

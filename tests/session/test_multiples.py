@@ -1,0 +1,81 @@
+"""Panels beside one: other values of a knob, added or instead of all others, with Undo."""
+
+import pytest
+from waiting import wait
+
+from rbmviz import BadInput
+from rbmviz.knobs import knobs_of
+from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session.multiples import four_values, multiples_of, with_knob
+
+
+def close(comparison):
+    for panel in comparison.panels:
+        panel.worker.close()
+        panel.worker.join(10)
+
+
+@pytest.mark.parametrize("name", list_samplers())
+def test_all_that_is_offered_can_be_made_and_differs(name):
+    algorithm = make_sampler(name)
+    for knob, values, instead in multiples_of(algorithm):
+        now = getattr(algorithm, knob)
+        assert now not in values
+        assert len(values) == len(set(values)) <= (3 if instead else 1)
+        assert [getattr(other, knob) for other in with_knob(algorithm, knob, values)] == list(values)
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "found"),
+    [
+        ("eps", 0.03, [0.01, 0.03, 0.09, 0.27]),
+        ("eps", 1.0, [0.037, 0.111, 0.333, 1.0]),
+        ("eps", 0.0001, [0.0001, 0.0003, 0.0009, 0.0027]),
+        ("eps", 0.0, [0.0, 0.037, 0.111, 0.333]),
+        ("alpha", 1.0, [0.0, 0.333, 0.667, 1.0]),
+        ("alpha", 0.95, [0.0, 0.333, 0.667, 0.95]),
+        ("k", 1, [1, 3, 9, 27]),
+        ("k", 100, [4, 11, 33, 100]),
+    ],
+)
+def test_four_values_lie_around_the_one_that_is_there(knob, value, found):
+    assert four_values(knobs_of(make_sampler("rates_fpcd"))[knob], value) == found
+
+
+def test_a_value_or_a_knob_that_does_not_exist_is_refused():
+    for knob, values in (("eps", [70.0]), ("eps", ["large"]), ("hot", [1.0])):
+        with pytest.raises(BadInput):
+            with_knob(make_sampler("rates_fpcd"), knob, values)
+
+
+def test_panels_beside_one_catch_up_with_it_and_can_be_undone(model, toy):
+    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=1000.0)
+    comparison.add(make_sampler("gibbs"))
+    key = comparison.add(make_sampler("rates_fpcd")).key
+    try:
+        comparison.step(200)
+        wait(lambda: [s.n for _, s in comparison.poll()] == [200, 200], "steps")
+        before = comparison.panels
+        comparison.add_beside(key, with_knob(make_sampler("rates_fpcd"), "eps", [0.09]))
+        assert [panel.worker.algorithm for panel in comparison.panels[1:]] == [
+            make_sampler("rates_fpcd"),
+            make_sampler("rates_fpcd", eps=0.09),
+        ]
+        wait(lambda: [s.n for _, s in comparison.poll()] == [200] * 3, "steps of the third")
+        assert comparison.undo()
+        assert comparison.panels == before
+        others = with_knob(make_sampler("rates_fpcd"), "eps", [0.01, 0.09, 0.27])
+        comparison.add_beside(key, others, instead=True)
+        eps = [panel.worker.algorithm.eps for panel in comparison.panels]
+        assert eps == [0.01, 0.03, 0.09, 0.27]
+        assert comparison.panels[1] is before[1]  # its run goes on
+        wait(lambda: [s.n for _, s in comparison.poll()] == [200] * 4, "steps of all")
+        assert comparison.undo()
+        assert comparison.panels == before
+        comparison.resume()
+        wait(lambda: all(s.n > 200 for _, s in comparison.poll()), "steps of both")
+        comparison.add_beside(99, others)  # the panel has gone meanwhile
+        assert comparison.panels == before
+    finally:
+        close(comparison)
