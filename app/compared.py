@@ -51,7 +51,7 @@ def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
     if point is None:
         return "Nothing is scored yet." if compared.behind else ""
     if made is None:
-        return f"Nothing is known at {amount_text(cost_unit, point)}."
+        return f"It had no scores yet at {amount_text(cost_unit, point)}, where the others are compared."
     at = f"Scores at {amount_text(cost_unit, point)}"
     if cost_unit != steps:
         at += f" ({amount_text(steps, made)})"

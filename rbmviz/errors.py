@@ -48,6 +48,10 @@ def lacking(what: str, package: str, extra: str) -> BadInput:
     )
 
 
+_PACKAGE_OF_MODULE = {"PIL": "pillow", "vl_convert": "vl-convert-python"}
+"""Names of packages that are not those of their modules."""
+
+
 @contextlib.contextmanager
 def brought_by(extra: str, what: str) -> Iterator[None]:
     """Turn the failure of an import in the block into ``lacking``, for packages of an extra.
@@ -65,4 +69,4 @@ def brought_by(extra: str, what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package in ("", "rbmviz", "rbmviz_app"):
             raise
-        raise lacking(what, {"PIL": "pillow"}.get(package, package), extra) from None
+        raise lacking(what, _PACKAGE_OF_MODULE.get(package, package), extra) from None

@@ -33,7 +33,7 @@ from tests.contract.test_packages import FOLDERS, OF_THE_CHECKOUT
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_MB = 25
 PATIENCE = 300.0
-LACKING = {"data": 'pip install "rbmviz[data]"', "app": 'pip install "rbmviz[app]"'}
+LACKING = {extra: f'pip install "rbmviz[{extra}]"' for extra in ("app", "cluster", "data", "sweep")}
 
 SMALL = "--dataset bas --trainer pcd --n-hidden 8 --iterations 50"
 COMMANDS = (
@@ -52,6 +52,9 @@ COMMANDS = (
     ("couple --random 16x10:0.1 --replications 20", ""),
     ("weights --model bas_pcd --dataset bas", ""),
     ("gradient --model bas_pcd --dataset bas --estimators cd --replications 40", ""),
+    ("sweep --model bas_pcd --sampler gibbs --axis k=1,2 --replications 2 -n 200 --out steps", "sweep"),
+    ("sweep show steps --figure steps.svg", "sweep"),
+    ("sweep resume steps --scheduler tcp://127.0.0.1:9", "cluster"),
     ("bench speed --quick --rows gibbs_256*", ""),
     ("export-model --model usps_fpcd --out usps.npz", ""),
     ("app --no-browser", "app"),
@@ -326,7 +329,7 @@ def main() -> None:
         room.app()
         room.app()  # the kernels are in the cache
         if not asked.short:
-            room.commands(("app", "data"), OF_MINUTES)
+            room.commands(("app", "data", "sweep"), OF_MINUTES)
             room.app("usps_fpcd", "--port", "8765", base="class/rbm", page="chain")
             with room.read_only():
                 room.python()

@@ -5,9 +5,11 @@ of its own. The algorithms in ``docs/examples/`` are found as if they were in ``
 ``rbmviz/trainers/``.
 """
 
+import contextlib
 import doctest
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -35,4 +37,6 @@ if __name__ == "__main__":
 
     for package in (rbmviz.samplers, rbmviz.trainers):
         package.__path__.append(str(ROOT / "docs" / "examples" / package.__name__.rpartition(".")[2]))
-    sys.exit(sum(run(Path(page)) for page in sys.argv[1:]))
+    # In a folder of its own: examples make files.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        sys.exit(sum(run(Path(page)) for page in sys.argv[1:]))

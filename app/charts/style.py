@@ -35,8 +35,9 @@ COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
 """The two couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
 """For algorithms that say none."""
-RAMP = ("#0a67ce", "#127cd7", "#6b93db", "#918ebd", "#9d7e99", "#9e6e76", "#aa665e", "#ac553b")
-"""Colours of a number that grows: neighbours are told apart by all eyes, and all stand out on both themes."""
+RAMP = ("#2952f8", "#6589fd", "#8354a7", "#af7cb6", "#e14784", "#925d48", "#ce7f56", "#b34905")
+"""Colours of a number that grows, from blue by violet to orange: any two are told apart by all eyes, and all
+stand out on both themes."""
 
 
 def colour(name: str) -> str:

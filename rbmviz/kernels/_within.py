@@ -19,23 +19,17 @@ from numba.core.registry import CPUDispatcher
 
 
 class _Instructions(JITCodeLibrary):
-    """The instructions of one function, for the kernels that call it.
+    """The instructions of one function, for the kernels that call it."""
 
-    Attributes
-    ----------
-    called : bool
-        Whether the function is called, and not compiled into its callers.
-    """
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take the instructions of the function; unless it is an inline kernel, it stays a function."""
+        for function in ir_module.functions:
+            if not function.is_declaration and "alwaysinline" not in function.attributes:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
 
-    called = True
-
-    def add_llvm_module(self, ll_module: Any) -> None:
-        """Take the instructions of the function as they are."""
+    def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
-        for function in _defined(ll_module):
-            if self.called:
-                function.add_function_attribute("noinline")
-        self._final_module.link_in(ll_module)
 
     def finalize(self) -> None:
         """Leave everything else to the kernel that Python calls."""
@@ -95,9 +89,7 @@ class WithinCompiler(Compiler):
 
     def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
         super().__init__(typing_context, target_context, *rest)
-        library = _Instructions(target_context.codegen(), "within kernels")
-        library.called = not self.state.flags.forceinline
-        self.state.library = library
+        self.state.library = _Instructions(target_context.codegen(), "within kernels")
         self.state.flags.no_compile = True
 
 

@@ -174,4 +174,5 @@ def main() -> None:
 
 def _compile(names: Sequence[str]) -> None:
     for done in compile_jobs(names):
-        print(done, flush=True)  # noqa: T201
+        sys.stdout.write(f"{done}\n")  # at once: other processes write to the same pipe
+        sys.stdout.flush()

@@ -721,9 +721,9 @@ class Worker(Generic[R]):
             self._end_recording()
         elif repeated:
             run.complete()  # so that no score is older than the recorded one
-            self._recorded_start = None
             self._pace.catch_up_to_now()  # after the end of the recording the others have gone on
             self._store_snapshot(run)
+            self._recorded_start = None  # last: from now on ``peek`` returns the snapshot without a lock
 
     def _end_recording(self) -> None:
         """Begin anew, visibly, and catch up with what was shown; without a recording nothing happens."""

@@ -1,8 +1,9 @@
 """Sweeps: the same run over a grid of knobs, models and seeds, and the choice of a setting by its scores.
 
 ``plan`` says what is run and in which order, ``cell`` runs one cell of it, ``measures`` names what is
-measured, ``choose`` compares settings over seeds. Tables are columns, ``dict`` of one-dimensional arrays, in
-long form: a row for each point of each cell's curve.
+measured, ``choose`` compares settings over seeds. ``execute`` runs cells on threads or a cluster, ``store``
+keeps their tables as a folder of files, ``figures`` draws them. Tables are columns, ``dict`` of
+one-dimensional arrays, in long form: a row for each point of each cell's curve.
 """
 
 from rbmviz.sweep.cell import Cell, CellRun, cells
@@ -17,8 +18,10 @@ from rbmviz.sweep.choose import (
     select,
     telling_point,
 )
+from rbmviz.sweep.execute import FailedCell, SweepProgress, run
 from rbmviz.sweep.measures import list_measures, measures
 from rbmviz.sweep.plan import Axis, Budget, SweepPlan
+from rbmviz.sweep.store import Store, StoredTable, read_zip
 
 __all__ = [
     "Axis",
@@ -26,16 +29,22 @@ __all__ = [
     "Cell",
     "CellRun",
     "Choice",
+    "FailedCell",
     "Robustness",
     "ScoredSetting",
+    "Store",
+    "StoredTable",
     "SweepPlan",
+    "SweepProgress",
     "cells",
     "compare",
     "joined",
     "list_measures",
     "measures",
     "models_of_data",
+    "read_zip",
     "robustness",
+    "run",
     "select",
     "telling_point",
 ]

@@ -89,7 +89,7 @@ class PanelRun:
         }
         self._run = plan.run(1, algorithm)
         if live.name == "weights" and min(setup.model.rbm.W.shape) > MAX_UNITS_EXACT_LOG_Z:
-            self._run._truth = NO_REFERENCE  # as long as all batches; no claim is about it
+            self._run._reference = NO_REFERENCE  # as long as all batches; no claim is about it
         self._run.prepare()
 
     def numbers(self, names, n):
@@ -121,7 +121,7 @@ class PairsRun:
         found = self._run.request_results()
         first = {
             pairs.algorithm: pairs._replace(
-                **{part: getattr(pairs, part)[:n] for part in ("tau", "truncated", "plain", "unbiased")}
+                **{part: getattr(pairs, part)[:n] for part in ("tau", "truncated", "cd_estimate", "unbiased")}
             )
             for pairs in found.pairs
         }

@@ -206,6 +206,15 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     change = rows[rows["kind"] == "change"].iloc[0]
     assert (change["n"], change["note"]) == (12, "from here on: Step size 0.2")
     assert GREY in json.dumps(spec)
+    assert '"x": {"value": "width"}' in json.dumps(spec)  # the names: a column beside the curves
+    # The first differences are large: later on they are left out, but for a pinned run that has ended.
+    comparison.step(400)
+    wait(lambda: all(s.n == 442 and s.status == "paused" for _, s in comparison.poll()), "400 more")
+    rows, _ = charted(comparison, view="difference to the best")
+    [common] = rows[rows["kind"] == "common"]["x"]
+    points = rows[rows["kind"] == "point"].set_index("sampler")["x"]
+    assert points.drop("Gibbs, pinned at 12 samples").min() * 10 >= common > 380
+    assert points["Gibbs, pinned at 12 samples"].max() <= 12
     # What was scored against other data cannot be compared.
     comparison.setup = comparison.setup._replace(kernel="mean")
     assert "pinned 1" not in set(charted(comparison)[0]["label"])
@@ -259,6 +268,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
+    assert gibbs["standing"].endswith(", because another panel is no further.")
     assert other["since"] == ""
     assert other["standing"] == (
         "Scores at 27 sweeps (27 samples), because this panel is no further: another has 182 sweeps."
@@ -537,7 +547,7 @@ def test_frames_of_training(trainings):
     trainings.cost_unit = "sweeps"
     cd, ucd = (panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels)
     assert cd["standing"].startswith(
-        "Scores at 1,155 sweeps (38 updates). Behind, and holds the point back: "
+        "Scores at 1,155 sweeps (38 updates), because this panel is no further: another has "
     )
     assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
     # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.

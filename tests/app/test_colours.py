@@ -77,7 +77,8 @@ def test_every_colour_stands_out_from_the_background(theme):
 def test_neighbours_of_a_ramp_are_told_apart():
     for n in range(2, len(RAMP) + 1):
         assert len(ramp(n)) == n
-        assert min(distance(one, other) for one, other in pairwise(ramp(n))) >= NEIGHBOURS
+        assert min(distance(one, other) for one, other in pairwise(ramp(n))) >= 1.9 * NEIGHBOURS
+        assert min(distance(one, other) for one, other in combinations(ramp(n), 2)) >= 1.8 * NEIGHBOURS
 
 
 def test_colour_is_never_the_only_code():

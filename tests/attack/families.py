@@ -26,6 +26,9 @@ from rbmviz.models import load_model
 from rbmviz.rbm import Statistics, model_bytes
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Record, replay
+from rbmviz.sweep import Budget, CellRun, SweepPlan, cells, compare, read_zip
+from rbmviz.sweep.plan import MAX_SWEEP_CELLS
+from rbmviz.sweep.store import PLAN_FILE, encode
 from rbmviz.trainers import list_trainers
 from rbmviz.trainers.checkpoint import MAGIC, load_checkpoint, save_checkpoint
 from tests.attack import mutate
@@ -437,6 +440,47 @@ def use_log(log: Any) -> None:
         assert samples.v.max() <= 1, "samples that are not bits"
 
 
+# Results of a sweep
+
+
+@cache
+def swept() -> tuple[bytes, dict[str, bytes]]:
+    """Return a plan, and the files of its cells by name."""
+    plan = SweepPlan(algorithms=("gibbs",), models=("bas_pcd",), seeds=(0, 1), budget=Budget("samples", 30))
+    files = {f"{cell.identity}.parquet": encode(CellRun(cell).finish()) for cell in cells(plan)}
+    return plan.to_json().encode(), files
+
+
+def make_results(rng: Rng, folder: Path) -> bytes:
+    """Damage the plan or a cell of a sweep's folder, or the archive that holds them."""
+    plan, files = swept()
+    members = {PLAN_FILE: plan, **files, "_README.md": b"a note"}
+    name = pick(rng, [PLAN_FILE, *files, *files])
+    whole = members[name]
+    if name == PLAN_FILE:
+        members[name] = json.dumps(mutate.json_value(rng, json.loads(whole))).encode(errors="replace")
+    elif rng.random() < 0.5:  # in the footer only, which says what all other bytes mean
+        at = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+        members[name] = whole[:at] + mutate.raw(rng, whole[at:-4]) + whole[-4:]
+    else:
+        members[name] = mutate.raw(rng, whole)
+    content = mutate.zipped(rng if rng.random() < 0.2 else None, members)
+    (folder / "sweep.zip").write_bytes(content)
+    return content
+
+
+def use_results(content: bytes) -> Refusals:
+    """Read the archive, and choose among its settings."""
+    plan, table = read_zip(content, "'sweep.zip'")
+    if plan is not None:
+        assert plan.size <= MAX_SWEEP_CELLS, "a plan that is too large"
+    try:
+        compare(table.columns)
+    except BadInput as error:
+        return [*table.refused, str(error)]
+    return table.refused
+
+
 # The Python interface
 
 
@@ -499,6 +543,7 @@ READERS = [
     Family("data file", make_data, use_data, 4),
     Family("checkpoint", make_checkpoint, use_checkpoint, 5),
     Family("replay log", make_log, use_log, 2),
+    Family("results of a sweep", make_results, use_results, 3),
     Family("Python call", make_call, use_call, 2),
 ]
 
@@ -512,6 +557,7 @@ def prepare() -> None:
             text = np.frombuffer(json.dumps(written).encode(), np.uint8)
             use_checkpoint((signed(mutate.safetensors(None, {**arrays, "json": text})), data))
     metrics.isl(bits(7, 30, 20), bits(8, 12, 20), bits(9, 12, 20))
+    use_results(mutate.zipped(None, swept()[1]))
     couple(small_model().rbm, bits(1, 4, 20), "rbm", 5, 1, 0)
     for name in BOMBS:
         bomb(name, "|u1")

@@ -142,12 +142,13 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     page.until("panels.every(p => p.dataset.status === 'paused')")
     switch = page.page.get_by_label("Shortcuts of a single key")
     switch.uncheck()
+    page.page.wait_for_url("**paused_at=**")
     page.page.reload()
-    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
+    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused' && p.dataset.n > 0)")
     assert not switch.is_checked()
     page.page.keyboard.press("p")
     page.page.wait_for_timeout(300)
-    assert page.ask("panels.map(p => p.dataset.status)") == ["running", "running"]
+    assert page.ask("panels.map(p => p.dataset.status)") == ["paused", "paused"]
 
 
 def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
@@ -195,8 +196,12 @@ def test_a_link_reproduces_the_samples(live):
 
     query = "?p=gibbs:k=2&p=rates_fpcd:eps=0.2&seed=7"
     url, pictures = three_samples(query)
-    _, again = three_samples("?" + url.split("?")[1])
-    assert again == pictures
+    assert "paused_at=3" in url
+    again = live().open("?" + url.split("?")[1])  # as a reload does
+    again.until("panels.every(p => p.dataset.n === '3' && p.dataset.status === 'paused')")
+    again.page.wait_for_timeout(300)
+    assert again.pictures() == pictures
+    assert again.page.get_by_role("button", name="Play").is_visible()
     assert three_samples(query.replace("seed=7", "seed=8"))[1] != pictures
 
 
@@ -220,6 +225,15 @@ def test_panels_come_and_go(live):
     page.page.get_by_text("seconds", exact=True).click()
     page.page.wait_for_url("**axis=seconds**")
     page.until("panels.every(p => /^Scores at [0-9.]+ s \\(/.test(p.querySelector('.standing').textContent))")
+    page.page.get_by_text("samples", exact=True).click()
+    page.page.get_by_role("button", name="More like this: rates-FPCD").click()
+    page.page.get_by_role("button", name="Only this sampler, with step size 0.01, 0.03, 0.09, 0.27").click()
+    page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
+    names = [f"rates-FPCD (step size {eps})" for eps in (0.01, 0.03, 0.09, 0.27)]
+    assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == names
+    page.page.wait_for_url("**eps%3D0.27**")
+    page.page.get_by_role("button", name="Undo").click()
+    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
     page.page.get_by_role("button", name="Pin a curve").click()
     page.page.get_by_role("button", name="rates-FPCD", exact=True).last.click()
     page.page.get_by_text("Drop 1: rates-FPCD, pinned at").wait_for()
@@ -311,19 +325,65 @@ def test_a_phone_held_upright_does_not_scroll_sideways(live, scheme):
     assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < 844
 
 
-def test_a_warning_moves_no_slider_and_the_transport_stays(live):
-    page = live().open("?p=gibbs&p=rates_fpcd")
-    knob = "panels[0].querySelector('.knob').getBoundingClientRect().top"
+PLACES = """panels.flatMap(p => [p, ...p.querySelectorAll('.stage, .strip, .readouts, .knob, [type=range]')])
+    .map(e => e.getBoundingClientRect().top)"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
+    page = live(viewport={"width": width, "height": 1000}).open("?p=gibbs&p=rates_fpcd&p=gibbs:k=3")
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
-    before = page.ask(knob)
-    page.ask("panels[0].getRootNode().rbmviz.panels.get(0).setWarning('All of it is empty. '.repeat(12))")
+    page.page.wait_for_timeout(1500)  # charts have taken their place
+    before = page.ask(PLACES)
+    # What a panel says of itself: where it is behind, what is known since a change, what is wrong.
+    page.ask("""(() => {
+        const panel = panels[0].getRootNode().rbmviz.panels.get(0);
+        panel.head.standing = 'Scores at 750 samples, because this panel is no further: another has 2,438.';
+        panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
+        panel.draw();
+    })()""")
+    assert page.ask("panels[0].querySelector('.since').checkVisibility()")
+    assert page.ask(PLACES) == before
+    page.ask("""(() => {
+        const panel = panels[0].getRootNode().rbmviz.panels.get(0);
+        panel.head.warning = 'All of it is empty. '.repeat(12);
+        panel.draw();
+    })()""")
     assert page.ask("panels[0].querySelector('.warning').textContent.length") > 200
-    assert page.ask(knob) == before
+    assert page.ask(PLACES) == before
+    if width < 641:
+        return
     page.page.mouse.move(600, 600)
     page.page.mouse.wheel(0, 1500)
     page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 200")
     assert 0 < page.page.get_by_role("button", name="Play").bounding_box()["y"] < 200
+
+
+def test_what_is_wrong_with_a_link_or_a_file_stands_over_the_page(live, tmp_path):
+    page = live().open("?p=gibbs")
+    before = page.ask(PLACES)
+    gone = live().open("?p=gibbs&kept=0123456789abcdef01234567")
+    close = gone.page.get_by_role("button", name="Close", exact=True)
+    close.wait_for()
+    assert gone.page.get_by_text("is gone").is_visible()
+    gone.page.keyboard.press("Escape")  # the settings are open for the file
+    assert gone.ask(PLACES) == before
+    close.click()
+    close.wait_for(state="hidden")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("0,1\n1,many\n")
+    page = live().open("train?t=cd")
+    before = page.ask(PLACES)
+    page.page.get_by_role("button", name="Settings").click()
+    page.page.locator("input[type=file]").first.set_input_files(bad)
+    close = page.page.get_by_role("button", name="Close", exact=True)
+    close.wait_for()
+    page.page.keyboard.press("Escape")
+    assert page.page.get_by_text("many").first.is_visible()
+    assert page.ask(PLACES) == before
+    close.click()
+    close.wait_for(state="hidden")
 
 
 def test_a_refused_click_is_said_over_the_page_and_moves_nothing(live):

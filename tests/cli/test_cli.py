@@ -641,7 +641,7 @@ def test_warmup(capsys):
 
 
 COMMANDS = (
-    *"app list sample score train data log-z log-likelihood couple weights gradient".split(),
+    *"app list sample score sweep train data log-z log-likelihood couple weights gradient".split(),
     *"export-model warmup".split(),
 )
 

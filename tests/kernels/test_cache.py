@@ -22,6 +22,22 @@ def cached() -> tuple[float, int]:
     return kernel(2.0), sum(kernel.stats.cache_hits.values())
 
 
+def test_a_kernel_contains_what_it_calls(tmp_path, monkeypatch):
+    """Kernels that kernels call: inline ones, functions of their own, and those that Python calls, too."""
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    step = _jit.inline(lambda x: x + 1.0)
+    called = _jit.private(lambda x: step(x) * step(x))
+    also = _jit.inner(lambda x: called(x) - 1.0)
+    outer = _jit.kernel(lambda x: also(x) + called(x))
+    assert outer(2.0) == 17.0
+    assert also(2.0) == 8.0
+    assert [len(form.signatures) for form in (outer, also, also.within_kernels)] == [1, 1, 1]
+    (code,) = outer.inspect_asm().values()
+    assert code.count("test_a_kernel_contains_what_it_calls") > 0
+    (instructions,) = outer.inspect_llvm().values()
+    assert instructions.count("define internal") == 2  # not the inline one
+
+
 @pytest.mark.parametrize("damage", ["half", "empty", "zeros", "bytes", "gone", "full"])
 def test_a_damaged_kernel_cache_is_repaired(damage, tmp_path, monkeypatch):
     monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))

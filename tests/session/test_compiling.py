@@ -1,5 +1,8 @@
 """Kernels that other processes compile: whoever waits goes on, whatever becomes of the process."""
 
+import subprocess
+import sys
+
 import pytest
 
 from rbmviz.samplers import make_sampler
@@ -47,6 +50,21 @@ def test_a_process_that_fails_keeps_nobody(start, script):
     processes = start(script)
     processes.wait(FIRST_JOBS)
     assert processes.finish()
+
+
+@pytest.mark.skipif(not compiling.FORKS, reason="processes do not fork here")
+def test_a_process_that_forks_compiles_each_job_once():
+    program = (
+        "import os; from rbmviz.session import compiling; "
+        "compiling.compile_jobs = lambda names: (f'{name},{os.getpid()}' for name in names); compiling.main()"
+    )
+    command = [sys.executable, "-c", program, "3", *JOBS]
+    options = {"check": True, "capture_output": True, "text": True, "timeout": 60}
+    told = subprocess.run(command, **options).stdout.splitlines()
+    names, processes = zip(*(line.split(",") for line in told), strict=True)
+    assert sorted(names) == sorted(JOBS)
+    assert names[0] == next(iter(JOBS))
+    assert len(set(processes)) == 3
 
 
 def test_jobs_are_divided_by_their_seconds():

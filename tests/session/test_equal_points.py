@@ -10,11 +10,12 @@ from waiting import PATIENCE, wait
 
 from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, isl_points
+from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, TrainingPlan, isl_points
 from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
 from rbmviz.session import worker as worker_module
 from rbmviz.session.snapshot import Spent
+from rbmviz.trainers import make_trainer
 
 
 def run_of(model, toy, sampler, n, seed=5):
@@ -207,6 +208,46 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
         run.record_steps(run.advance(1))
     assert [change.spent.samples for change in run.view("paused").changes] == [70, 117]
     assert run.view("paused").since_change.n == 1
+
+
+def trained(run, updates):
+    for _ in range(updates):
+        run.record_steps(run.advance(1))
+        while run.background_work(paused=True):
+            pass
+    return run.view("paused")
+
+
+def test_trainings_are_read_off_between_their_scores(toy):
+    plan = TrainingPlan(toy, 3)
+    run = plan.run(1, make_trainer("cd", batch_size=10, k=2))
+    run.prepare()
+    shown = trained(run, 20)
+    assert [one.update for one in shown.likelihoods] == list(range(21))
+    assert shown.scores_at("updates", 7) is shown.likelihoods[7]
+    between = shown.scores_at("sweeps", 7.25 * 20)
+    assert (between.update, between.sweeps) == (7, 145)
+    a, b = (one.train[0] for one in shown.likelihoods[7:9])
+    assert between.train[0] == pytest.approx(0.75 * a + 0.25 * b)
+    assert shown.scores_at("updates", 21) is None
+    [at] = points.at_common_point([(shown, False)], "sweeps")
+    assert at.compared.point == max(point for point in points.POINTS["sweeps"] if point <= 400)
+    assert at.likelihoods[-1].sweeps == at.compared.point
+    assert at.newest["weight_norm"] == shown.traces[at.likelihoods[-1].update - 1].stats["weight_norm"][0]
+    # A branch goes on counting, and knows nothing of before it began.
+    branch = plan._replace(origin=run.origin()).run(1, make_trainer("cd", batch_size=10))
+    branch.prepare()
+    later = trained(branch, 5)
+    assert [(one.update, one.sweeps) for one in later.likelihoods][-2:] == [(24, 440.0), (25, 450.0)]
+    assert later.scores_at("updates", 12) is None
+    [compared] = points.compare([(later, False)], "sweeps")
+    assert (compared.scores.update, compared.point) == (22, 422)
+    # Who has no chains makes no sweeps, and nobody waits for it.
+    exact = plan.run(1, make_trainer("exact", batch_size=10))
+    exact.prepare()
+    both = points.compare([(trained(exact, 3), False), (shown, False)], "sweeps")
+    assert (both[0].passed, both[0].scores, both[0].behind, both[0].held_back) == (None, None, False, False)
+    assert both[1].point == at.compared.point
 
 
 def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypatch):

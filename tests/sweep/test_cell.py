@@ -17,6 +17,7 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import pattern_model
 from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
+from rbmviz.samplers import interleave
 from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
 from rbmviz.sweep import cell as cell_module
 from rbmviz.sweep.cell import columns_of, forget, provide, version_of
@@ -90,11 +91,20 @@ def test_every_measure_is_what_a_naive_run_gives():
     assert (np.diff(found["seconds"]) >= 0).all()
 
 
-@pytest.mark.parametrize("algorithm", ["rates_herding:eps=0.3", "rates_fpcd:n_chains=2", "gibbs:k=3"])
-@pytest.mark.parametrize("budget", [Budget("samples", 500), Budget("sweeps", 500)])
-def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget):
-    [cell] = cells(plan(algorithms=[algorithm], budget=budget, metrics=list_measures("sampler")))
+@pytest.mark.parametrize(
+    ("algorithm", "budget", "kernel"),
+    [
+        ("rates_herding:eps=0.3", Budget("sweeps", 500), "binary"),
+        ("rates_fpcd:n_chains=2", Budget("samples", 500), "binary"),
+        ("gibbs:k=3", Budget("sweeps", 500), "mean"),
+        ("rates_fpcd", Budget("samples", 2500), "mean"),
+    ],
+)
+def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget, kernel, monkeypatch):
+    metrics = list_measures("sampler")
+    [cell] = cells(plan(algorithms=[algorithm], budget=budget, kernel=kernel, metrics=metrics))
     whole = CellRun(cell).finish()
+    monkeypatch.setattr(cell_module, "SLICE_SECONDS", 1e-4)  # small chunks
     steps = CellRun(cell)
     shares = [steps.done]
     while steps.step(0):
@@ -105,6 +115,18 @@ def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget):
     with ThreadPoolExecutor(4) as pool:
         for other in pool.map(lambda one: CellRun(one).finish(), [pickle.loads(pickle.dumps(cell))] * 4):
             same(whole, other)
+
+
+def test_a_cell_takes_one_core(monkeypatch):
+    [cell] = cells(plan(algorithms=["gibbs:n_chains=64"]))
+    monkeypatch.setattr(interleave, "THREADS", 2)
+    pools = []
+    monkeypatch.setattr(interleave, "_pool", lambda process: pools.append(process) or ThreadPoolExecutor(2))
+    run = CellRun(cell)
+    run.finish()
+    assert not pools
+    rbmviz.sample(rbmviz.load_model("bas_pcd"), run._work.sampler, 700)  # outside of a cell it takes more
+    assert pools
 
 
 def test_a_budget_of_sweeps_ends_with_the_last_sample_that_is_complete():
@@ -198,6 +220,8 @@ def test_a_training_is_the_training_of_the_same_seed():
 
 def test_trainers_have_a_quantity_of_their_own():
     assert table(training(algorithms=["ucd"]))["inner"][-1] >= 1  # the mean meeting time
+    cut_off = table(training(algorithms=["ucd:t_max=2,learning_rate=1"]))
+    assert "biases updates: raise t_max" in cut_off["note"][0]
     none = table(training(algorithms=["cd"]))
     assert np.isnan(none["inner"]).all()
     assert none["note"][0] == "This trainer has no quantity of its own."

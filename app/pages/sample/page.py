@@ -56,7 +56,7 @@ YARDSTICK = (
     "sampler that comes near it covers the unseen data about as well as they do."
 )
 """What to compare the curves with, below their chart."""
-SECONDS = (
+SECONDS_CAPTION = (
     "Seconds are those that this machine has spent in each sampler, so they also depend on what else it "
     "does: the same settings twice may differ by a third. Samples and sweeps do not."
 )
@@ -405,7 +405,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     elif line is not None and not present:
         st.caption(YARDSTICK)
     if comparison.cost_unit == "seconds":
-        st.caption(SECONDS)
+        st.caption(SECONDS_CAPTION)
     PAGE.withdraw_preset(comparison)
 
 

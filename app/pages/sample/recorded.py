@@ -15,7 +15,7 @@ from rbmviz.session.recording import Recording, read_recordings, write_recording
 
 FILE = Path(__file__).with_name("recorded.npz")
 
-SECONDS = 20
+RECORDED_SECONDS = 20
 """Seconds that are recorded, at the default speed of the page: longer than most machines compile."""
 
 
@@ -25,7 +25,7 @@ def recordings() -> dict[str, Recording]:
     return read_recordings(FILE)
 
 
-def record(sampler: str, seconds: float = SECONDS) -> Recording:
+def record(sampler: str, seconds: float = RECORDED_SECONDS) -> Recording:
     """Record how a panel begins where the address says nothing."""
     defaults = DEFAULTS[VERSION].settings["sample"]
     model = load_pretrained(str(defaults["model"]))

@@ -114,8 +114,8 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "which are the patterns that its hidden units look for. A **model** is a network of pixels and hidden "
     "units that learns from examples how likely every picture is; a **sweep** draws all hidden units anew "
     "and then all pixels, by which a trainer finds out what its model likes; a **class** is the kind of a "
-    "picture, of which training knows nothing. First watch which log-likelihood climbs highest and which is "
-    "below its best, then change a learning rate.",
+    "picture, of which training knows nothing. First watch in the chart which curve climbs highest and which "
+    "one falls again, then change a learning rate.",
     # Learned weights to begin at have no place in the address.
     in_address=PanelsInAddress("t", trainers, linkable=fresh_starts),
     settings=settings_of(Settings),

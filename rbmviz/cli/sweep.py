@@ -1,0 +1,627 @@
+"""``rbmviz sweep``: a grid of knobs over models and seeds; resumed, extended, compared, drawn."""
+
+import argparse
+import csv
+import dataclasses
+import io
+import itertools
+import math
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
+from rbmviz.cli.knob_flags import read_shared_knobs
+from rbmviz.cli.outputs import check_outputs
+from rbmviz.errors import BadInput, unknown
+from rbmviz.knobs import knobs_of
+from rbmviz.output import write_whole
+from rbmviz.registry import Table, samplers, trainers
+from rbmviz.samplers import list_samplers
+from rbmviz.sweep import (
+    Axis,
+    Budget,
+    Cell,
+    Choice,
+    ScoredSetting,
+    SweepPlan,
+    cells,
+    compare,
+    figures,
+    list_measures,
+)
+from rbmviz.sweep.choose import robustness, select, telling_point
+from rbmviz.sweep.execute import SweepProgress, cores
+from rbmviz.sweep.execute import run as run_cells
+from rbmviz.sweep.plan import Kind, text_of
+from rbmviz.sweep.store import Store, StoredTable, check_installed, write_table
+from rbmviz.trainers import list_trainers
+
+DEFAULT_REPLICATIONS = 5
+
+MAX_WORKERS = 4096
+
+PLAN_FLAGS = (
+    *("sampler", "trainer", "model", "dataset", "axis", "n", "budget", "replications", "seed"),
+    *("metric", "kernel", "init", "n_hidden", "out"),
+)
+RUN_FLAGS = ("workers", "scheduler")
+SHOW_FLAGS = ("at", "effort", "by", "csv", "parquet", "figure")
+SWEEP_FLAGS = {
+    "run": (*PLAN_FLAGS, *RUN_FLAGS, *SHOW_FLAGS),
+    "resume": (*RUN_FLAGS, *SHOW_FLAGS),
+    "extend": ("sampler", "trainer", "model", "axis", "replications", *RUN_FLAGS, *SHOW_FLAGS),
+    "show": SHOW_FLAGS,
+    "robustness": ("at", "effort", "by"),
+}
+"""Flags of each action."""
+
+EVERY_SECONDS = 10.0
+"""Seconds between two lines of progress where standard error is no terminal."""
+
+BUDGET_UNITS = {
+    "n": "samples",
+    "samples": "samples",
+    "sweeps": "sweeps",
+    "seconds": "seconds",
+    "updates": "updates",
+}
+"""What --budget and --effort take; "n" is samples, and updates of trainers."""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = (
+        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting: on the\n"
+        "validation part, by differences that are paired over seeds. 'run' (the default) begins a sweep,\n"
+        "'resume DIR' goes on with it, 'extend DIR' adds values of axes, replications, models, samplers,\n"
+        "'show DIR' compares what is there, 'robustness DIR' gives mean and spread over trained models."
+    )
+    example = (
+        "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
+        "--axis alpha=0.9,0.95,0.99,1 -n 20000 --out steps"
+    )
+    command = add_command(commands, "sweep", about, example, run, text)
+    command.set_defaults(takes_knobs=True)
+    command.epilog = (
+        f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What "
+        "is computed\nis kept in the folder, one file for each cell, and is never computed again."
+    )
+    # No positional arguments: they would take the values of knobs, whose flags argparse does not know.
+    command.usage = f"rbmviz sweep [{' | '.join(SWEEP_FLAGS)}] [DIR] [--knob VALUE ...] [options]"
+    plan = command.add_argument_group("the plan (run, and extend where it says so)")
+    plan.add_argument(
+        "--sampler",
+        action="append",
+        help=f"one of {', '.join(list_samplers())}, with knobs after a colon if need be: rates_fpcd:k=2 "
+        "(repeatable; extend)",
+    )
+    plan.add_argument(
+        "--trainer",
+        action="append",
+        help=f"instead of samplers: {', '.join(list_trainers())} (repeatable; extend)",
+    )
+    plan.add_argument(
+        "--model",
+        action="append",
+        help="samplers: a pretrained model or a file (repeatable; extend)",
+    )
+    plan.add_argument("--dataset", help="data to score on, default those of each model; to train on")
+    plan.add_argument(
+        "--axis",
+        "--grid",
+        action="append",
+        metavar="KNOB=VALUES",
+        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number with :log or :linear behind it, "
+        "eps=0.001:0.3:13:log (repeatable; extend)",
+    )
+    plan.add_argument(
+        "-n", type=COUNT, help="length of each run (default 20,000 samples, or 1,000 updates of trainers)"
+    )
+    plan.add_argument(
+        "--budget",
+        choices=tuple(BUDGET_UNITS),
+        help="what -n counts: samples (default), sweeps or seconds; updates (default of trainers) or seconds",
+    )
+    plan.add_argument(
+        "--replications",
+        type=WholeNumber(1, 10_000),
+        help=f"seeds of each setting (default {DEFAULT_REPLICATIONS}; extend: in all)",
+    )
+    plan.add_argument("--seed", type=SEED, help="the first seed (default 0)")
+    plan.add_argument(
+        "--metric",
+        action="append",
+        help=f"what is measured: {', '.join(list_measures())}; isl: both parts (repeatable)",
+    )
+    plan.add_argument("--kernel", choices=("binary", "mean"), help="kernel of the ISL (default binary)")
+    plan.add_argument("--init", choices=("data", "random"), help="initial states of samplers (default data)")
+    plan.add_argument("--n-hidden", type=WholeNumber(1, 10**6), help="trainers: hidden units (default 16)")
+    plan.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
+    where = command.add_argument_group("where it runs (run, resume, extend)")
+    where.add_argument(
+        "--workers",
+        type=WholeNumber(1, MAX_WORKERS),
+        help="threads of this machine (default: one for each core)",
+    )
+    where.add_argument(
+        "--scheduler",
+        metavar="tcp://...",
+        help='address of a Dask scheduler, instead of threads (pip install "rbmviz[cluster]")',
+    )
+    shown = command.add_argument_group("what is shown at the end")
+    shown.add_argument("--at", type=COUNT, help="compare after so many samples (default: at the end)")
+    shown.add_argument(
+        "--effort",
+        choices=tuple(BUDGET_UNITS),
+        help="what --at counts, and what is equal (default samples or updates)",
+    )
+    shown.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
+    shown.add_argument("--csv", metavar="F.csv", help="write the table that is shown, one row a setting")
+    shown.add_argument("--parquet", metavar="F.parquet", help="write all rows of all cells into one file")
+    shown.add_argument("--figure", metavar="F.svg", help="draw the scores over the axes, as .svg or .png")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Do what the action says, and return the comparison of the settings."""
+    args = check_words(args)
+    _check_installed(args)
+    if args.action == "run":
+        plan, store = _plan(args), Store(args.out)
+    else:
+        store = Store(args.folder)
+        plan = store.plan()
+        if args.action == "extend":
+            plan = _extended(plan, args)
+    _check_outputs(args, plan)
+    made, outcome = cells(plan), None
+    if args.action in ("run", "resume", "extend"):
+        store.prepare(plan, _command(args))
+        outcome = _computed(args, made, store)
+    found = store.read(made)
+    for sentence in found.refused:
+        print_message(sentence)
+    return _result(args, plan, store, made, found, outcome)
+
+
+def check_words(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with the first words, action and folder, taken out of the rest.
+
+    Raises
+    ------
+    BadInput
+        If the action is unknown, or a flag does not belong to it.
+    """
+    found = argparse.Namespace(**vars(args))
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), args.rest))
+    found.rest = args.rest[len(words) :]
+    found.action, found.folder = [*words, None, None][:2]
+    if found.action is None:
+        found.action = "run"
+    if found.action not in SWEEP_FLAGS:
+        raise unknown("action of sweep", found.action, SWEEP_FLAGS)
+    if len(words) > 2:
+        raise BadInput(f"sweep {found.action}: '{words[2]}' is too much (see --help).")
+    _check_flags(found)
+    return found
+
+
+def _check_flags(args: argparse.Namespace) -> None:
+    for flag in (*PLAN_FLAGS, *RUN_FLAGS, *SHOW_FLAGS):
+        if flag not in SWEEP_FLAGS[args.action] and getattr(args, flag) is not None:
+            of = ", ".join(f"'sweep {action}'" for action, flags in SWEEP_FLAGS.items() if flag in flags)
+            raise BadInput(f"sweep {args.action}: --{flag.replace('_', '-')} belongs to {of}.")
+    if args.action == "run":
+        if args.folder is not None:
+            raise BadInput(f"sweep run: '{args.folder}' is too much; the folder is given as --out DIR.")
+        if args.out is None:
+            raise BadInput("sweep run: name the folder of the results, --out DIR.")
+    elif args.folder is None:
+        raise BadInput(f"sweep {args.action}: name the folder of a sweep.")
+    if args.rest and args.action not in ("run", "extend"):
+        raise BadInput(f"sweep {args.action}: unknown argument '{args.rest[0]}' (see --help).")
+    if args.workers is not None and args.scheduler is not None:
+        raise BadInput("sweep: --workers are threads of this machine and --scheduler a cluster; give one.")
+
+
+def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
+    """Check the files that are written at the end, and that what draws them is installed."""
+    outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
+    for flag, endings in (("--parquet", (".parquet",)), ("--figure", (".svg", ".png"))):
+        path = outputs[flag]
+        if path is not None and Path(path).suffix not in endings:
+            raise BadInput(f"sweep: '{path}' must end in {' or '.join(endings)}.")
+    check_outputs(
+        outputs,
+        models={f"--model {name}": name for name in plan.models},
+        datasets={"--dataset": plan.data or None},
+    )
+
+
+def _check_installed(args: argparse.Namespace) -> None:
+    """Say which extra is missing before anything is read."""
+    if args.scheduler is not None:
+        import rbmviz.sweep.cluster  # noqa: F401, says so itself
+    check_installed()
+    if args.figure is not None:
+        figures.check_installed()
+
+
+def _table(kind: Kind) -> Table:
+    return samplers if kind == "sampler" else trainers
+
+
+def _algorithms(kind: Kind, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
+    """Return the algorithms of the texts, with the knobs of the flags that they have."""
+    read = [_table(kind).read(one) for one in texts]
+    knobs = read_shared_knobs([type(one) for one in read], rest) if rest else [{} for _ in read]
+    return [dataclasses.replace(one, **given) for one, given in zip(read, knobs, strict=True)]
+
+
+def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
+    """Read an axis; the scale may also stand first, ``eps=log:0.001:1:13``."""
+    found = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
+    if found:
+        name, scale, rest = found.groups()
+        written = f"{name}={rest}:{'log' if scale == 'log' else 'linear'}"
+    return Axis.read(written, algorithms)
+
+
+def _plan(args: argparse.Namespace) -> SweepPlan:
+    if bool(args.sampler) == bool(args.trainer):
+        raise BadInput(
+            "sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
+        )
+    kind: Kind = "sampler" if args.sampler else "trainer"
+    algorithms = _algorithms(kind, args.sampler or args.trainer, args.rest)
+    unit = BUDGET_UNITS[args.budget or "n"]
+    if kind == "trainer" and args.budget in (None, "n"):
+        unit = "updates"
+    amount = args.n or (20_000 if kind == "sampler" else 1000)
+    if args.n is None and unit == "seconds":
+        raise BadInput("sweep run: --budget seconds needs -n, how many.")
+    if kind == "sampler" and args.n_hidden is not None:
+        raise BadInput("sweep run: --n-hidden belongs to trainers.")
+    metrics = []
+    for name in args.metric or ():
+        metrics += ["isl_validation", "isl_test"] if name == "isl" else [name]
+    first = args.seed or 0
+    return SweepPlan(
+        kind=kind,
+        algorithms=tuple(text_of(one) for one in algorithms),
+        axes=tuple(_axis(one, algorithms) for one in args.axis or ()),
+        models=tuple(args.model or ()),
+        data=args.dataset or "",
+        seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
+        budget=Budget(unit, amount),  # type: ignore[arg-type]
+        metrics=tuple(dict.fromkeys(metrics)),
+        kernel=args.kernel or "binary",
+        start=args.init or "data",
+        n_hidden=args.n_hidden or 16,
+    )
+
+
+def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
+    """Return the plan with more algorithms, models, seeds, and values of axes; all that it had stays."""
+    more = args.sampler if plan.kind == "sampler" else args.trainer
+    if (args.trainer if plan.kind == "sampler" else args.sampler) is not None:
+        raise BadInput(f"sweep extend: this is a sweep over {plan.kind}s.")
+    algorithms = list(plan.algorithms)
+    if more:
+        algorithms += [text_of(one) for one in _algorithms(plan.kind, more, args.rest)]
+    elif args.rest:
+        raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
+    read = [_table(plan.kind).read(one) for one in algorithms]
+    axes = {axis.knob: axis for axis in plan.axes}
+    for written in args.axis or ():
+        axis = _axis(written, read)
+        values = axes[axis.knob].values if axis.knob in axes else ()
+        knob = next(knobs_of(one)[axis.knob] for one in read if axis.knob in knobs_of(one))
+        joined = list(dict.fromkeys((*values, *axis.values)))
+        axes[axis.knob] = Axis(axis.knob, tuple(sorted(joined) if knob.kind in (int, float) else joined))  # type: ignore[type-var]
+    seeds = list(plan.seeds)
+    seeds += [seed for seed in range(seeds[0], seeds[0] + (args.replications or 0)) if seed not in seeds]
+    return dataclasses.replace(
+        plan,
+        algorithms=tuple(dict.fromkeys(algorithms)),
+        axes=tuple(axes.values()),
+        models=tuple(dict.fromkeys((*plan.models, *(args.model or ())))),
+        seeds=tuple(seeds),
+    )
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return the call, for notes and figures."""
+    words = (
+        sys.argv[1:] if sys.argv[1:2] == ["sweep"] else ["sweep", args.action, str(args.out or args.folder)]
+    )
+    return f"rbmviz {' '.join(words)}"
+
+
+class _Progress:
+    """Cells done and time left: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, total: int, found: int) -> None:
+        self.bar = None
+        if sys.stderr.isatty():
+            # The mean rate of the whole run: cells of different settings differ in length.
+            self.bar = tqdm(total=total, initial=found, unit="cell", file=sys.stderr, smoothing=0)
+        self.said = time.monotonic()
+
+    def show(self, outcome: SweepProgress) -> None:
+        """Show the outcome so far."""
+        ended = outcome.done + len(outcome.failed)
+        if self.bar is not None:
+            self.bar.update(ended - self.bar.n)
+        elif time.monotonic() - self.said >= EVERY_SECONDS:
+            self.said = time.monotonic()
+            failed = f", {len(outcome.failed):,} failed" if outcome.failed else ""
+            left = _duration(outcome.seconds_left)
+            print_message(f"{outcome.done:,} of {outcome.cells:,} cells{failed}, about {left} left")
+
+    def say(self, sentence: str) -> None:
+        """Print a message, above the bar if there is one."""
+        if self.bar is not None:
+            self.bar.clear()
+        print_message(sentence)
+
+    def close(self) -> None:
+        """Leave the terminal to the next line."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _duration(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "some time"
+    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f} {name}" if seconds < 10 * size else f"{seconds / size:.0f} {name}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def _computed(args: argparse.Namespace, made: Sequence[Cell], store: Store) -> SweepProgress:
+    """Compute what is missing, and say how it went."""
+    there = len(store.done(made))
+    threads = args.workers or cores()
+    where = f"{threads} thread{'s' * (threads != 1)}"
+    where = f"the cluster at {args.scheduler}" if args.scheduler else where
+    print_message(
+        f"{len(made):,} cells"
+        + (f", {there:,} of them in '{store.folder}'" if there else "")
+        + f"; on {where}."
+    )
+    progress = _Progress(len(made), there)
+    try:
+        outcome = run_cells(
+            made,
+            store,
+            workers=args.workers,
+            scheduler=args.scheduler,
+            on_progress=progress.show,
+            on_message=progress.say,
+        )
+    finally:
+        progress.close()
+    for failed in outcome.failed[:3]:
+        print_message(f"{failed.cell.algorithm}, seed {failed.cell.seed}: {failed.reason}")
+    if len(outcome.failed) > 3:
+        print_message(f"{len(outcome.failed) - 3:,} more cells failed.")
+    if outcome.failed and not outcome.done and not outcome.interrupted:
+        raise BadInput(f"All {len(outcome.failed):,} cells failed: {outcome.failed[0].reason}")
+    if outcome.interrupted:
+        cluster = f" --scheduler {args.scheduler}" if args.scheduler else ""
+        print_message(
+            f"Interrupted: {outcome.done:,} of {outcome.cells:,} cells are in '{store.folder}', and "
+            f"'rbmviz sweep resume {store.folder}{cluster}' computes the rest."
+        )
+    elif outcome.computed:
+        print_message(
+            f"{outcome.computed:,} cells in {_duration(outcome.seconds)}, which alone would take "
+            f"{_duration(outcome.busy_seconds)} one after the other."
+        )
+    return outcome
+
+
+def _result(
+    args: argparse.Namespace,
+    plan: SweepPlan,
+    store: Store,
+    made: Sequence[Cell],
+    found: StoredTable,
+    outcome: SweepProgress | None,
+) -> dict[str, Any]:
+    """Compare, write the files, and return the result of the command."""
+    result: dict[str, Any] = {
+        "action": args.action,
+        "out": str(store.folder),
+        "done": found.cells,
+        "of": len(made),
+        "failed": [
+            {"setting": failed.cell.algorithm, "model": failed.cell.model, "seed": failed.cell.seed}
+            | {"reason": failed.reason}
+            for failed in (outcome.failed if outcome else ())
+        ],
+    }
+    if outcome is not None:
+        result |= {"computed": outcome.computed, "seconds": outcome.seconds}
+        result |= {"busy_seconds": outcome.busy_seconds}
+        if outcome.interrupted:
+            result["interrupted"] = True
+    if not found.cells:
+        if outcome is None:
+            raise BadInput(
+                f"'{store.folder}' holds no result of its plan: 'rbmviz sweep resume {store.folder}'."
+            )
+        return result | {"cells": [], "best": None, "region": [], "choices": []}
+    effort: Any = BUDGET_UNITS[args.effort or "n"]
+    if plan.kind == "trainer" and args.effort in (None, "n"):
+        effort = "updates"
+    if args.action == "robustness":
+        found_settings = robustness(found.columns, args.at, effort, args.by or "isl_test")
+        return result | {"robustness": [dataclasses.asdict(one) for one in found_settings]}
+    choices = []
+    try:
+        for model in plan.models or ("",):
+            columns = select(found.columns, model=model)
+            if len(columns["n"]):
+                by: str = args.by or ""
+                choices.append((compare(columns, args.at, effort, by), telling_point(columns, effort, by)))
+    except BadInput as error:
+        if outcome is None:
+            raise
+        print_message(f"The settings cannot be compared yet: {error}")
+    compared = [choice for choice, _ in choices]
+    _write_files(args, plan, found, compared)
+    rows = [_row(one, choice) for choice in compared for one in choice.settings]
+    result |= {"cells": rows, "choices": [_choice(choice) | {"telling": at} for choice, at in choices]}
+    only = result["choices"][0] if len(choices) == 1 else {"best": None, "region": []}
+    return result | {"best": only["best"], "region": only["region"]}
+
+
+def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
+    """Return a setting as an entry of JSON, and a row of the CSV."""
+    found = dataclasses.asdict(one)
+    by_seed = found.pop("by_seed")
+    lo, hi = found.pop("interval")
+    error = one.std_dev / math.sqrt(len(by_seed)) if len(by_seed) > 1 else math.nan
+    difference_error = found.pop("std_error")
+    return {
+        **{"setting": found.pop("setting"), "model": found.pop("model"), "knobs": found.pop("knobs")},
+        **{"mean": found.pop("mean"), "std_error": error, "seeds": len(by_seed)},
+        **{"difference": found.pop("difference"), "difference_error": difference_error},
+        **{"difference_lo": lo, "difference_hi": hi},
+        **found,
+    }
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    """Return the comparison on one model as an entry of JSON; ``best`` is null where several may be."""
+    best = choice.best
+    alone = len(choice.region) == 1
+    return {
+        **{"model": best.model, "effort": choice.effort, "at": choice.point, "by": choice.by},
+        **{"seeds": list(choice.seeds), "not_reached": choice.not_reached, "border": list(choice.border)},
+        "best": {
+            **{"setting": best.setting, "model": best.model, "knobs": dict(best.knobs)},
+            **{"validation": best.mean, "test": best.test, "test_std_dev": best.test_std_dev},
+        }
+        if alone
+        else None,
+        "region": [{"setting": one.setting, "knobs": dict(one.knobs)} for one in choice.region],
+    }
+
+
+def _write_files(
+    args: argparse.Namespace, plan: SweepPlan, found: StoredTable, choices: Sequence[Choice]
+) -> None:
+    if args.parquet is not None:
+        write_table(args.parquet, found.columns)
+    if args.csv is not None:
+        write_whole(args.csv, _csv(choices))
+    if args.figure is not None and choices:
+        caption = figures.provenance(found.columns, _command(args))
+        write_whole(args.figure, figures.draw(choices, plan, caption, Path(args.figure).suffix[1:]))
+
+
+def _csv(choices: Sequence[Choice]) -> bytes:
+    rows = []
+    for choice in choices:
+        for one in choice.settings:
+            row = _row(one, choice)
+            knobs = row.pop("knobs")
+            rows.append({**row, **{f"knob_{name}": value for name, value in knobs.items()}})
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    content = io.StringIO()
+    writer = csv.DictWriter(content, names, lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return content.getvalue().encode()
+
+
+MAX_LINES = 40
+"""Most settings of one model that the terminal shows."""
+
+
+def text(result: dict[str, Any]) -> str:
+    """Return the result as text for the terminal."""
+    if "robustness" in result:
+        return _robustness_text(result["robustness"])
+    lines = []
+    for choice in result["choices"]:
+        rows = [row for row in result["cells"] if row["model"] == choice["model"]]
+        lines += _choice_lines(choice, rows)
+    lines.append(f"{result['done']:,} of {result['of']:,} cells are in '{result['out']}'")
+    return "\n".join(lines)
+
+
+def _knobs_text(row: dict[str, Any]) -> str:
+    name = row["setting"].partition(":")[0]
+    knobs = " ".join(
+        f"{knob}={value:g}" if isinstance(value, float) else f"{knob}={value}"
+        for knob, value in row["knobs"].items()
+    )
+    return f"{name} {knobs}".strip()
+
+
+def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> list[str]:
+    on = f" on {choice['model']}" if choice["model"] else ""
+    seeds = f"{len(choice['seeds'])} seed" + "s" * (len(choice["seeds"]) != 1)
+    texts = [_knobs_text(row) for row in rows]
+    width = max(map(len, texts))
+    lines = [
+        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * not told from the best",
+        f"  {'':<{width}} {'mean':>10} {'to the best':>21} {'seconds':>9}",
+    ]
+    for name, row in list(zip(texts, rows, strict=True))[:MAX_LINES]:
+        difference = "" if row is rows[0] else f"{row['difference']:+.3f} +- {row['difference_error']:.3f}"
+        mark = "*" if row["in_region"] else "x" if row["blank"] > 0.5 else " "
+        lines.append(f"{mark} {name:<{width}} {row['mean']:10.3f} {difference:>21} {row['seconds']:9.2f}")
+    if len(rows) > MAX_LINES:
+        lines.append(f"  ... {len(rows) - MAX_LINES:,} more (--csv writes all)")
+    if any(not row["in_region"] and row["blank"] > 0.5 for row in rows):
+        lines.append("x most samples are blank")
+    best = rows[0]
+    if not math.isnan(best["test"]):
+        spread = "" if math.isnan(best["test_std_dev"]) else f" +- {best['test_std_dev']:.3f} over seeds"
+        error = (
+            ""
+            if math.isnan(best["test_point_error"])
+            else f"; a test set of this size knows it to {best['test_point_error']:.3f}"
+        )
+        lines.append(f"{texts[0]}: {best['test']:.3f}{spread} on the test part{error}")
+    if len(choice["region"]) > 1:
+        lines.append(
+            f"{len(choice['region'])} of {len(rows)} settings cannot be told from the best at 95 %; more "
+            "replications may help (sweep extend)."
+        )
+    if choice["telling"] is not None and choice["telling"] != choice["at"]:
+        lines.append(f"The settings differ most after {choice['telling']:,.6g} {choice['effort']} (--at).")
+    if choice["not_reached"]:
+        lines.append(f"{choice['not_reached']:,} settings have not got there.")
+    return [*lines, *choice["border"], ""]
+
+
+def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
+    if not rows:
+        return "No setting was run on all models."
+    texts = _short([row["setting"] for row in rows])
+    width = max(map(len, texts))
+    models = " ".join(f"{model:>14}" for model in rows[0]["models"])
+    lines = [f"{'':<{width}} {'mean':>10} {'spread':>8} {models}"]
+    for name, row in zip(texts, rows, strict=True):
+        each = " ".join(f"{mean:14.3f}" for mean in row["by_model"])
+        lines.append(f"{name:<{width}} {row['mean']:10.3f} {row['spread']:8.3f} {each}")
+    return "\n".join([*lines, "spread: standard deviation over the models"])
+
+
+def _short(settings: Sequence[str]) -> list[str]:
+    """Return settings with those knobs only in which settings of the same algorithm differ."""
+    parts = [(name, knobs.split(",")) for name, _, knobs in (one.partition(":") for one in settings)]
+    common = {name: set.intersection(*(set(b) for a, b in parts if a == name)) for name, _ in parts}
+    return [" ".join([name, *(pair for pair in knobs if pair not in common[name])]) for name, knobs in parts]

@@ -1,0 +1,367 @@
+"""Running the cells of a plan on any ``concurrent.futures.Executor``: threads here, or a Dask cluster.
+
+The kernels release the GIL, so that threads fill the cores of one machine. Each cell is computed on one
+thread, and turned into the bytes of its file there; the process that started the sweep writes the files. Only
+a bounded number of cells is under way at a time. Whatever ends a sweep, what was computed is in the folder,
+and running it again computes the rest.
+"""
+
+import contextlib
+import os
+import queue
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.output import reason
+from rbmviz.sweep.cell import Cell, CellRun, data_of_cell, model_of, version_of
+from rbmviz.sweep.store import Store, encode
+
+WAITING_EACH = 2
+"""Cells that are handed to an executor for each of its threads: one runs, the next one lies ready."""
+
+LOOK_SECONDS = 0.5
+"""How often the number of workers of a cluster is looked up."""
+
+
+class FailedCell(NamedTuple):
+    """A cell that ended with an error.
+
+    cell : Cell; reason : one sentence
+    """
+
+    cell: Cell
+    reason: str
+
+
+@dataclass
+class SweepProgress:
+    """What a run of a sweep has done.
+
+    Parameters
+    ----------
+    cells : int
+        Cells of the plan.
+    found : int
+        Cells that were there before.
+    computed : int
+        Cells that were computed and written now.
+    failed : list of FailedCell
+        Cells that ended with an error; they are tried again when the sweep is.
+    seconds, busy_seconds : float
+        Wall time of the run, and the sum of the wall times of its cells, each on its thread.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    """
+
+    cells: int
+    found: int
+    computed: int = 0
+    failed: list[FailedCell] = field(default_factory=list)
+    seconds: float = 0.0
+    busy_seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def done(self) -> int:
+        """Cells of the plan whose results are in the folder."""
+        return self.found + self.computed
+
+    @property
+    def seconds_left(self) -> float:
+        """Expected seconds until the end, by the cells that were computed so far; NaN before the first."""
+        ended = self.computed + len(self.failed)
+        return (self.cells - self.found - ended) * self.seconds / ended if ended else float("nan")
+
+
+class ComputedCell(NamedTuple):
+    """What an executor returns for a cell: the content of its file, and the wall time on its thread."""
+
+    content: bytes
+    seconds: float
+
+
+class _Stopped(Exception):
+    """The sweep was interrupted while this cell ran."""
+
+
+def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
+    """Run one cell to its end on this thread.
+
+    Parameters
+    ----------
+    cell : Cell
+    stop : Event, optional
+        Looked at between two slices (30 ms): if it is set, the cell is given up.
+
+    Raises
+    ------
+    BadInput
+        If the model or the data cannot be loaded, or this process has other code than the one that made the
+        cell.
+    """
+    begin = time.perf_counter()
+    if version_of(cell.kind, cell.algorithm.partition(":")[0]) != cell.version:
+        raise BadInput(
+            "The worker has another version of rbmviz than the process that started the sweep: install the "
+            "same one on all machines."
+        )
+    run = CellRun(cell)
+    while run.step():
+        if stop is not None and stop.is_set():
+            raise _Stopped
+    return ComputedCell(encode(run.columns()), time.perf_counter() - begin)
+
+
+def compute_in_worker(cell: Cell) -> ComputedCell:
+    """Run one cell in a process that does nothing but run cells: BLAS gets one thread there, for good."""
+    _one_blas_thread()
+    return compute(cell)
+
+
+def _one_blas_thread() -> None:
+    global _LIMITED
+    if _LIMITED is None:
+        _LIMITED = threadpool_limits(limits=1, user_api="blas")
+
+
+_LIMITED: threadpool_limits | None = None
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(
+    cells: Sequence[Cell],
+    store: Store,
+    executor: Executor | None = None,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    on_progress: Callable[[SweepProgress], None] | None = None,
+    on_message: Callable[[str], None] | None = None,
+) -> SweepProgress:
+    """Compute the cells that are not in the folder yet, in their order.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        ``rbmviz.sweep.cells`` of a plan.
+    store : Store
+        Its folder must be there (``Store.prepare``).
+    executor : Executor, optional
+        Where cells are computed. Its workers load models and data by the names in the cells. It is not shut
+        down. Default: threads of this process.
+    workers : int, optional
+        Threads (default: one for each core), or the number of workers of ``executor``.
+    scheduler : str, optional
+        Address of a Dask scheduler, ``tcp://host:8786``, instead of an executor. Models and data are sent to
+        each of its workers once.
+    on_progress : callable, optional
+        Called after each cell with the outcome so far.
+    on_message : callable, optional
+        Called with a sentence when workers are lost, or none is there.
+
+    Returns
+    -------
+    SweepProgress
+        After Ctrl-C with ``interrupted``.
+
+    Raises
+    ------
+    BadInput
+        If no scheduler answers, or the connection to it is lost.
+    OutputFailure
+        If results cannot be written any more; those that were computed are kept in a temporary folder, which
+        the sentence names.
+    """
+    there = store.done(cells)
+    todo = list({cell.identity: cell for cell in cells if cell.identity not in there}.values())
+    outcome = SweepProgress(cells=len(there) + len(todo), found=len(there))
+    if not todo:
+        return outcome
+    with contextlib.ExitStack() as stack:
+        if executor is not None:
+            pool = _Pool(executor, lambda: workers or cores())
+        elif scheduler is not None:
+            from rbmviz.sweep.cluster import connected
+
+            found = stack.enter_context(connected(scheduler, _loaded(todo), on_message or _silent))
+            pool = _Pool(found.executor, found.n_threads)
+        else:
+            stack.enter_context(threadpool_limits(limits=1, user_api="blas"))
+            pool = stack.enter_context(_threads(workers or cores()))
+        _Sweeping(pool, store, outcome, on_progress or _silent).run(todo)
+    return outcome
+
+
+def _silent(_: object) -> None:
+    pass
+
+
+def _loaded(cells: Sequence[Cell]) -> list[object]:
+    """Return the models and data sets of the cells, each once."""
+    found: dict[str, object] = {}
+    for cell in cells:
+        if cell.data_digest not in found:
+            found[cell.data_digest] = data_of_cell(cell)
+        if cell.kind == "sampler" and cell.model_digest not in found:
+            found[cell.model_digest] = model_of(cell)
+    return list(found.values())
+
+
+@dataclass
+class _Pool:
+    """An executor, how many threads it has now, and the event that has running cells give up."""
+
+    executor: Executor
+    n_threads: Callable[[], int]
+    stop: threading.Event | None = None
+
+    def submit(self, cell: Cell) -> "Future[ComputedCell]":
+        if self.stop is not None:
+            return self.executor.submit(compute, cell, self.stop)
+        return self.executor.submit(compute_in_worker, cell)
+
+
+@contextlib.contextmanager
+def _threads(n: int) -> Iterator[_Pool]:
+    stop = threading.Event()
+    executor = ThreadPoolExecutor(n, thread_name_prefix="rbmviz-sweep")
+    try:
+        yield _Pool(executor, lambda: n, stop)
+    finally:
+        stop.set()
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+class _Sweeping:
+    """One call of ``run``: which cells are under way, and where results go."""
+
+    def __init__(
+        self, pool: _Pool, store: Store, outcome: SweepProgress, on_progress: Callable[[SweepProgress], None]
+    ) -> None:
+        self.pool, self.store, self.outcome, self.on_progress = pool, store, outcome, on_progress
+        self._flying: dict[Future[ComputedCell], Cell] = {}
+        self._ended: queue.SimpleQueue[Future[ComputedCell]] = queue.SimpleQueue()
+        self._begin = time.perf_counter()
+
+    def run(self, todo: Sequence[Cell]) -> None:
+        """Submit all cells and write their results until the end, an interrupt, or an error."""
+        try:
+            self._go_through(todo)
+        except KeyboardInterrupt:
+            self.outcome.interrupted = True
+            self._give_up()
+            self._keep_rest()
+        except BaseException:
+            self._give_up()
+            with contextlib.suppress(OutputFailure):
+                self._keep_rest()
+            raise
+        finally:
+            self.outcome.seconds = time.perf_counter() - self._begin
+
+    def _go_through(self, todo: Sequence[Cell]) -> None:
+        waiting, looked, room = iter(todo), -LOOK_SECONDS, 0
+        more = True
+        while more or self._flying:
+            if time.perf_counter() - looked > LOOK_SECONDS:
+                room, looked = WAITING_EACH * self.pool.n_threads(), time.perf_counter()
+            while more and len(self._flying) < room:
+                cell = next(waiting, None)
+                more = cell is not None
+                if cell is not None:
+                    future = self.pool.submit(cell)
+                    self._flying[future] = cell
+                    future.add_done_callback(self._ended.put)
+            try:
+                self._take(self._ended.get(timeout=LOOK_SECONDS))
+            except queue.Empty:
+                continue
+
+    def _take(self, future: "Future[ComputedCell]") -> None:
+        """Write the result of a future; it stays under way until that is done."""
+        cell = self._flying[future]
+        try:
+            computed = future.result()
+        except _Stopped:
+            computed = None
+        except (CancelledError, BrokenExecutor) as error:
+            raise BadInput(
+                f"The workers, or the connection to them, were lost ({type(error).__name__}): "
+                f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}', and "
+                "the sweep can be resumed."
+            ) from None
+        except Exception as error:  # a mistake in one cell must not cost the others
+            computed = None
+            self.outcome.failed.append(FailedCell(cell, _sentence(error)))
+        if computed is not None:
+            try:
+                self.store.write(cell.identity, computed.content)
+            except (BadInput, OutputFailure) as error:
+                self._give_up()
+                raise self._rescued(error) from error
+            self.outcome.computed += 1
+            self.outcome.busy_seconds += computed.seconds
+        del self._flying[future]
+        self.outcome.seconds = time.perf_counter() - self._begin
+        self.on_progress(self.outcome)
+
+    def _give_up(self) -> None:
+        """Have no cell begin any more, and running ones of this process end soon."""
+        if self.pool.stop is not None:
+            self.pool.stop.set()
+        for future in self._flying:
+            future.cancel()
+
+    def _results(self) -> Iterator[tuple[Cell, ComputedCell]]:
+        """Yield the results that are there and not written; those of threads may need a moment to end."""
+        for future, cell in self._flying.items():
+            if future.cancelled() or not (future.done() or self.pool.stop is not None):
+                continue
+            with contextlib.suppress(Exception, CancelledError):
+                yield cell, future.result()
+
+    def _keep_rest(self) -> None:
+        for cell, computed in self._results():
+            self.store.write(cell.identity, computed.content)
+            self.outcome.computed += 1
+            self.outcome.busy_seconds += computed.seconds
+        self._flying.clear()
+
+    def _rescued(self, error: Exception) -> OutputFailure:
+        """Keep what is computed in a temporary folder, and return the error that names it."""
+        kept, n = None, 0
+        with contextlib.suppress(OSError):
+            kept = Store(Path(tempfile.mkdtemp(prefix="rbmviz-kept-")))
+            for cell, computed in self._results():
+                kept.write(cell.identity, computed.content)
+                n += 1
+        self._flying.clear()
+        there = f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}'"
+        if kept is not None and n:
+            return OutputFailure(
+                f"{error} {there}, {n} more in '{kept.folder}': make room, move these files there, and "
+                "resume the sweep."
+            )
+        return OutputFailure(f"{error} {there}: make room, and resume the sweep.")
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, BadInput):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or type(error).__name__}: {reason(error)}."
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first[:300]}"

@@ -1,0 +1,201 @@
+"""Drawings of a sweep: the scores over one or two axes, as SVG or PNG.
+
+With two axes a drawing is a map, with one a curve with the spread over seeds; models, samplers and further
+knobs stand side by side. Settings that cannot be told from the best are marked, and so are those whose
+samples are mostly blank. What was run stands below each drawing.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from rbmviz.errors import brought_by
+from rbmviz.sweep.choose import MOSTLY_BLANK, Choice, ScoredSetting
+from rbmviz.sweep.measures import measures
+from rbmviz.sweep.plan import SweepPlan
+
+IN_REGION, IS_BLANK, FIGURE_MARKS = "not told from the best", "mostly blank samples", ("*", "x")
+
+MAX_CAPTION_NAMES = 3
+"""Most digests of one kind that a caption names."""
+
+_WIDTH, _HEIGHT = 420, 260
+_CAPTION_CHARACTERS = 110
+
+
+def check_installed() -> None:
+    """Raise BadInput unless all that drawing needs is installed."""
+    with brought_by("figures", "A figure of a sweep"):
+        import altair  # noqa: F401
+        import vl_convert  # noqa: F401
+
+
+def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
+    """Return what a figure says about what was run: version, digests, seeds, command.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray
+        Table with the columns model, model_digest, data, data_digest, version and seed.
+    command : str
+        The call.
+    """
+
+    def named(name: str) -> str:
+        pairs = sorted(set(zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)))
+        texts = [f"{each or '-'} {digest}".strip() for each, digest in pairs if digest]
+        return ", ".join(texts[:MAX_CAPTION_NAMES]) + (", ..." if len(texts) > MAX_CAPTION_NAMES else "")
+
+    seeds, code = np.unique(columns["seed"]).tolist(), sorted(set(columns["version"].tolist()))
+    parts = [f"rbmviz {version('rbmviz')}, code {', '.join(code[:MAX_CAPTION_NAMES])}"]
+    parts += [f"{what} {text}" for what, text in (("model", named("model")), ("data", named("data"))) if text]
+    run = seeds == list(range(seeds[0], seeds[-1] + 1))
+    parts.append(f"seeds {seeds[0]} to {seeds[-1]}" if run else f"{len(seeds)} seeds from {seeds[0]}")
+    return "; ".join([*parts, command])
+
+
+def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) -> bytes:
+    """Return a drawing of the scores of all settings.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+        One for each model.
+    plan : SweepPlan
+        Its first two axes along which settings differ are those of the drawing.
+    caption : str
+        What stands below, see ``provenance``.
+    form : "svg" or "png"
+
+    Raises
+    ------
+    BadInput
+        If Altair or vl-convert is not installed.
+    """
+    check_installed()
+    import vl_convert
+
+    spec = specification(choices, plan, caption)
+    vega_lite = spec["$schema"].rpartition("/v")[2].removesuffix(".json")
+    # The version that the specification is of: 6.1.0 is known as 6.1.
+    vega_lite = ".".join(vega_lite.split(".")[:2])
+    if form == "svg":
+        return vl_convert.vegalite_to_svg(json.dumps(spec), vl_version=vega_lite).encode()
+    return vl_convert.vegalite_to_png(json.dumps(spec), vl_version=vega_lite, scale=2)
+
+
+def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> dict[str, Any]:
+    """Return the drawing in the language of Vega-Lite, with its data."""
+    import altair
+
+    rows = [_row(one, choice) for choice in choices for one in choice.settings]
+    differing = {name for row in rows for name in row["knobs"]}
+    axes = [axis.knob for axis in plan.axes if axis.knob in differing][:2] or ["setting"]
+    for row in rows:
+        knobs = row.pop("knobs")
+        rest = [f"{name} = {_text(value)}" for name, value in knobs.items() if name not in axes]
+        row["panel"] = ", ".join([row["algorithm"], *rest])
+        row |= {name: knobs[name] for name in axes if name in knobs}
+    first, by = choices[0], choices[0].by
+    label = measures[by].label if by in measures else by
+    chart = _map(altair, rows, axes, label) if len(axes) == 2 else _curve(altair, rows, axes[0], label)
+    title = altair.TitleParams(
+        f"{label} after {first.point:,.6g} {first.effort}",
+        subtitle=list(
+            _lines([*first.border, f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"])
+        ),
+        anchor="start",
+    )
+    facets = {name: f"{name}:N" for name in ("panel", "model") if len({row[name] for row in rows}) > 1}
+    if facets:
+        named = {"panel": "column", "model": "row"}
+        shown = {
+            named[name]: getattr(altair, named[name].title())(field, title=None)
+            for name, field in facets.items()
+        }
+        chart = chart.facet(data=altair.Data(values=rows), **shown)
+    else:
+        chart = chart.properties(data=altair.Data(values=rows))
+    below = altair.Chart(altair.Data(values=[{}])).mark_text(
+        align="left", baseline="top", fontSize=8, color="#555555", x=0, y=0, lineBreak="\n"
+    )
+    lines = list(_lines([caption]))
+    below = below.encode(text=altair.value("\n".join(lines))).properties(width=_WIDTH, height=10 * len(lines))
+    whole = altair.vconcat(chart, below).properties(title=title).configure_view(stroke=None)
+    return whole.to_dict()
+
+
+def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
+    """Return a setting as a row of the drawing's data."""
+    blank = one.blank > MOSTLY_BLANK  # False for NaN
+    spread = 0.0 if math.isnan(one.std_dev) else one.std_dev
+    finite = math.isfinite(one.mean)
+    return {
+        **{"knobs": dict(one.knobs), "setting": one.setting, "algorithm": one.setting.partition(":")[0]},
+        **{
+            "model": one.model,
+            "mark": FIGURE_MARKS[1] if blank else FIGURE_MARKS[0] if one.in_region else "",
+        },
+        **{"mean": one.mean if finite else None, "lo": one.mean - spread if finite else None},
+        "hi": one.mean + spread if finite else None,
+    }
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _map(altair: Any, rows: Sequence[Mapping[str, Any]], axes: Sequence[str], label: str) -> Any:
+    """Return a map over two axes, each value as a column or row of its own, so that cells have one size."""
+    across, up = (_order(rows, name) for name in axes)
+    x = altair.X(f"{axes[0]}:N", sort=across, axis=altair.Axis(labelAngle=-45, labelExpr=_SHORT))
+    y = altair.Y(f"{axes[1]}:N", sort=up[::-1], axis=altair.Axis(labelExpr=_SHORT))
+    base = altair.Chart().encode(x=x, y=y)
+    colour = altair.Color("mean:Q", title=label, scale=altair.Scale(scheme="viridis", zero=False))
+    marks = base.mark_text(fontSize=14, fontWeight="bold", color="white", stroke="black", strokeWidth=0.4)
+    return altair.layer(base.mark_rect().encode(color=colour), marks.encode(text="mark:N")).properties(
+        width=_WIDTH, height=min(_HEIGHT, 40 * max(len(up), 2))
+    )
+
+
+_SHORT = "isNumber(datum.value) ? format(datum.value, '.4~g') : datum.label"
+
+
+def _order(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    return sorted(
+        {row[name] for row in rows if name in row}, key=lambda value: (isinstance(value, str), value)
+    )
+
+
+def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str) -> Any:
+    """Return the scores along one axis, with their standard deviation over seeds."""
+    values = [value for value in _order(rows, axis) if not isinstance(value, str)]
+    numeric = len(values) > 1
+    log = numeric and values[0] > 0 and values[-1] >= 8 * values[0]
+    scale = altair.Scale(type="log" if log else "linear", zero=False, nice=False)
+    x = (
+        altair.X(f"{axis}:Q", scale=scale)
+        if numeric
+        else altair.X(f"{axis}:N", axis=altair.Axis(labelLimit=400))
+    )
+    base = altair.Chart().encode(x=x)
+    y = altair.Y("mean:Q", title=label, scale=altair.Scale(zero=False))
+    spread = base.mark_rule(color="#888888").encode(y=altair.Y("lo:Q", title=label), y2="hi:Q")
+    line = base.mark_line(point={"color": "#c2410c"}, color="#c2410c").encode(y=y)
+    marks = base.mark_text(dy=-12, fontSize=14, fontWeight="bold").encode(y=y, text="mark:N")
+    return altair.layer(spread, line, marks).properties(width=_WIDTH, height=_HEIGHT)
+
+
+def _lines(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the texts in lines of bounded length, broken at spaces where there are any."""
+    for text in texts:
+        while len(text) > _CAPTION_CHARACTERS:
+            at = text.rfind(" ", 1, _CAPTION_CHARACTERS)
+            at = at if at > 0 else _CAPTION_CHARACTERS
+            yield text[:at]
+            text = text[at:].lstrip()
+        yield text

@@ -1,0 +1,499 @@
+"""The results of a sweep as a folder of Parquet files, one for each cell.
+
+A cell's file is called ``<identity>.parquet`` and holds its table (``cell.columns_of``). It is written under
+a temporary name and renamed, so that it is there whole or not at all, also on a disk that several machines
+share; there is no server and no lock. A cell whose file exists is done. The folder also holds the plan,
+``_plan.json``, and a note for people, ``_README.md``: readers of Parquet folders ignore names that begin with
+``_`` or ``.``, and fail at others.
+
+Files are not trusted when they are read. Size, columns, types and numbers of rows are checked; pages must not
+be compressed, so that a file cannot expand to much more than its size; texts are bounded and printable, and
+nothing in a file is ever executed.
+"""
+
+import io
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.array_files import (
+    Content,
+    Damaged,
+    is_folder,
+    printable,
+    read_file,
+    read_member,
+    why,
+    zip_archive,
+)
+from rbmviz.budget import check_memory
+from rbmviz.errors import BadInput, brought_by
+from rbmviz.output import check_writable, write_whole, writing
+from rbmviz.sweep.cell import Cell, columns_of
+from rbmviz.sweep.choose import joined
+from rbmviz.sweep.parquet_footer import check_uncompressed
+from rbmviz.sweep.plan import MAX_SWEEP_CELLS, Kind, SweepPlan
+
+MAX_CELL_BYTES = 2**20
+"""Most bytes of the file of one cell; 125 rows take some 15 kB."""
+
+MAX_CELL_ROWS = 2000
+"""Most rows of one cell, more than a curve has points."""
+
+MAX_CELL_TEXT = 5000
+"""Most characters of a text in a table."""
+
+IDENTITY = re.compile(r"[0-9a-f]{32}")
+
+PLAN_FILE, NOTE_FILE = "_plan.json", "_README.md"
+
+_MAGIC = b"PAR1"
+
+_MAX_NAMED = 5
+"""Most files of one folder that sentences name one by one."""
+
+_NOTE = """# Results of a sweep by rbmviz
+
+One Parquet file for each cell (one run: a setting, a model, a seed); the name is a hash of all that its
+result depends on. `_plan.json` is the plan. `rbmviz sweep show {folder}` compares the settings,
+`rbmviz sweep resume {folder}` computes what is missing. All of it in one line:
+
+    pandas.read_parquet("{folder}")
+    duckdb.sql("select * from '{folder}/*.parquet'")
+    polars.read_parquet("{folder}/*.parquet")
+
+A row is a point of a cell's curve: after `n` samples (or updates), `sweeps` and `seconds` of processor
+time, each measure has this value. The columns `setting`, `model_digest`, `data_digest`, `seed` and `version`
+(of the code) say what was run: select one `version` if there are several. Files whose names begin with a dot
+are left by a killed process, or were no whole results; they may be deleted.
+
+    {command}
+    rbmviz {version}
+"""
+
+
+class StoredTable(NamedTuple):
+    """What was read from a folder.
+
+    columns : dict of str to ndarray (rows,)
+        The table in long form; texts are of dtype object, numbers int64 and float64.
+    cells : int
+        Cells in it.
+    refused : list of str
+        A sentence for each file that could not be read, and for those that are no results.
+    """
+
+    columns: dict[str, np.ndarray]
+    cells: int
+    refused: list[str]
+
+
+def encode(columns: Mapping[str, np.ndarray]) -> bytes:
+    """Return the table of a cell as the content of a Parquet file.
+
+    Raises
+    ------
+    BadInput
+        If pyarrow is not installed.
+    """
+    pa, pq = _pyarrow()
+    kind: Kind = "sampler" if set(columns) == set(columns_of("sampler")) else "trainer"
+    schema = _schema(kind)
+    table = pa.table({name: pa.array(columns[name], schema.field(name).type) for name in schema.names})
+    content = io.BytesIO()
+    # Not compressed: 'decode' refuses compressed pages. No Arrow schema: it would be a second description.
+    pq.write_table(table, content, compression="none", store_schema=False, write_statistics=False)
+    return content.getvalue()
+
+
+def decode(content: bytes, identity: str = "", names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """Return the table of a cell from the content of a file, which is not trusted.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    identity : str
+        Identity that the cell must have; "": any.
+    names : collection of str, optional
+        Columns that are wanted (default all).
+
+    Returns
+    -------
+    dict of str to ndarray (rows,)
+        Texts are of dtype object, numbers int64 and float64.
+
+    Raises
+    ------
+    Damaged
+        If it is no table of a cell.
+    """
+    pa, pq = _pyarrow()
+    if len(content) > MAX_CELL_BYTES:
+        raise Damaged(f"it has {len(content):,} bytes, more than the result of a cell")
+    if len(content) < 12 or not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
+        raise Damaged("it is no Parquet file, or not a whole one")
+    check_uncompressed(content)
+    try:
+        file = pq.ParquetFile(
+            pa.BufferReader(content),
+            thrift_string_size_limit=MAX_CELL_BYTES,
+            thrift_container_size_limit=10_000,
+        )
+        kind = _kind_of(file.schema_arrow)
+        rows, groups = file.metadata.num_rows, file.metadata.num_row_groups
+        if not 1 <= rows <= MAX_CELL_ROWS or groups != 1:
+            raise Damaged(f"it declares {rows:,} rows in {groups:,} groups")
+        types = columns_of(kind)
+        found = [name for name in types if names is None or name in names]
+        needed = [*found, *(name for name in ("identity", "n") if name not in found)]
+        table = file.read(columns=needed, use_threads=False)
+        columns = {name: _array(table.column(name), types[name]) for name in needed}
+    except (BadInput, Damaged):
+        raise
+    except Exception as error:  # Arrow's own, and those of Python on texts that are not UTF-8
+        raise Damaged(why(error)) from None
+    if identity and columns["identity"][0] != identity:
+        raise Damaged("it is the result of another cell than its name says")
+    if (columns["n"] < 1).any() or (np.diff(columns["n"]) <= 0).any():
+        raise Damaged("its numbers of samples do not rise")
+    return {name: columns[name] for name in found}
+
+
+def check_installed() -> None:
+    """Raise BadInput unless pyarrow is installed."""
+    _pyarrow()
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    with brought_by("sweep", "A sweep"):
+        import pyarrow
+        import pyarrow.parquet
+    return pyarrow, pyarrow.parquet
+
+
+def _schema(kind: Kind) -> Any:
+    pa, _ = _pyarrow()
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+    return pa.schema([(name, types[type_]) for name, type_ in columns_of(kind).items()])
+
+
+def _kind_of(schema: Any) -> Kind:
+    kinds: tuple[Kind, ...] = ("sampler", "trainer")
+    for kind in kinds:
+        if schema.equals(_schema(kind), check_metadata=False):
+            return kind
+    raise Damaged("its columns are not those of a sweep by this version of rbmviz")
+
+
+def _array(column: Any, type_: type) -> np.ndarray:
+    if column.null_count:
+        raise Damaged("it has missing values")
+    if type_ is not str:
+        return column.to_numpy()
+    values = set(column.unique().to_pylist())
+    if len(values) != 1:
+        raise Damaged("it holds more than one run")
+    [text] = values
+    if len(text) > MAX_CELL_TEXT:
+        raise Damaged(f"it holds a text of {len(text):,} characters")
+    return np.full(len(column), printable(text), dtype=object)
+
+
+class Store:
+    """The folder of a sweep.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Nothing is made or read before a method is called.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, identity: str) -> Path:
+        """Return where the file of the cell with this identity lies."""
+        assert IDENTITY.fullmatch(identity)
+        return self.folder / f"{identity}.parquet"
+
+    def prepare(self, plan: SweepPlan, command: str = "") -> None:
+        """Make the folder, check that it can be written and is for such results, and write plan and note.
+
+        Parameters
+        ----------
+        plan : SweepPlan
+            The plan; it takes the place of an earlier one, whose results stay.
+        command : str
+            What was called, for the note.
+
+        Raises
+        ------
+        BadInput
+            If the folder is a file, holds something else than a sweep, or results with other columns, or
+            pyarrow is not installed.
+        OutputFailure
+            If the system refuses: the disk is full or read-only, for example.
+        """
+        _pyarrow()
+        if not is_folder(self.folder):
+            if self.folder.exists():
+                raise BadInput(f"'{self.folder}' is a file: name a folder for the results.")
+            if not is_folder(self.folder.parent):
+                raise BadInput(f"The folder '{self.folder.parent}' does not exist: make it, or name another.")
+            with writing(self.folder):
+                self.folder.mkdir(exist_ok=True)
+        names = self._names()
+        results = [name for name in names if _identity_of(name)]
+        if names and not results and PLAN_FILE not in names:
+            raise BadInput(
+                f"'{self.folder}' holds other files and no results of a sweep: name a new or an empty folder."
+            )
+        for name in results[:3]:
+            self._check_columns(name, plan)
+        check_writable(self.folder / PLAN_FILE)
+        path, content = self.folder / PLAN_FILE, plan.to_json().encode()
+        if path.exists() and (self.folder / NOTE_FILE).exists() and path.read_bytes() == content:
+            return
+        note = _NOTE.format(folder=self.folder, command=command, version=version("rbmviz"))
+        write_whole(self.folder / NOTE_FILE, note.encode(errors="backslashreplace"))
+        write_whole(path, content)
+
+    def _check_columns(self, name: str, plan: SweepPlan) -> None:
+        """Refuse a folder whose results have other columns: readers take those of one file for all."""
+        pa, pq = _pyarrow()
+        try:
+            schema = pq.read_schema(pa.BufferReader(read_file(self.folder / name, name)))
+        except Exception:  # a torn file, which is named when the folder is read
+            return
+        if not schema.equals(_schema(plan.kind), check_metadata=False):
+            raise BadInput(
+                f"'{self.folder}' holds results with other columns, of another version or of "
+                f"{'trainers' if plan.kind == 'sampler' else 'samplers'}: name another folder."
+            )
+
+    def plan(self) -> SweepPlan:
+        """Return the plan of the folder.
+
+        Raises
+        ------
+        BadInput
+            If there is no folder or no plan, or it cannot be read.
+        """
+        if not is_folder(self.folder):
+            raise BadInput(f"There is no folder '{self.folder}': 'rbmviz sweep --out DIR' makes one.")
+        path = self.folder / PLAN_FILE
+        try:
+            if not path.exists():
+                raise Damaged("it is not there")
+            return SweepPlan.from_json(read_file(path, f"'{path}'"))
+        except Damaged as error:
+            raise BadInput(
+                f"'{path}', the plan of the sweep, cannot be read ({error}): start the sweep again with its "
+                "arguments, and what it has computed is found."
+            ) from None
+
+    def _names(self) -> list[str]:
+        """Return the names of all files that readers of Parquet folders do not ignore, and the plan's."""
+        try:
+            names = os.listdir(self.folder)
+        except OSError as error:
+            raise BadInput(f"The folder '{self.folder}' cannot be read: {error.strerror}.") from None
+        return sorted(name for name in names if name[0] not in "._" or name == PLAN_FILE)
+
+    def done(self, cells: Iterable[Cell]) -> set[str]:
+        """Return the identities of the cells whose files are there, whole as far as ends of files tell.
+
+        Nothing is changed; ``read`` checks the content.
+        """
+        there = {identity for name in self._names() if (identity := _identity_of(name))}
+        return {
+            identity for cell in cells if (identity := cell.identity) in there and self._is_whole(identity)
+        }
+
+    def _is_whole(self, identity: str) -> bool:
+        try:
+            with self.path(identity).open("rb") as file:
+                first = file.read(4)
+                file.seek(-8, os.SEEK_END)
+                return first == file.read(8)[4:] == _MAGIC
+        except OSError:  # also if it is shorter than eight bytes
+            return False
+
+    def write(self, identity: str, content: bytes) -> None:
+        """Write the result of a cell, ``encode``; a broken file of its name is set aside, not written over.
+
+        Raises
+        ------
+        OutputFailure
+            If the system refuses: the disk is full or read-only, for example.
+        """
+        path = self.path(identity)
+        if path.exists() and not self._is_whole(identity):
+            with writing(path):
+                path.replace(path.with_name(f".{path.name}.broken"))
+        write_whole(path, content)
+
+    def read(self, cells: Iterable[Cell] | None = None, names: Collection[str] | None = None) -> StoredTable:
+        """Return the results of these cells, or all of the folder, as one table.
+
+        Parameters
+        ----------
+        cells : iterable of Cell, optional
+            Cells of a plan; the table is in their order. Default: all results, in the order of their names.
+        names : collection of str, optional
+            Columns (default all): those of 100,000 cells need 6 GB.
+
+        Raises
+        ------
+        BadInput
+            If there is no folder, the table needs more than the memory budget, or pyarrow is not installed.
+        """
+        _pyarrow()
+        if not is_folder(self.folder):
+            raise BadInput(f"There is no folder '{self.folder}': 'rbmviz sweep --out DIR' makes one.")
+        there = self._names()
+        strange = [name for name in there if not _identity_of(name) and name != PLAN_FILE]
+        if cells is None:
+            identities = [identity for name in there if (identity := _identity_of(name))]
+        else:
+            known = set(there)
+            wanted = dict.fromkeys(cell.identity for cell in cells)
+            identities = [identity for identity in wanted if f"{identity}.parquet" in known]
+
+        def read_one(identity: str) -> bytes:
+            path = self.path(identity)
+            if path.stat().st_size > MAX_CELL_BYTES:
+                raise Damaged("it is larger than the result of a cell")
+            return read_file(path, f"'{path}'")
+
+        found = _read_all([(f"{i}.parquet", i) for i in identities], read_one, names, f"'{self.folder}'")
+        refused = _sentences(
+            strange,
+            f"'{self.folder}' also holds {{}}, no result of a sweep: it is left alone, but other readers of "
+            "the folder may fail at it.",
+        )
+        return StoredTable(found.columns, found.cells, refused + found.refused)
+
+
+def read_zip(content: Content, what: str) -> tuple[SweepPlan | None, StoredTable]:
+    """Return the plan and the results in a zip archive of a sweep's folder; it is not trusted.
+
+    Parameters
+    ----------
+    content : bytes or Path
+        The archive.
+    what : str
+        Its name in messages.
+
+    Returns
+    -------
+    (SweepPlan or None, StoredTable)
+        The plan is None if there is none that can be read.
+
+    Raises
+    ------
+    BadInput
+        If it is no archive, holds no results, or needs more than the memory budget.
+    """
+    plan = None
+    try:
+        with zip_archive(content, what) as archive:
+            members = {}
+            strange = []
+            for info in archive.infolist():
+                name = info.filename.rpartition("/")[2]
+                if name == PLAN_FILE and info.file_size <= MAX_CELL_BYTES:
+                    try:
+                        plan = SweepPlan.from_json(read_member(archive, info))
+                    except (BadInput, Damaged) as error:
+                        strange.append(f"{name} ({error})")
+                elif identity := _identity_of(name):
+                    if identity in members:
+                        raise Damaged(f"it holds {name} twice")
+                    members[identity] = info
+                elif name and name[0] not in "._":
+                    strange.append(name)
+            if not members:
+                raise Damaged("it holds no results of a sweep")
+            if len(members) > MAX_SWEEP_CELLS:
+                raise Damaged(f"it holds {len(members):,} cells, more than {MAX_SWEEP_CELLS:,}")
+
+            def read_one(identity: str) -> bytes:
+                if members[identity].file_size > MAX_CELL_BYTES:
+                    raise Damaged("it is larger than the result of a cell")
+                return read_member(archive, members[identity])
+
+            # One thread: an archive has one place at which it is read.
+            found = _read_all([(f"{i}.parquet", i) for i in members], read_one, None, what, threads=1)
+    except Damaged as error:
+        raise BadInput(f"{what} is not the results of a sweep ({error}): zip the folder of one.") from None
+    if not found.cells:
+        raise BadInput(f"{what} holds no result that can be read: {found.refused[0]}")
+    refused = _sentences(strange, f"{what} also holds {{}}, no result of a sweep: it is left alone.")
+    return plan, StoredTable(found.columns, found.cells, refused + found.refused)
+
+
+def write_table(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write a table as one Parquet file, whole or not at all.
+
+    Raises
+    ------
+    BadInput, OutputFailure
+        As ``rbmviz.output.write_whole``.
+    """
+    pa, pq = _pyarrow()
+    content = io.BytesIO()
+    pq.write_table(pa.table({name: pa.array(column) for name, column in columns.items()}), content)
+    write_whole(path, content.getvalue())
+
+
+def _identity_of(name: str) -> str:
+    """Return the identity of which a file has the name, or ""."""
+    stem, _, ending = name.partition(".")
+    return stem if ending == "parquet" and IDENTITY.fullmatch(stem) else ""
+
+
+def _sentences(names: Sequence[str], sentence: str) -> list[str]:
+    """Return the sentence for each of the first names, and one for how many more there are."""
+    found = [sentence.format(f"'{printable(name)[:100]}'") for name in names[:_MAX_NAMED]]
+    if len(names) > _MAX_NAMED:
+        found.append(sentence.format(f"{len(names) - _MAX_NAMED:,} more files of this sort"))
+    return found
+
+
+def _read_all(
+    files: Sequence[tuple[str, str]],
+    read_one: Any,
+    names: Collection[str] | None,
+    what: str,
+    threads: int | None = None,
+) -> StoredTable:
+    """Read and join the tables of many cells; one that is damaged is left out and named."""
+    width = len(columns_of("sampler")) if names is None else len(names)
+    check_memory(what, len(files) * 100 * width * 24, "give fewer cells")  # 100 rows: read, and joined
+
+    def table_of(file: tuple[str, str]) -> dict[str, np.ndarray] | str:
+        name, identity = file
+        try:
+            return decode(read_one(identity), identity, names)
+        except Damaged as error:
+            return f"'{name}' is left out ({error}): remove it, and 'rbmviz sweep resume' computes it anew."
+        except OSError as error:
+            return f"'{name}' is left out: {error.strerror}."
+
+    with ThreadPoolExecutor(threads or os.cpu_count()) as executor:
+        found = list(executor.map(table_of, files))
+    tables = [table for table in found if isinstance(table, dict)]
+    refused = [table for table in found if isinstance(table, str)]
+    if len(refused) > _MAX_NAMED:
+        refused[_MAX_NAMED:] = [f"{len(refused) - _MAX_NAMED:,} more files are left out in the same way."]
+    if any(table.keys() != tables[0].keys() for table in tables):
+        raise BadInput(f"{what} holds results of samplers and of trainers: keep them in two folders.")
+    return StoredTable(joined(tables) if tables else {}, len(tables), refused)

@@ -1,0 +1,279 @@
+"""``rbmviz sweep``: run, resume, extend, show, robustness; its files, its sentences, its exit status."""
+
+import argparse
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas
+import pytest
+from waiting import PATIENCE, wait
+
+from rbmviz.cli import main
+from rbmviz.cli import sweep as command
+from rbmviz.sweep.store import PLAN_FILE, Store
+
+SMALL = "sweep --model bas_pcd --sampler rates_fpcd --axis eps=0.03,0.3 -n 300 --replications 2".split()
+
+
+def call(capsys, *words) -> dict:
+    status = main([*map(str, words), "--json"])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    return json.loads(captured.out)
+
+
+def refused(capsys, *words, status=2) -> str:
+    """Return the one sentence of a command that ends with this status."""
+    assert main([*map(str, words)]) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    return captured.err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A sweep that has been run; tests do not change it."""
+    made = tmp_path_factory.mktemp("sweep") / "made"
+    assert main([*SMALL, "--axis", "alpha=0.9,1", "--out", str(made)]) == 0
+    return made
+
+
+def test_what_it_returns(capsys, folder):
+    result = call(capsys, "sweep", "show", folder)
+    assert (result["done"], result["of"], result["failed"]) == (8, 8, [])
+    assert len(result["cells"]) == 4
+    first = result["cells"][0]
+    assert set(first["knobs"]) == {"eps", "alpha"}
+    assert {"n", "mean", "std_error", "seconds", "test", "blank", "difference"} <= set(first)
+    assert first["mean"] == max(cell["mean"] for cell in result["cells"])
+    assert first["difference"] == 0
+    alone = len(result["region"]) == 1
+    assert (result["best"] is None) == (not alone)
+    [choice] = result["choices"]
+    assert (choice["at"], choice["effort"], choice["seeds"]) == (300, "samples", [0, 1])
+    assert call(capsys, "sweep", "show", folder, "--at", 50)["choices"][0]["at"] == 50
+
+
+def test_the_table_of_the_terminal(capsys, folder):
+    assert main(["sweep", "show", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("isl_validation after 300 samples on bas_pcd, 2 seeds")
+    assert re.match(r"\* rates_fpcd eps=\S+ alpha=\S+ +-\d+\.\d{3} ", lines[2])
+    assert len([line for line in lines if re.match(r"[*x ] rates_fpcd eps", line)]) == 4
+    assert any(" +- " in line and "over seeds on the test part" in line for line in lines)
+    assert lines[-1] == f"8 of 8 cells are in '{folder}'"
+
+
+def test_only_one_setting_is_best_where_it_can_be_told(capsys, tmp_path):
+    """Of two steps, one never leaves its start: the region is one setting, and --json names it."""
+    words = "sweep --model bas_pcd --sampler rates_fpcd --grid eps=lin:0.0001:0.3:2 -n 2000".split()
+    result = call(capsys, *words, "--metric", "isl", "--replications", 3, "--out", tmp_path / "s")
+    assert result["best"]["knobs"] == {"eps": 0.3}
+    assert result["best"]["validation"] > result["cells"][1]["mean"]
+    assert np.isfinite(result["best"]["test"])
+    assert len(result["region"]) == 1
+    assert "border: eps = 0.3 is the largest" in result["choices"][0]["border"][0]
+
+
+def test_resume_and_extend_compute_what_is_missing(capsys, tmp_path):
+    folder = tmp_path / "s"
+    assert call(capsys, *SMALL, "--out", folder)["computed"] == 4
+    next(folder.glob("*.parquet")).unlink()
+    assert call(capsys, "sweep", "resume", folder)["computed"] == 1
+    assert call(capsys, *SMALL, "--out", folder)["computed"] == 0
+    more = call(capsys, "sweep", "extend", folder, "--axis", "eps=0.1,0.3", "--replications", 3)
+    assert (more["done"], more["computed"]) == (9, 5)
+    assert Store(folder).plan().axes[0].values == (0.03, 0.1, 0.3)
+    more = call(capsys, "sweep", "extend", folder, "--sampler", "gibbs", "--k", 2, "--model", "bas_cd1")
+    assert (more["done"], more["computed"]) == (24, 15)
+    assert "gibbs:temperature=1.0,k=2,n_chains=1" in Store(folder).plan().algorithms
+    assert (more["best"], len(more["choices"])) == (None, 2)
+    found = call(capsys, "sweep", "robustness", folder)["robustness"]
+    assert len(found) == 4
+    assert found[0]["models"] == ["bas_pcd", "bas_cd1"]
+    assert main(["sweep", "robustness", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^gibbs +-\d+\.\d{3}", shown, re.MULTILINE)
+    assert "rates_fpcd eps=0.1 " in shown
+
+
+def test_knobs_of_flags_and_of_texts(capsys, tmp_path):
+    words = "sweep --model bas_pcd --sampler rates_fpcd:alpha=0.9 --sampler gibbs --n-chains 2 --k=3 -n 20"
+    result = call(
+        capsys, *words.split(), "--budget", "sweeps", "--seed", 7, "--replications", 1, "--init", "random",
+        "--kernel", "mean", "--metric", "blank", "--metric", "isl", "--out", tmp_path / "s",
+    )  # fmt: skip
+    plan = Store(tmp_path / "s").plan()
+    assert plan.algorithms == (
+        "rates_fpcd:eps=0.03,alpha=0.9,k=3,statistics=sampled,n_chains=2,share=false",
+        "gibbs:temperature=1.0,k=3,n_chains=2",
+    )
+    assert (plan.budget.unit, plan.budget.amount, plan.seeds) == ("sweeps", 20, (7,))
+    assert (plan.start, plan.kernel) == ("random", "mean")
+    assert plan.metrics == ("blank", "isl_validation", "isl_test")
+    assert result["done"] == 2
+
+
+def test_trainers(capsys, tmp_path):
+    words = "sweep --trainer cd --trainer ucd:n_chains=50 --dataset bas --axis learning_rate=0.01,0.1 -n 20"
+    result = call(capsys, *words.split(), "--n-hidden", 4, "--replications", 2, "--out", tmp_path / "s")
+    assert (result["done"], len(result["cells"])) == (8, 4)
+    assert result["choices"][0]["effort"] == "updates"
+    assert result["choices"][0]["by"].startswith("log_likelihood")
+
+
+def test_files(capsys, folder, tmp_path):
+    svg, png, table, rows = (tmp_path / f"f.{ending}" for ending in ("svg", "png", "csv", "parquet"))
+    call(capsys, "sweep", "show", folder, "--figure", svg, "--csv", table, "--parquet", rows)
+    with table.open() as file:
+        read = list(csv.DictReader(file))
+    assert {row["knob_eps"] for row in read} == {"0.03", "0.3"}
+    assert len(pandas.read_parquet(rows)) == len(pandas.read_parquet(folder))
+    drawn = svg.read_text()
+    [identity] = {one for one in pandas.read_parquet(rows)["model_digest"]}
+    for word in ("rbmviz 0.1.0", identity, "seeds 0 to 1", "ISL, validation part", "rbmviz sweep", "alpha"):
+        assert word in drawn, word
+    call(capsys, "sweep", "show", folder, "--figure", png)
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_refused_before_anything_is_computed(capsys, folder, tmp_path):
+    out, known = tmp_path / "new", ["--model", "bas_pcd", "--sampler", "rates_fpcd"]
+    before = sorted(os.listdir(folder))
+    for words, sentence in (
+        ([*known, "--axis", "epz=1,2"], "Unknown knob 'epz': did you mean 'eps'?"),
+        ([*known, "--axis", "eps="], "The axis 'eps' is empty"),
+        ([*known, "--axis", "eps"], "gives no values"),
+        ([*known, "--axis", "eps=0.1:7:3"], "outside 0, or 0.0001 to 1"),
+        ([*known, "--axis", "eps=log:0.1:x:3"], "cannot be read"),
+        ([*known, "--axis", "eps=0.001:1:999", "--axis", "alpha=0.1:1:999"], "cells, of which 100,000 are"),
+        ([*known, "--metric", "isl2"], "Unknown metric"),
+        ([*known, "--temperature", "2"], "has no knob 'temperature'"),
+        ([*known, "--n-hidden", "5"], "--n-hidden belongs to trainers"),
+        ([*known, "--budget", "seconds"], "needs -n"),
+        ([*known, "--trainer", "cd"], "give samplers"),
+        (["--sampler", "gibbs"], "no model"),
+        (["--sampler", "gibbs", "--model", "nothing"], "nothing"),
+        (["--trainer", "cd"], "needs the data"),
+        ([*known, "--workers", "2", "--scheduler", "tcp://x:1"], "give one"),
+        ([*known, "--figure", tmp_path / "x.jpg"], "must end in .svg or .png"),
+        ([*known, "--csv", tmp_path / "none" / "x.csv"], "does not exist"),
+        ([*known, "--csv", tmp_path / "x.svg", "--figure", tmp_path / "x.svg"], "are the same file"),
+        (["resum", *known], "Unknown action of sweep 'resum': did you mean 'resume'?"),
+    ):  # fmt: skip
+        assert sentence in refused(capsys, "sweep", *words, "--out", out), words
+        assert not out.exists(), words
+    for words, sentence in (
+        (["show"], "name the folder"),
+        (["show", tmp_path / "none"], "There is no folder"),
+        (["show", folder, "--axis", "eps=1"], "--axis belongs to 'sweep run', 'sweep extend'"),
+        (["show", folder, "--eps", "1"], "unknown argument"),
+        (["show", folder, "--by", "spurious2"], "spurious2"),
+        (["show", folder, "--at", 10**6], "has reached"),
+        (["resume", folder, "--out", "x"], "--out belongs to 'sweep run'"),
+        (["extend", folder, "--trainer", "cd"], "a sweep over samplers"),
+        (["extend", folder, "--eps", "0.1"], "add values to an axis"),
+        (["robustness", folder], "two or more models"),
+        (["run", folder], "given as --out"),
+    ):
+        assert sentence in refused(capsys, "sweep", *words), words
+    assert refused(capsys, "sweep", *known).endswith("--out DIR.\n")
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_a_scheduler_that_does_not_answer(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("rbmviz.sweep.cluster.CONNECT_SECONDS", 0.2)
+    assert main([*SMALL, "--out", str(tmp_path / "s"), "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert "No Dask scheduler answers at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written(capsys, folder, monkeypatch, tmp_path):
+    """As on a disk that is read-only, also for root: the file that is tried first cannot be made."""
+
+    def touch(self, **more):
+        raise OSError(30, "Read-only file system", str(self))
+
+    monkeypatch.setattr("pathlib.Path.touch", touch)
+    message = refused(capsys, *SMALL, "--out", tmp_path, status=1)
+    assert "the disk is read-only" in message
+
+
+def test_a_damaged_and_a_foreign_file_are_named_and_nothing_is_lost(capsys, tmp_path):
+    folder = tmp_path / "s"
+    call(capsys, *SMALL, "--out", folder)
+    first, second, *_ = sorted(folder.glob("*.parquet"))
+    first.write_bytes(first.read_bytes()[:500])
+    second.write_bytes(b"PAR1" + second.read_bytes()[4:-40] + bytes(36) + b"PAR1")
+    (folder / "notes.txt").write_text("precious")
+    assert main(["sweep", "show", str(folder)]) == 0
+    captured = capsys.readouterr()
+    assert "2 of 4 cells" in captured.out
+    assert sorted(re.findall(r"'(\w{32}\.parquet)' is left out", captured.err)) == [first.name, second.name]
+    assert "also holds 'notes.txt'" in captured.err
+    second.unlink()
+    assert call(capsys, "sweep", "resume", folder)["computed"] == 2
+    assert (folder / "notes.txt").read_text() == "precious"
+    (folder / PLAN_FILE).unlink()
+    assert "start the sweep again with its arguments" in refused(capsys, "sweep", "show", folder)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
+def test_an_interrupt_says_how_to_go_on(tmp_path):
+    folder = tmp_path / "s"
+    words = (
+        "sweep --model bas_pcd --sampler rates_fpcd --axis eps=0.01:0.3:20 -n 3000 --workers 1 --out".split()
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rbmviz", *words, str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait(lambda: len(list(folder.glob("*.parquet"))) >= 2, "two cells")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, err
+    [n] = re.findall(
+        r"Interrupted: (\d+) of 100 cells are in '.*', and 'rbmviz sweep resume .*' computes", err
+    )
+    assert int(n) == len(list(folder.glob("*.parquet")))
+    assert f"{n} of 100 cells are in" in out
+    assert "Traceback" not in err
+
+
+def test_progress_is_lines_where_there_is_no_terminal(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "EVERY_SECONDS", 0.0)
+    assert main([*SMALL, "--out", str(tmp_path / "s")]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("4 cells; on ")
+    assert [line.split(" of ")[0] for line in lines[1:5]] == ["1", "2", "3", "4"]
+    assert all(re.fullmatch(r"\d of 4 cells, about \S+ \w+ left", line) for line in lines[1:5])
+    assert "which alone would take" in lines[5]
+
+
+def test_progress_is_a_bar_on_a_terminal(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("rbmviz.cli.streams._NeverFailing.isatty", lambda self: True, raising=False)
+    assert main([*SMALL, "--out", str(tmp_path / "s")]) == 0
+    shown = capsys.readouterr().err
+    assert "100%" in shown
+    assert "4/4" in shown
+
+
+def test_durations_are_read_at_a_glance():
+    shown = [command._duration(x) for x in (0.04, 9.44, 61, 100, 5000, 40_000, 90_000, 2e6)]
+    assert shown == ["0.0 s", "9.4 s", "61 s", "1.7 min", "83 min", "11 h", "25 h", "23 d"]
+
+
+def test_every_flag_belongs_to_an_action():
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    [actions] = [action for action in parser._actions if action.choices and "sweep" in action.choices]
+    flags = {action.dest for action in actions.choices["sweep"]._actions if action.option_strings}
+    assert flags - {"help", "json"} == {flag for flags in command.SWEEP_FLAGS.values() for flag in flags}

@@ -1,0 +1,293 @@
+"""Running cells on threads, on processes and on a Dask cluster: the same table, nothing lost."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from file_limits import largest_file
+from waiting import PATIENCE, wait
+
+from rbmviz import BadInput
+from rbmviz.errors import OutputFailure
+from rbmviz.sweep import Axis, Budget, SweepPlan, cells, execute
+from rbmviz.sweep.execute import run
+from rbmviz.sweep.store import Store
+
+
+def plan_of(values, seeds, samples=400):
+    return SweepPlan(
+        algorithms=("rates_fpcd",),
+        axes=(Axis("eps", tuple(np.geomspace(0.01, 0.3, values).round(4).tolist())),),
+        models=("bas_pcd",),
+        seeds=tuple(range(seeds)),
+        budget=Budget("samples", samples),
+    )
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_of(4, 2)
+
+
+@pytest.fixture(scope="module")
+def made(plan):
+    return cells(plan)
+
+
+@pytest.fixture(scope="module")
+def on_threads(plan, made, tmp_path_factory):
+    """The table as two threads compute it."""
+    store = Store(tmp_path_factory.mktemp("threads"))
+    store.prepare(plan)
+    outcome = run(made, store, workers=2)
+    assert (outcome.cells, outcome.found, outcome.computed, outcome.failed) == (8, 0, 8, [])
+    assert 0 < outcome.seconds
+    assert 0 < outcome.busy_seconds
+    return store.read(made).columns
+
+
+@pytest.fixture
+def store(plan, tmp_path):
+    found = Store(tmp_path / "sweep")
+    found.prepare(plan)
+    return found
+
+
+def same(one, other):
+    """All columns but the processor time are the same bits."""
+    assert list(one) == list(other)
+    for name in one:
+        if name != "seconds":
+            np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_threads_changes_nothing(workers, made, on_threads, store):
+    seen = []
+    run(made, store, workers=workers, on_progress=lambda outcome: seen.append(outcome.done))
+    assert seen == list(range(1, 9))
+    same(store.read(made).columns, on_threads)
+
+
+def test_processes_compute_the_same(made, on_threads, store):
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        assert run(made, store, executor, workers=1).computed == 8
+    same(store.read(made).columns, on_threads)
+
+
+def test_what_is_there_is_not_computed_again(made, on_threads, store, monkeypatch):
+    run(made[:3], store)
+    store.path(made[1].identity).write_bytes(b"PAR1")
+    before = store.path(made[0].identity).stat().st_mtime_ns
+    outcome = run(made, store)
+    assert (outcome.cells, outcome.found, outcome.computed) == (8, 2, 6)
+    assert store.path(made[0].identity).stat().st_mtime_ns == before
+    same(store.read(made).columns, on_threads)
+    monkeypatch.setattr(execute, "compute", None)
+    assert run(made, store).computed == 0
+
+
+def test_only_some_cells_are_under_way(made, store):
+    """A plan of 100,000 cells must not be handed over as a whole."""
+
+    class Counting(ThreadPoolExecutor):
+        most = flying = 0
+
+        def submit(self, *args, **kwargs):
+            self.flying += 1
+            self.most = max(self.most, self.flying)
+            future = super().submit(*args, **kwargs)
+            future.add_done_callback(lambda _: setattr(self, "flying", self.flying - 1))
+            return future
+
+    with Counting(1) as executor:
+        run(made, store, executor, workers=1)
+        assert executor.most == execute.WAITING_EACH
+
+
+def test_one_cell_that_fails_costs_no_other(made, on_threads, store, monkeypatch):
+    real = execute.compute
+
+    def failing(cell, stop=None):
+        if cell is made[2]:
+            raise BadInput("This one diverges.")
+        if cell is made[5]:
+            raise ZeroDivisionError("division by zero\nsecond line")
+        return real(cell, stop)
+
+    monkeypatch.setattr(execute, "compute", failing)
+    outcome = run(made, store)
+    assert sorted(failed.reason for failed in outcome.failed) == [
+        "This one diverges.",
+        "ZeroDivisionError: division by zero",
+    ]
+    assert outcome.computed == 6
+    monkeypatch.undo()
+    assert run(made, store).computed == 2
+    same(store.read(made).columns, on_threads)
+
+
+def test_an_interrupt_keeps_what_is_computed(made, on_threads, store):
+    def interrupt(outcome):
+        if outcome.computed == 3:
+            raise KeyboardInterrupt
+
+    outcome = run(made, store, workers=2, on_progress=interrupt)
+    assert outcome.interrupted
+    assert 3 <= outcome.computed == len(store.done(made)) < 8
+    assert not [path for path in store.folder.iterdir() if path.name.startswith(".")]
+    run(made, store)
+    same(store.read(made).columns, on_threads)
+
+
+def test_an_interrupt_stops_a_long_cell_between_two_slices(store):
+    [cell] = cells(plan_of(1, 1, samples=10**9))
+    quick = cells(plan_of(1, 2))[1]
+
+    def interrupt(outcome):
+        raise KeyboardInterrupt
+
+    outcome = run([cell, quick], store, workers=2, on_progress=interrupt)
+    assert (outcome.interrupted, outcome.computed) == (True, 1)
+
+
+def test_a_full_disk_ends_the_sweep_and_keeps_what_is_computed(
+    made, on_threads, store, tmp_path, monkeypatch
+):
+    """The folder can take no file any more, the system's temporary folder can."""
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spare))
+    real = Store.write
+
+    def write(self, identity, content):
+        full = self.folder == store.folder and len(store.done(made)) >= 3
+        with largest_file(1000) if full else contextlib.nullcontext():
+            real(self, identity, content)
+
+    monkeypatch.setattr(Store, "write", write)
+    with pytest.raises(OutputFailure) as failed:
+        run(made, store, workers=2)
+    [folder] = spare.iterdir()
+    assert "cannot be written" in str(failed.value)
+    assert f"3 of 8 cells are in '{store.folder}'" in str(failed.value)
+    assert f"more in '{folder}'" in str(failed.value)
+    kept = list(folder.iterdir())
+    assert kept
+    for path in kept:
+        path.rename(store.folder / path.name)
+    monkeypatch.undo()
+    assert run(made, store).found == 3 + len(kept)
+    same(store.read(made).columns, on_threads)
+
+
+def test_another_version_of_the_code_is_refused(made, monkeypatch):
+    monkeypatch.setattr(execute, "version_of", lambda kind, name: "0" * 16)
+    with pytest.raises(BadInput, match="another version of rbmviz"):
+        execute.compute(made[0])
+
+
+def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
+    class Lost(ThreadPoolExecutor):
+        def submit(self, *args, **kwargs):
+            future = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    with pytest.raises(BadInput, match=r"0 of 8 cells are in '.*', and the sweep can be resumed"):
+        run(made, store, Lost(1))
+
+
+def test_a_scheduler_that_does_not_answer(made, store, monkeypatch):
+    monkeypatch.setattr("rbmviz.sweep.cluster.CONNECT_SECONDS", 0.2)
+    for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):
+        with pytest.raises(BadInput, match="No Dask scheduler answers at"):
+            run(made, store, scheduler=address)
+    assert store.done(made) == set()
+
+
+# A real cluster: a scheduler and two worker processes on this machine
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Start a scheduler and two workers of one thread; return the address and the workers' processes."""
+    started, file = [], tmp_path / "scheduler.json"
+
+    def start(module, *words):
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", "--host", "127.0.0.1"]
+        with (tmp_path / f"{len(started)}.log").open("w") as log:
+            started.append(
+                subprocess.Popen([*command, "--scheduler-file", str(file), *words], stdout=log, stderr=log)
+            )
+
+    try:
+        start("dask_scheduler", "--port", "0")
+        for _ in range(2):
+            start("dask_worker", "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path))
+        wait(lambda: file.exists() and file.read_text().endswith("}"), "the scheduler's file")
+        yield json.loads(file.read_text())["address"], started[1:]
+    finally:
+        for process in started:
+            process.kill()
+        for process in started:
+            process.wait(PATIENCE)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_a_worker_that_is_killed_costs_no_cell(cluster, tmp_path):
+    """SIGKILL in the middle: no cell is lost, none is there twice, and the table is that of threads."""
+    address, workers = cluster
+    plan = plan_of(5, 4)
+    made, table, said = cells(plan), {}, []
+
+    def kill(outcome):
+        if outcome.computed == 4:
+            workers[0].kill()
+
+    for name, more in {
+        "threads": {},
+        "cluster": {"scheduler": address, "on_progress": kill, "on_message": said.append},
+    }.items():
+        store = Store(tmp_path / name)
+        store.prepare(plan)
+        outcome = run(made, store, **more)
+        assert (outcome.computed, outcome.failed) == (20, [])
+        table[name] = store.read(made)
+        assert (table[name].cells, table[name].refused) == (20, [])
+    assert workers[0].wait(PATIENCE) == -9
+    assert workers[1].poll() is None
+    same(table["cluster"].columns, table["threads"].columns)
+    one = table["cluster"].columns
+    assert len(set(zip(one["identity"], one["n"], strict=True))) == len(one["n"])
+
+
+@pytest.mark.slow
+def test_a_killed_sweep_resumes_to_the_same_bits(tmp_path):
+    """``kill -9`` in the middle of the command; what is there stays, and the table is that of a whole run."""
+    plan = plan_of(5, 4, samples=2000)
+    made, folder = cells(plan), tmp_path / "killed"
+    store, whole = Store(folder), Store(tmp_path / "whole")
+    store.prepare(plan)
+    whole.prepare(plan)
+    command = [sys.executable, "-m", "rbmviz", "sweep", "resume", str(folder), "--workers", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait(lambda: len(list(folder.glob("*.parquet"))) >= 5, "five cells")
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+    done = store.done(made)
+    assert 5 <= len(done) < 20
+    times = {identity: store.path(identity).stat().st_mtime_ns for identity in done}
+    assert run(made, store).found == len(done)
+    assert {identity: store.path(identity).stat().st_mtime_ns for identity in done} == times
+    run(made, whole)
+    same(store.read(made).columns, whole.read(made).columns)
