@@ -35,7 +35,7 @@ TELLING_SECONDS = 2.0
 UNASKED_SECONDS = 5.0
 """The thread of a view that nobody has asked for so long ends."""
 
-IS_KNOWN, IS_IN_REGION, IS_BEST, IS_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
+IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
 """Bits of ``MapSnapshot.state``."""
 
 MAP_KEY = 0
@@ -71,7 +71,7 @@ class MapSnapshot(Snapshot):
     mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds, samples : float32
         See ``ScoredSetting``.
     state : uint8
-        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_BLANK, IS_RUNNING (runs now).
+        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (runs now).
     border : tuple of str
         A sentence for each axis on whose border the best setting lies.
     """
@@ -279,7 +279,7 @@ class SweepView:
             empty.state[place] = IS_KNOWN
             empty.state[place] |= IS_IN_REGION if one.in_region and compared else 0
             empty.state[place] |= IS_BEST if id(one) in best else 0
-            empty.state[place] |= IS_BLANK if one.blank > MOSTLY_BLANK else 0
+            empty.state[place] |= IS_MOSTLY_BLANK if one.blank > MOSTLY_BLANK else 0
         border = tuple(
             f"{model}: {sentence}" if several else sentence
             for model, choice in standing.choices.items()

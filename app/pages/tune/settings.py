@@ -24,7 +24,7 @@ from rbmviz_app.shared import pretrained_line
 
 AUTOMATIC_DATA = "automatic"
 NO_AXIS = "none"
-BUDGET_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
+RUN_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
 SCALES = ("log", "linear")
 MAX_SIDE = 40
 """Values of one axis."""
@@ -117,7 +117,7 @@ def choose_axes(names: Sequence[str]) -> None:
         controls.choose(
             Settings.tune_unit,
             "Unit",
-            BUDGET_UNITS,
+            RUN_UNITS,
             "Equal samples; or equal sweeps, if samplers spend several on a sample; or seconds of computing.",
         )
         controls.number(
