@@ -30,6 +30,7 @@ from rbmviz.session.compiling import COMPILING
 from rbmviz_app.kept import write_all
 from rbmviz_app.process import collect_garbage
 from rbmviz_app.session import comparisons_by_token, views_by_token
+from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.requests import FrameRequest, KnobChange, read_message
 
@@ -198,6 +199,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(anyio.to_thread.run_sync(_warm_up)), asyncio.create_task(collect_garbage())]
     yield
     COMPILING.stop()
+    sweep_queue().close()
     await anyio.to_thread.run_sync(write_all)
     for task in tasks:
         task.cancel()

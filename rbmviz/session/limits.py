@@ -49,7 +49,7 @@ class Limits:
     session_mb: int = 500
     server_mb: int = 2000
     release_seconds: int = 10
-    sweeps: int = 40
+    sweeps: int = 20
     visitor_sweeps: int = 5
     sweep_cells: int = 2000
 

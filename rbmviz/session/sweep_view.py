@@ -71,7 +71,8 @@ class MapSnapshot(Snapshot):
     mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds, samples : float32
         See ``ScoredSetting``.
     state : uint8
-        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (runs now).
+        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (a cell
+        of it runs now).
     border : tuple of str
         A sentence for each axis on whose border the best setting lies.
     """

@@ -112,6 +112,11 @@ class Sweep:
         return SWEEP_NAME.fullmatch(self.name) is not None
 
     @property
+    def active(self) -> bool:
+        """Whether it waits for its turn, or runs."""
+        return self.status in ("queued", "running")
+
+    @property
     def progress(self) -> float:
         """Share of the work that is done, 0 to 1."""
         part = sum(run.done for run in list(self._runs.values()))
@@ -233,7 +238,8 @@ class SweepQueue:
             middle = sorted(own, key=lambda place: place.at)[len(own) // 2]
             key = (middle, plan.data, plan.metrics, plan.kernel, plan.n_hidden, plan.budget)
             with self._lock:
-                if key not in self._probes:
+                under_way = sum(known is None for known in self._probes.values())
+                if key not in self._probes and under_way < MAX_PROBES_AT_ONCE:
                     self._probes[key] = None
                     probe = SweepPlan(
                         algorithms=(middle.algorithm,),
@@ -250,7 +256,7 @@ class SweepQueue:
                     threading.Thread(
                         target=self._probe, args=(key, probe), name="rbmviz-probe", daemon=True
                     ).start()
-                one = self._probes[key]
+                one = self._probes.get(key)
             total = None if one is None or total is None else total + one * len(own) * len(plan.seeds)
         seconds = None if total is None else total / self._slots.n
         return SweepEstimate(seconds, plan.size)
@@ -596,8 +602,8 @@ class SweepQueue:
                 self._probes.pop(next(iter(self._probes)))
 
 
-MAX_PROBES = 200
-"""Estimates that are kept."""
+MAX_PROBES, MAX_PROBES_AT_ONCE = 200, 4
+"""Estimates that are kept, and those that are measured at a time."""
 
 
 def _resting(sweep: Sweep) -> set[int]:

@@ -89,6 +89,7 @@ def test_a_sweep_from_start_to_its_files(page, address_of):
     test.run()
     assert not test.exception
     assert address_of(test)["sweep"] == [view.sweep.name]
+    assert "cookie" in next(e.proto.json for e in test.get("bidi_component") if "address" in e.proto.id)
     shown = view.now()
     assert (shown.n, shown.word, shown.seeds) == (12, "finished", (0, 1))
     assert (shown.state & IS_KNOWN).all()

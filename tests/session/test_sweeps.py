@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from waiting import wait
 
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweeps import SWEEP_NOTE, SweepQueue
 from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweep.store import Store
 
 
 def plan_of(**more):
@@ -113,6 +114,27 @@ def test_the_limits_of_a_server(queue, monkeypatch):
     one.add(plan_of(), "second", "somebody")
     with pytest.raises(BadInput, match="The server keeps 2 sweeps"):
         one.add(plan_of(), "third", "a third")
+
+
+def test_a_full_disk_pauses_a_sweep_and_loses_nothing(queue, monkeypatch):
+    one = queue()
+    write = Store.write
+
+    def refuse(*args):
+        raise OutputFailure("'x' cannot be written: the disk is full.")
+
+    monkeypatch.setattr(Store, "write", refuse)
+    sweep = one.add(plan_of(), "a try", "owner")
+    wait(lambda: sweep.status == "paused", "the pause")
+    assert "the disk is full. Nothing is lost" in sweep.error
+    wait(lambda: one._threads == 0, "threads that end")
+    done = sweep.scores.n_done
+    assert done >= 1
+    monkeypatch.setattr(Store, "write", write)
+    one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    assert sweep.error == ""
+    assert len(list(sweep.folder.glob("*.parquet"))) == 12
 
 
 def test_what_cannot_begin_says_why(queue):

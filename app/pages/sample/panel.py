@@ -296,10 +296,12 @@ def sample_grid(
     on_multiply: OnTrigger,
     key: str,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
+    knobs_follow: bool = False,
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
     front : whether a knob is in sight; the others are under "More knobs"
+    knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
     """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible
@@ -308,6 +310,7 @@ def sample_grid(
         "classes": dataset.classes if dataset and shares else (),
         "data_shares": shares,
         "vocabulary": rarest_first(dataset, n_visible),
+        "knobs_follow": knobs_follow,
     }
     _canvas.mount(
         url,

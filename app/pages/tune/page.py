@@ -22,6 +22,7 @@ from rbmviz.sweep import SweepPlan, measures
 from rbmviz.sweep.plan import read_algorithm
 from rbmviz_app import controls, kept, links, messages, session
 from rbmviz_app.controls import Download
+from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (
@@ -115,6 +116,8 @@ def main() -> None:
     begin_row(plan, reason, sweep)
     comparison = PAGE.open(setup_of_sweep(sweep.plan), lambda new, wanted: fill(new, wanted, sweep.plan))
     bring_pointer(comparison, sweep.plan)
+    if has_chains(sweep.plan) and comparison.setup.dataset is None:
+        offer_download(sweep.plan.data or data_name(comparison.setup.model.meta), "tune")
     weak = weakref.ref(comparison)
     key = POINTER_PANEL.value
 
@@ -130,7 +133,7 @@ def main() -> None:
         show_map(view, token, comparison, present)
         if not present:
             with st.container(key="tune_evidence"):
-                while_running(lambda: evidence(view, comparison), sweep.status == "running")
+                while_running(lambda: evidence(view, comparison), sweep.active)
     with right:
         if has_chains(sweep.plan):
             chains(comparison, sweep.plan, present)
@@ -426,6 +429,7 @@ def chains(comparison: Comparison[SamplingSetup], plan: SweepPlan, present: bool
         cells=CHAIN_CELLS,
         present=present,
         front=lambda knob: knob.name in [axis.knob for axis in plan.axes],
+        knobs_follow=True,
         key="tune chains",
         on_multiply=PAGE.multiply_callback(comparison, "tune chains"),
         **PAGE.callbacks(comparison, "tune chains"),
@@ -455,7 +459,7 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
     """Draw curves, slices and the table at the point of the map."""
     sweep, scores = view.sweep, view.sweep.scores
     choice = view.choice()
-    if sweep.status != "running" and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
+    if not sweep.active and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
         session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
         st.rerun()
     if choice is None:
