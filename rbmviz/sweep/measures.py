@@ -32,7 +32,7 @@ class Measure:
     Parameters
     ----------
     name : str
-        The word of plans, and the column of tables.
+        Its name in plans, and its column in tables.
     label : str
         What people read, with the unit.
     kind : "sampler" or "trainer"
@@ -97,7 +97,7 @@ class SamplerEvidence:
                 self.notes["coverage"] = f"{self.dataset.name} has no classes: nothing is known of switches."
 
     def update(self, samples: Samples) -> None:
-        """Take the next samples; none may lie across a point of the curve."""
+        """Take the next samples, which must not go past the next point of the curve."""
         self._score, self._n = None, self._n + len(samples.v)
         if self._isl is not None and self.kernel == "binary":
             self._isl.update(samples.v)
@@ -293,7 +293,7 @@ DEFAULT_MEASURES = {
     "sampler": ("isl_validation", "isl_test", "blank"),
     "trainer": ("log_likelihood", "log_likelihood_validation", "log_likelihood_test", "inner"),
 }
-"""What a plan measures that names nothing."""
+"""The measures of a plan that names none."""
 
 
 def list_measures(kind: str | None = None) -> list[str]:

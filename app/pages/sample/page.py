@@ -63,6 +63,7 @@ SECONDS_CAPTION = (
 """What a comparison at equal seconds measures, below its chart."""
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
+"""As in ``rbmviz.links.DEFAULTS``, which decides what a page without a link opens; a test compares them."""
 
 
 class Settings:
@@ -239,6 +240,7 @@ def main() -> None:
         )
     comparison = PAGE.open(setup, fill)
     comparison.cost_unit = cost_unit
+    # Only the default view has been recorded.
     if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
         comparison.end_recordings()
     with PAGE.notes():
