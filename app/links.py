@@ -81,7 +81,7 @@ def write(
             "settings": {name: list(values) for name, values in (settings or {}).items()},
             "others": [*names_of_other_pages(page), *gone],
         }
-        if texts[kept.PART]:
+        if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
         _address(key=f"{page} address", data=data)
 

@@ -21,7 +21,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 import streamlit as st
 
@@ -78,9 +79,21 @@ def address_text(value: Any) -> str:
     return str(value)
 
 
+def address_texts(value: Any) -> list[str]:
+    """Return the values of a setting as they stand in the address: several of one from a list of choices."""
+    return [address_text(one) for one in value] if isinstance(value, list) else [address_text(value)]
+
+
 def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
     return [panel.worker.algorithm for panel in comparison.panels]
+
+
+class PanelCallbacks(TypedDict):
+    """What happens when a knob is released, and when a panel is closed."""
+
+    on_edit: Callable[[], None]
+    on_remove: Callable[[], None]
 
 
 class PanelsInAddress(NamedTuple):
@@ -373,10 +386,15 @@ class LivePage(Generic[S]):
         if before != (now.slug if now else ""):
             st.rerun()
 
-    def write_address(self, comparison: Comparison[S], panels: Sequence[str] | None = None) -> None:
+    def write_address(
+        self,
+        comparison: Comparison[S],
+        panels: Sequence[str] | None = None,
+        more: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
         """Write the panels, the preset that the screen shows, and the settings into the address.
 
-        panels : their texts, if they are not written like those of other pages
+        panels : their texts, if they are not written like those of other pages; more : further parts
         """
         if panels is None:
             address = self.in_address
@@ -385,13 +403,13 @@ class LivePage(Generic[S]):
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
         hidden = session.HIDDEN.value
         values = {
-            name: [] if name in hidden or one.chosen == one.default else [address_text(one.chosen)]
+            name: [] if name in hidden or one.chosen == one.default else address_texts(one.chosen)
             for name, one in self.settings.items()
             if one.chosen is not None
         }
-        links.write(self.name, parts, values)
+        links.write(self.name, {**parts, **more}, values)
 
-    def callbacks(self, comparison: Comparison[S], grid: str) -> dict[str, Callable[[], None]]:
+    def callbacks(self, comparison: Comparison[S], grid: str) -> PanelCallbacks:
         """Return the callbacks for "knob released" and "panel closed".
 
         grid : key of the canvas component

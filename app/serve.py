@@ -9,8 +9,9 @@ import threading
 import time
 import tomllib
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from streamlit import config
@@ -18,6 +19,7 @@ from streamlit import config
 from rbmviz import BadInput, Model
 from rbmviz.errors import shown
 from rbmviz.output import reason
+from rbmviz.sweep import SweepPlan
 from rbmviz_app import shared
 from rbmviz_app.access import check_address
 
@@ -119,6 +121,7 @@ def serve(
     port: int | None,
     browser: bool,
     announce: Callable[[str], object],
+    results: Sequence[tuple[Path, SweepPlan]] = (),
 ) -> None:
     """Serve the app until the process is asked to stop.
 
@@ -132,6 +135,8 @@ def serve(
         Whether to open the page in a browser; where there is no screen none is opened.
     announce : callable
         Called with the address of the page, from another thread, as soon as the server answers.
+    results : sequence of (Path, SweepPlan)
+        Folders of sweeps that the Tune page lists, with their plans.
 
     Raises
     ------
@@ -142,6 +147,7 @@ def serve(
     for name, value in chosen.items():  # the routes, and who may reach them, are decided by an import
         config.set_option(name, value)
     shared.set_first_model(model)
+    shared.RESULTS_OF_COMMAND[:] = results
     main = importlib.import_module("rbmviz_app.main")
     threading.Thread(target=_announce, args=(browser, announce), daemon=True).start()
     main.app.run(config=chosen)

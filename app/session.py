@@ -21,11 +21,13 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes
-from rbmviz.knobs import Value
 from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.session.sweep_view import SweepView
+from rbmviz.session.sweeps import Sweep
 
 S = TypeVar("S", bound=Setup)
 T = TypeVar("T")
@@ -106,12 +108,12 @@ def show_in_address(settings: Iterable[Setting[Any]], shown: bool) -> None:
     HIDDEN.set(HIDDEN.value - keys if shown else HIDDEN.value | keys)
 
 
-def start_with(key: str, value: Value) -> None:
+def start_with(key: str, value: Any) -> None:
     """Give the widget of a setting its first value, unless it has one; call before it is drawn."""
     st.session_state.setdefault(key, value)
 
 
-def set_on_other_page(key: str, value: Value) -> None:
+def set_on_other_page(key: str, value: Any) -> None:
     """Set a setting of another page, before that page is opened."""
     st.session_state[key] = value
 
@@ -259,6 +261,34 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
+SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
+"""Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""
+
+SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
+"""Tune: the newest views of sweeps, by name, and their tokens."""
+
+POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
+"""Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
+
+SHOWN_VERSION: Entry[dict[str, int]] = Entry("shown version", dict)
+"""Tune: the version of each sweep when the page was drawn after it had come to rest."""
+
+UPLOADED_RESULTS: Entry[str] = Entry("uploaded results", str)
+"""Tune: Streamlit's id of the newest archive that was read; "": none."""
+
+UPLOADED_SWEEPS: Entry[dict[str, Sweep]] = Entry("uploaded sweeps", dict)
+"""Tune: the sweep of the uploaded archive, by its name in links; no other session knows it."""
+
+DRAWN_CHAINS: Entry[tuple[int, ...]] = Entry("drawn chains", tuple)
+"""Tune: keys of the panels beside the map when the whole page was drawn last."""
+
+TRIED: Entry[list[Any]] = Entry("tried", list)
+"""Sample: settings that were kept with their scores, the newest last."""
+
+CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
+"""Tune: the model of the cell that was clicked last; "": none."""
+
+
 def add_link_warning(sentence: object, page: str = "") -> None:
     """Keep a sentence about an ignored part of the link, for ``messages.draw_link_warnings`` of this page."""
     known = LINK_WARNINGS.ensure()
@@ -322,6 +352,12 @@ def comparisons_by_token() -> MutableMapping[str, Comparison]:
     return weakref.WeakValueDictionary()
 
 
+@st.cache_resource(show_spinner=False)
+def views_by_token() -> MutableMapping[str, SweepView]:
+    """Return the views of sweeps of this process by their unguessable token, for the live path."""
+    return weakref.WeakValueDictionary()
+
+
 def _release(comparison: Comparison) -> None:
     # On the server's event loop: this sets flags only.
     janitor.close(comparison, limits().release_seconds)
@@ -365,6 +401,39 @@ def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tup
     return comparison, token, is_new
 
 
+MAX_VIEWS = 4
+"""Views of sweeps that a session keeps."""
+
+
+def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
+    """Return this session's view of a sweep, and its token; the newest ones are kept.
+
+    name : of the sweep; "": the planned one, of which there is a view for each plan
+    """
+    views = SWEEP_VIEWS.ensure()
+    known = views.get(name)
+    same = known is not None and (known[0].sweep is sweep or (not name and known[0].sweep.plan == sweep.plan))
+    if known is None or not same:
+        before = known[0] if known is not None else None
+        views.pop(name, None)
+        view = SweepView(sweep, before.by if before else "", before.effort if before else "samples")
+        views[name] = view, secrets.token_urlsafe(24)
+        while len(views) > MAX_VIEWS:
+            views.pop(next(iter(views)))
+    view, token = views[name]
+    views_by_token()[token] = view
+    return view, token
+
+
+def begin_anew(page: str) -> None:
+    """Forget this session's comparison of a page: the next visit makes another one, from its address."""
+    found = COMPARISONS.value.pop(page, None)
+    if found is not None:
+        found[0].close()
+        found[0].rest()
+        VISITOR.value.leave(page)
+
+
 def drop_empty_comparison(page: str) -> None:
     """Forget this session's comparison of a page if it has no panel: the next visit makes another one."""
     comparisons = COMPARISONS.value
@@ -393,6 +462,17 @@ def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
     how = {} if name.lower().endswith(".txt") else {"binarise": rule}
     key = name, hashlib.sha256(content).digest(), rule
     return _read_once(place, key, lambda: load_bytes(content, name, **how))
+
+
+def uploaded_sweep(name: str, content: bytes) -> Sweep:
+    """Read an uploaded archive of a sweep's folder, once; BadInput if it is none, or there is no room."""
+    digest = hashlib.sha256(content).hexdigest()[:12]
+    known = UPLOADED_SWEEPS.value.get(f"upload-{digest}")
+    if known is None:
+        known = Sweep.uploaded(name, content)
+        VISITOR.ensure().keep("sweep", SweepScores.bytes(known.plan))
+        UPLOADED_SWEEPS.set({known.name: known})
+    return known
 
 
 def use_kept_file(place: str, name: str, content: bytes) -> None:

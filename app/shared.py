@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
@@ -14,6 +15,8 @@ from rbmviz.datasets import Dataset, load_registered
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import describe_model, load_pretrained, pattern_model, random_model
 from rbmviz.session import random_rbm
+from rbmviz.session.sweeps import SweepQueue, sweeps_folder
+from rbmviz.sweep import SweepPlan
 
 T = TypeVar("T")
 
@@ -49,6 +52,19 @@ class SharedObjects(Generic[T]):
 @st.cache_resource(show_spinner=False)
 def _shared(kind: str, n_kept: int) -> SharedObjects[Any]:
     return SharedObjects(n_kept)
+
+
+@st.cache_resource(show_spinner=False)
+def sweep_queue() -> SweepQueue:
+    """Return the sweeps of this server, and the folders of results that the command line names."""
+    queue = SweepQueue(sweeps_folder())
+    for folder, plan in RESULTS_OF_COMMAND:
+        queue.add_results(folder, plan)
+    return queue
+
+
+RESULTS_OF_COMMAND: list[tuple[Path, SweepPlan]] = []
+"""Folders of results that the command line names, and their plans."""
 
 
 MODELS_OF_COMMAND: dict[str, Model] = {}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import Value, read_knobs, values_of, write_knobs
+from rbmviz.knobs import read_knobs, values_of, write_knobs
 
 VERSION = 1
 """Version of the links that are written now."""
@@ -31,6 +31,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "coupling": ("c",),
     "weights": ("w",),
     "chain": ("l", "A", "lam"),
+    "tune": ("m", "sweep"),
 }
 """Parts of the address of each page that no widget is bound to: its panels, its matrix."""
 
@@ -40,12 +41,12 @@ class Defaults(NamedTuple):
 
     knobs : by the name of a sampler, a trainer or the coupling, as ``write_knobs`` writes them
     panels : by page, the panels of a link that names none
-    settings : by page, the value of each setting under its name in the address
+    settings : by page, the value of each setting under its name in the address; a list of several choices
     """
 
     knobs: Mapping[str, str]
     panels: Mapping[str, Sequence[str]]
-    settings: Mapping[str, Mapping[str, Value]]
+    settings: Mapping[str, Mapping[str, Any]]
 
 
 _TRAINING = "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0"
@@ -86,6 +87,7 @@ DEFAULTS: dict[int, Defaults] = {
                 "pop_cd:n_chains=100,proposal=mixture",
             ),
             "chain": ("gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"),
+            "tune": ("rates_fpcd",),
         },
         settings={
             "sample": {
@@ -119,6 +121,15 @@ DEFAULTS: dict[int, Defaults] = {
                 **{"little": "landscape", "land": "two halves", "land_depth": 9.0, "land_seed": 0},
                 **{"land_order": "valley", "land_curve": "visits", "land_pace": 20},
                 **{"chain_matrix": "two wells", "chain_steps": 40, "chain_log": False},
+            },
+            "tune": {
+                **{"tune_models": ["mnist_fpcd"], "tune_samplers": ["rates_fpcd"], "tune_data": "automatic"},
+                **{"tune_x": "eps", "tune_x_from": 0.001, "tune_x_to": 1.0, "tune_x_n": 7},
+                **{"tune_x_scale": "log", "tune_y": "alpha", "tune_y_from": 0.8, "tune_y_to": 1.0},
+                **{"tune_y_n": 5, "tune_y_scale": "linear", "tune_n": 10_000, "tune_unit": "samples"},
+                **{"tune_seeds": 5, "tune_kernel": "binary", "tune_start": "data", "tune_measures": []},
+                "tune_knobs": "",
+                "tune_speed": 60,
             },
         },
     )
@@ -158,7 +169,7 @@ def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
     return DEFAULTS[version].panels[page]
 
 
-def settings_left_out(page: str, named: Collection[str], version: int) -> dict[str, Value]:
+def settings_left_out(page: str, named: Collection[str], version: int) -> dict[str, Any]:
     """Return the settings that a link of an older version leaves out and whose default is different now.
 
     Parameters

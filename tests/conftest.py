@@ -71,6 +71,7 @@ def _nothing_left_running(monkeypatch, tmp_path_factory):
     What the server keeps for its visitors goes to a folder of the tests.
     """
     monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
+    monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path_factory.getbasetemp() / "sweeps"))
     yield
     if "rbmviz_app.session" in sys.modules:
         for comparison in list(sys.modules["rbmviz_app.session"].comparisons_by_token().values()):

@@ -36,6 +36,7 @@
  * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
+ * @property {boolean} [knobs_follow] whether something else than its controls turns the knobs of a panel
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
  */
 
@@ -231,6 +232,9 @@ class Panel {
     if (isNewRun) this.readoutValues = {};
     Object.assign(this.readoutValues, head.readouts);
     this.receive(head, blocks, isNewRun);
+    // A knob that something else has turned, as the pointer on a map: the control follows it.
+    const before = this.grid.data.knobs_follow ? this.head?.knobs : undefined;
+    if (before) for (const [name, value] of Object.entries(head.knobs ?? {})) if (before[name] !== value) this.controls[name]?.set(value);
     this.readyAt = head.ready_in ? performance.now() + 1000 * head.ready_in : 0;
     this.head = head;
   }

@@ -26,6 +26,7 @@
  * @property {number} [ready_in] where the status is "starting" or "recorded": in about how many seconds the run can begin; 0: not known
  * @property {number} [rebuilt] where the status is "rebuilding": share of the run that is there again, from 0 to 1
  * @property {string} [warning]
+ * @property {Record<string, number | boolean>} [knobs] values of knobs that something else than their controls may turn
  * @property {Record<string, ReadoutValue>} readouts
  */
 

@@ -29,7 +29,8 @@ from rbmviz.session import Comparison
 from rbmviz.session.compiling import COMPILING
 from rbmviz_app.kept import write_all
 from rbmviz_app.process import collect_garbage
-from rbmviz_app.session import comparisons_by_token
+from rbmviz_app.session import comparisons_by_token, views_by_token
+from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.requests import FrameRequest, KnobChange, read_message
 
@@ -107,7 +108,7 @@ _connections: Counter[str] = Counter()
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
-    comparison = comparisons_by_token().get(token)
+    comparison: Any = comparisons_by_token().get(token) or views_by_token().get(token)
     if not is_own_origin(socket.headers.get("origin"), socket.headers.get("host")):
         await socket.close(code=UNKNOWN_TOKEN)
         return
@@ -198,6 +199,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(anyio.to_thread.run_sync(_warm_up)), asyncio.create_task(collect_garbage())]
     yield
     COMPILING.stop()
+    sweep_queue().close()
     await anyio.to_thread.run_sync(write_all)
     for task in tasks:
         task.cancel()

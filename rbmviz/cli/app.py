@@ -9,6 +9,8 @@ from rbmviz.array_files import printable
 from rbmviz.cli import WholeNumber, add_command, print_result, to_json
 from rbmviz.errors import brought_by
 from rbmviz.models import list_models, load_model
+from rbmviz.session.sweeps import check_scores
+from rbmviz.sweep.store import Store
 
 PORT = WholeNumber(1, 65_535)
 
@@ -28,6 +30,14 @@ def add(commands: Any) -> None:
         "--address",
         help="address to listen on; default 127.0.0.1. One that other machines reach needs RBMVIZ_PUBLIC=1",
     )
+    command.add_argument(
+        "--results",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="folder of a sweep (rbmviz sweep --out DIR) that the Tune page lists; may be repeated",
+    )
     command.add_argument("--no-browser", action="store_true", help="open no browser")
 
 
@@ -38,6 +48,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         found = load_model(args.model)
         shipped = args.model in list_models()
         model = args.model if shipped else (printable(Path(args.model).name)[:100], found)
+    results = []
+    for folder in args.results:
+        plan = Store(folder).plan()
+        check_scores(plan, f"'{folder}'")
+        results.append((folder, plan))
     with brought_by("app", "The app"):
         # By its name: the package stands below the app, and is installed without Streamlit, too.
         serve = importlib.import_module("rbmviz_app.serve").serve
@@ -48,7 +63,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         else:
             print_result(f"The app is at {url} (Ctrl-C stops it).")
 
-    serve(model, args.address, args.port, not args.no_browser, announce)
+    serve(model, args.address, args.port, not args.no_browser, announce, results)
     return {}
 
 

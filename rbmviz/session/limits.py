@@ -36,6 +36,12 @@ class Limits:
         Megabytes of the whole server, ``BASE_MB`` of which are what visitors share.
     release_seconds : int
         Seconds after a lost connection until the memory of the visitor's runs is given back.
+    sweeps : int
+        Sweeps that the server keeps, those that wait, run and have ended.
+    visitor_sweeps : int
+        Sweeps of one visitor that wait, run or rest.
+    sweep_cells : int
+        Cells of one sweep.
     """
 
     panels: int = 12
@@ -43,6 +49,9 @@ class Limits:
     session_mb: int = 500
     server_mb: int = 2000
     release_seconds: int = 10
+    sweeps: int = 20
+    visitor_sweeps: int = 5
+    sweep_cells: int = 2000
 
 
 def variable_of(name: str) -> str:

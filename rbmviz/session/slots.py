@@ -4,6 +4,9 @@ A group's account is the time that its turns have taken. The next turn goes to t
 lowest, so that twelve panels at full speed have together what one panel of somebody else has (start-time
 fair queueing). A new group begins at the lowest account of the groups that are present. A group that returns
 is at most SAVED behind that account; otherwise a night's absence would stop all the others for a night.
+
+Work that nobody watches (BACKGROUND: the cells of sweeps) has what is left over. Its turns take no part in
+the accounts, and no other turn waits for one of them to end: for the rest of a slice both share a core.
 """
 
 import contextlib
@@ -24,7 +27,12 @@ class Kind(enum.Enum):
     """Steps of a run with a rate: little work, which has to come in time."""
     FULL = 0.0
     """Steps of a run at full speed, which would take every core."""
+    BACKGROUND = -math.inf
+    """A slice of work that nobody watches: only while nobody else wants the core."""
 
+
+STARVED_SECONDS = 0.5
+"""Where the background has had no turn for so long, one begins all the same: a sixteenth of a core."""
 
 SAVED = 1.0
 """Seconds that a returning group may be behind the others: as many as START may be ahead."""
@@ -57,7 +65,8 @@ class Slots:
     """Grants turns, at most ``n`` at the same moment.
 
     A START of a group that has no turn may exceed n, up to 2 n turns in all: running turns are never
-    interrupted, and a turn that compiles or loads may be long.
+    interrupted, and a turn that compiles or loads may be long. BACKGROUND turns are counted apart: one begins
+    where fewer than n turns of all kinds run and no other turn waits.
 
     Parameters
     ----------
@@ -74,6 +83,9 @@ class Slots:
         self._running = 0
         self._there: set[Group] = set()  # groups that have or want a turn
         self._level = 0.0  # the account at which a new group begins
+        self._behind: list[Turn] = []  # BACKGROUND turns that wait, in the order of arrival
+        self._behind_since = 0.0  # when the first of them was asked for, or the last one granted
+        self._in_background = 0  # number of those that run
 
     @contextlib.contextmanager
     def turn(self, group: Group, kind: Kind, late: bool = False) -> Iterator[None]:
@@ -93,6 +105,12 @@ class Slots:
         """
         turn = Turn(group, kind, late)
         with self._lock:
+            if kind is Kind.BACKGROUND:
+                if not self._behind:
+                    self._behind_since = self._clock()
+                self._behind.append(turn)
+                self._grant()
+                return turn
             if group not in self._there:
                 self._raise_level()
                 new = math.isinf(group.account)
@@ -107,6 +125,10 @@ class Slots:
         """Give a granted turn back."""
         group = turn.group
         with self._lock:
+            if turn.kind is Kind.BACKGROUND:
+                self._in_background -= 1
+                self._grant()
+                return
             self._raise_level()
             group.began.remove(turn.began)
             group.account += self._clock() - turn.began
@@ -120,6 +142,18 @@ class Slots:
         self._level = max(self._level, min((group.used(now) for group in self._there), default=0.0))
 
     def _grant(self) -> None:
+        self._grant_watched()
+        while self._behind:
+            waited = self._clock() - self._behind_since
+            starved = not self._in_background and waited > STARVED_SECONDS
+            free = not self._waiting and self._running + self._in_background < self.n
+            if not free and not starved:
+                return
+            self._in_background += 1
+            self._behind_since = self._clock()
+            self._behind.pop(0).granted.set()
+
+    def _grant_watched(self) -> None:
         now = self._clock()
         while self._running < 2 * self.n:
             full = self._running >= self.n

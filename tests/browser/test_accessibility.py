@@ -19,7 +19,9 @@ RULES = {
 }
 """All rules on the light page; on the dark one, whose elements are the same, those about colours."""
 
-PAGES = ("", "train", "coupling", "weights", "chain", "chain?little=matrix", "glossary", "?present=1")
+PAGES = (
+    *("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "glossary", "?present=1"),
+)
 
 NOT_OURS = {
     ("empty-table-header", "th:nth-child(1)"): "Streamlit's table editor: the corner over the row numbers",
@@ -40,10 +42,13 @@ def found_on(page, path, rules):
     page.page.goto(f"{page.address}/{path}")
     page.page.locator("h1").wait_for()
     if path not in ("chain?little=matrix", "glossary"):
-        page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+        # The map of the Tune page is empty until somebody presses Start.
+        page.until(
+            "panels.length > 0 && panels.every(p => p.querySelector('.map') || Number(p.dataset.n) > 0)"
+        )
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
-    if path != "glossary":
+    if path not in ("glossary", "tune"):
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")

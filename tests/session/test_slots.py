@@ -223,3 +223,32 @@ def test_a_paced_sampler_waits_for_no_turn_in_which_it_has_nothing_to_do(model, 
         worker.close()
         worker.join()
     assert asked == {Kind.START, Kind.PACED}
+
+
+def test_the_background_has_what_is_left_over(clock):
+    slots, group = Slots(2, clock), Group()
+    behind = [slots.ask(Group(), Kind.BACKGROUND) for _ in range(3)]
+    assert [turn.granted.is_set() for turn in behind] == [True, True, False]
+    watched = [slots.ask(group, Kind.FULL) for _ in range(3)]
+    assert [turn.granted.is_set() for turn in watched] == [True, True, False]  # they do not wait for slices
+    slots.end(behind[0])
+    slots.end(behind[1])
+    assert not behind[2].granted.is_set()
+    for turn in watched:
+        slots.end(turn)
+    assert behind[2].granted.is_set()
+
+
+def test_the_background_does_not_starve_on_a_full_server(clock):
+    slots = Slots(2, clock)
+    counts = serve(slots, clock, [(Group(), Kind.FULL)] * 4 + [(behind := Group(), Kind.BACKGROUND)] * 2, 30)
+    assert 30 / 0.6 <= counts[behind] <= 30 / 0.5
+
+
+def test_the_background_has_no_account(clock):
+    """Else a sweep that had waited for a night would hold the level down, at which new groups begin."""
+    slots, behind, group = Slots(1, clock), Group(), Group()
+    serve(slots, clock, [(behind, Kind.BACKGROUND), (group, Kind.FULL)], 30)
+    late = Group()
+    counts = serve(slots, clock, [(group, Kind.FULL), (late, Kind.FULL)], 3)
+    assert counts[late] <= counts[group] + 1

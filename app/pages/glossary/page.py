@@ -59,12 +59,13 @@ def words(parts: Iterable[Words]) -> None:
 
 
 def numbers() -> list[tuple[str, tuple[Readout, ...]]]:
-    """Return title and numbers of each page with panels, in the order of the navigation."""
+    """Return title and numbers of each page whose panels have any, in the order of the navigation."""
     names = [path.parent.name for path in PAGES_FOLDER.glob("*/panel.py")]
     pages = sorted(
         (import_module(f"rbmviz_app.pages.{name}.page") for name in names), key=lambda page: page.PLACE
     )
-    return [(page.TITLE, import_module(f"{page.__package__}.panel").every_readout()) for page in pages]
+    found = [(page.TITLE, import_module(f"{page.__package__}.panel").every_readout()) for page in pages]
+    return [(title, readouts) for title, readouts in found if readouts]
 
 
 def number(readout: Readout) -> None:

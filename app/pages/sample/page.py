@@ -34,6 +34,7 @@ from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_na
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.sample.recorded import recordings
+from rbmviz_app.pages.sample.tuning import draw_tuning
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import ALLOWANCE, Setting, settings_of
@@ -258,6 +259,7 @@ def main() -> None:
         reading_help()
     charts(comparison, comparison.setup.dataset)
     if not present:
+        draw_tuning(comparison, name, Settings.data.value)
         exports(comparison, name)
 
 

@@ -1,5 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import Dataset
+from rbmviz.knobs import Knob, values_of
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -261,11 +263,12 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     # A run at rest has no pictures; they are sent once it is rebuilt.
     newest_sent = {"samples": shown.n} if len(newest.v) else {}
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
-    said = {"standing": "", "since": ""}
+    knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
+    said: dict[str, Any] = {"standing": "", "since": "", "knobs": knobs}
     if shown.compared is not None and shown.curve:
         scores = shown.compared.scores
         standing = standing_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
-        said = {"standing": standing, "since": since_text(shown.since_change)}
+        said |= {"standing": standing, "since": since_text(shown.since_change)}
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 
@@ -292,8 +295,14 @@ def sample_grid(
     on_remove: OnTrigger,
     on_multiply: OnTrigger,
     key: str,
+    front: Callable[[Knob], bool] = lambda knob: knob.live,
+    knobs_follow: bool = False,
 ) -> None:
-    """Draw the samplers' panels; see ``Canvas.mount``."""
+    """Draw the samplers' panels; see ``Canvas.mount``.
+
+    front : whether a knob is in sight; the others are under "More knobs"
+    knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
+    """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible
     shares = class_shares(dataset)
@@ -301,13 +310,14 @@ def sample_grid(
         "classes": dataset.classes if dataset and shares else (),
         "data_shares": shares,
         "vocabulary": rarest_first(dataset, n_visible),
+        "knobs_follow": knobs_follow,
     }
     _canvas.mount(
         url,
         panel_specs(
             comparison,
             readouts,
-            front=lambda knob: knob.live,
+            front=front,
             accents=colours([panel.worker.algorithm for panel in comparison.panels]),
             multiples=True,
         ),

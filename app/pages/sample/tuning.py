@@ -1,0 +1,151 @@
+"""What the Sample page hands to tuning: a sweep around a panel's knobs, and a table of tried settings."""
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from rbmviz.knobs import knobs_of, write_knobs
+from rbmviz.models import list_models
+from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session.sweep_view import front_numbers, range_around
+from rbmviz_app import messages, session
+from rbmviz_app.charts.style import csv_bytes, titles
+from rbmviz_app.session import TRIED
+
+MAX_TRIED = 100
+"""Tried settings that are kept; the oldest goes first."""
+
+
+class Tried(NamedTuple):
+    """A setting with the scores that a panel had when it was kept, at the common point of all panels."""
+
+    setting: str
+    model: str
+    seed: int
+    samples: int | None
+    isl: float | None
+    std_error: float | None
+    classes: str
+    spurious: float | None
+
+
+COLUMNS = {
+    "setting": "Setting",
+    "model": "Model",
+    "seed": "Seed",
+    "samples": "Samples",
+    "isl": "ISL",
+    "std_error": "± over test images",
+    "classes": "Classes",
+    "spurious": "Spurious %",
+}
+
+
+def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_choice: str) -> None:
+    """Draw the two menus: sweep around the knobs of a panel, and keep what a panel shows."""
+    named = list(zip(titles([p.worker.algorithm for p in comparison.panels]), comparison.panels, strict=True))
+    with st.container(horizontal=True):
+        with st.popover("Sweep around here", icon=":material/tune:"):
+            st.caption(
+                "Opens the Tune page with a grid around the knobs of a panel, on the same model and data. "
+                "Nothing is computed before you press Start there."
+            )
+            if model_name not in list_models():
+                messages.note("Sweeps run on the models that every installation has: choose one of the list.")
+                named = []
+            for name, panel in named:
+                if st.button(messages.plain(name), key=f"sweep around {panel.key}", type="tertiary"):
+                    sweep_around(comparison, panel.worker.algorithm, model_name, data_choice)
+        draw_tried(comparison, named, model_name)
+
+
+def sweep_around(
+    comparison: Comparison[SamplingSetup], algorithm: Any, model_name: str, data_choice: str
+) -> None:
+    """Open the Tune page with a plan around the knobs of one panel."""
+    setup, known = comparison.setup, knobs_of(algorithm)
+    axes = front_numbers(algorithm)[:2]
+    others = [name for name in known if name not in [axis.name for axis in axes]]
+    settings: dict[str, Any] = {
+        "tune_models": [model_name],
+        "tune_samplers": [algorithm.name],
+        "tune_data": data_choice,
+        "tune_kernel": setup.kernel,
+        "tune_start": setup.start,
+        "tune_knobs": write_knobs(
+            algorithm, [name for name in others if getattr(algorithm, name) != known[name].default]
+        ),
+        "tune_y": "none",
+    }
+    for axis, knob in zip("xy", axes, strict=False):
+        lo, hi = range_around(knob, getattr(algorithm, knob.name))
+        settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
+        settings |= {f"tune_{axis}_scale": knob.scale}
+    session.begin_anew("tune")
+    session.SHOWN_SWEEP.set("")
+    for name, value in settings.items():
+        session.set_on_other_page(name, value)
+    st.switch_page("pages/tune/page.py")
+
+
+def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any]], model_name: str) -> None:
+    """Draw the menu that keeps what a panel shows, with the table of what has been kept."""
+
+    def keep(name: str, key: int) -> None:
+        shown = dict(comparison.at_common_point(comparison.peek()))[key]
+        scores = shown.compared.scores if shown.compared is not None else None
+        newest = scores.isl if scores is not None else None
+        tried = Tried(
+            full_name(name, shown.algorithm),
+            model_name,
+            comparison.setup.seed,
+            newest.n if newest is not None else shown.n,
+            newest.isl if newest is not None else None,
+            newest.std_error if newest is not None else None,
+            "" if shown.visited is None else f"{shown.visited[0]} of {shown.visited[1]}",
+            None if shown.spurious is None else 100 * shown.spurious,
+        )
+        TRIED.set([*TRIED.value, tried][-MAX_TRIED:])
+
+    kept = TRIED.value
+    with st.popover(
+        f"Tried settings ({len(kept)})" if kept else "Keep this setting", icon=":material/bookmark:"
+    ):
+        st.caption("Keep what a panel scores now, to compare with what you try next.")
+        for name, panel in named:
+            st.button(
+                f"Keep {messages.plain(name)}",
+                key=f"keep setting {panel.key}",
+                on_click=keep,
+                args=(name, panel.key),
+                type="tertiary",
+            )
+        if kept:
+            st.dataframe(
+                [one._asdict() for one in kept],
+                hide_index=True,
+                column_config={name: st.column_config.Column(title) for name, title in COLUMNS.items()},
+                key="tried settings",
+            )
+            st.caption(
+                "One run each: two settings differ for certain only over several seeds, which is what a "
+                "sweep is for."
+            )
+            with st.container(horizontal=True):
+                st.download_button(
+                    "Table",
+                    data=lambda: csv_bytes(list(COLUMNS), kept),
+                    file_name="tried.csv",
+                    icon=":material/download:",
+                    on_click="ignore",
+                    key="download tried",
+                )
+                st.button("Forget them", key="forget tried", on_click=TRIED.set, args=([],))
+
+
+def full_name(name: str, algorithm: Any) -> str:
+    """Return the name of a sampler with the knobs of its sliders, whatever the other panels are."""
+    knobs = ", ".join(
+        f"{knob.label.lower()} {getattr(algorithm, knob.name):.3g}" for knob in front_numbers(algorithm)
+    )
+    return f"{algorithm.label} ({knobs})" if knobs else name

@@ -1,0 +1,257 @@
+"""Charts and tables of the Tune page: curves of cells, slices through the best cell, the map as a file."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.sweep import Choice, ScoredSetting, measures
+from rbmviz.sweep.choose import MOSTLY_BLANK
+from rbmviz.sweep.plan import Unit
+from rbmviz_app.charts.style import (
+    DASHES,
+    GREY,
+    RAMP,
+    Chart,
+    Rows,
+    Spec,
+    count_axis,
+    kept_spec,
+    live_spec,
+    tooltips,
+)
+from rbmviz_app.pages.tune.panel import axis_label, facet_title, knob_of_plan, value_text
+
+CURVE_HEIGHT = 300
+SLICE_HEIGHT = 240
+
+TABLE_COLUMNS = {
+    "cannot_be_told_from_the_best": "Like the best",
+    "mean": "Mean",
+    "std_dev": "Spread over seeds",
+    "difference": "Minus the best",
+    "std_error": "Standard error",
+    "low": "95 % from",
+    "high": "95 % to",
+    "test": "Test part",
+    "test_std_dev": "Test spread",
+    "test_point_error": "Error over test points",
+    "blank": "Blank share",
+    "n": "Samples",
+    "sweeps": "Sweeps",
+    "seconds": "Seconds",
+    "seeds": "Seeds",
+}
+"""Columns of the table of all settings behind their knobs, with their titles on the page."""
+
+
+def short_label(by: str) -> str:
+    """Return the label of a measure without what stands in brackets and behind commas."""
+    return measures[by].label.partition(",")[0].partition(" (")[0]
+
+
+def name_of(scores: SweepScores, setting: int) -> str:
+    """Return a setting in words: what its facet has in common, and its knobs along the first two axes."""
+    place, plan = scores.settings[setting], scores.plan
+    parts = [facet_title(plan, place)] if facet_title(plan, place) else []
+    for axis, at in list(zip(plan.axes, place.at, strict=True))[:2]:
+        if at >= 0:
+            parts.append(f"{knob_of_plan(plan, axis.knob).label} {value_text(axis.values[at])}")
+    return ", ".join(parts)
+
+
+def table_rows(scores: SweepScores, choice: Choice) -> Rows:
+    """Return a row for each setting that has reached the point, the best first."""
+    return [_table_row(scores, one, scores.place_of(one)) for one in choice.settings]
+
+
+def _table_row(scores: SweepScores, one: ScoredSetting, setting: int) -> dict[str, Any]:
+    place, plan = scores.settings[setting], scores.plan
+    row: dict[str, Any] = {"algorithm": place.algorithm.partition(":")[0]}
+    row |= {"model": place.model} if place.model else {}
+    row |= {axis.knob: axis.values[at] for axis, at in zip(plan.axes, place.at, strict=True) if at >= 0}
+    own = {name: getattr(one, name) for name in TABLE_COLUMNS if hasattr(one, name)}
+    low, high = one.interval
+    own |= {
+        "cannot_be_told_from_the_best": one.in_region,
+        "low": low,
+        "high": high,
+        "seeds": len(one.by_seed),
+    }
+    return row | {name: own[name] for name in TABLE_COLUMNS}
+
+
+def robust_rows(scores: SweepScores, point: float, effort: Unit, by: str) -> Rows:
+    """Return a row for each setting that all models have: mean and spread over them, and each of them."""
+    places = {one.algorithm: i for i, one in list(enumerate(scores.settings))[::-1]}
+    rows: Rows = []
+    for one in scores.robustness(point, effort, by):
+        place = scores.settings[places[one.setting]]
+        row: dict[str, Any] = {"algorithm": place.algorithm.partition(":")[0]}
+        knobs = zip(scores.plan.axes, place.at, strict=True)
+        row |= {axis.knob: axis.values[at] for axis, at in knobs if at >= 0}
+        row |= {"mean": one.mean, "spread": one.spread, "worst": one.worst}
+        rows.append(row | dict(zip(one.models, one.by_model, strict=True)))
+    return rows
+
+
+def curves_chart(scores: SweepScores, named: Mapping[int, str], effort: Unit, by: str, point: float) -> Chart:
+    """Return the curves of some settings: means over seeds, with bands of one standard deviation.
+
+    named : what is said of each setting, by its place
+    """
+    rows: Rows = []
+    for setting, name in named.items():
+        for one in scores.mean_curve(setting, effort, by):
+            rows.append(
+                {
+                    "setting": name,
+                    "x": one.spent,
+                    "y": one.mean,
+                    "low": one.mean - one.std_dev if one.seeds > 1 else None,
+                    "high": one.mean + one.std_dev if one.seeds > 1 else None,
+                    "seeds": one.seeds,
+                    "point": point,
+                }
+            )
+    data = pd.DataFrame(rows, columns=["setting", "x", "y", "low", "high", "seeds", "point"])
+    return data, _curves_spec(tuple(named.values()), effort, by)
+
+
+X_WORDS = {
+    "samples": "Samples",
+    "updates": "Updates",
+    "sweeps": "Sweeps",
+    "seconds": "Seconds of computing, a seed",
+}
+
+
+@kept_spec
+def _curves_spec(names: tuple[str, ...], effort: Unit, by: str) -> Spec:
+    base = alt.Chart(alt.NamedData("curves")).encode(
+        x=alt.X("x:Q", title=X_WORDS[effort], scale=alt.Scale(type="log", nice=False)).axis(
+            count_axis(effort == "seconds")
+        ),
+        color=_tones(names, "setting"),
+    )
+    y = alt.Y("y:Q", title=short_label(by), scale=alt.Scale(zero=False))
+    line = base.mark_line(strokeWidth=2, interpolate="monotone").encode(
+        y=y,
+        strokeDash=alt.StrokeDash(
+            "setting:N",
+            title=None,
+            sort=list(names),
+            scale=alt.Scale(domain=list(names), range=_dashes(names)),
+        ),
+        tooltip=tooltips(
+            ("setting", "Setting", ""),
+            ("x", X_WORDS[effort], "," if effort != "seconds" else "~g"),
+            ("y", measures[by].label, ".2f"),
+            ("seeds", "Seeds", ""),
+        ),
+    )
+    band = base.mark_area(opacity=0.15, interpolate="monotone").encode(y=alt.Y("low:Q"), y2="high:Q")
+    rule = (
+        alt.Chart(alt.NamedData("curves"))
+        .transform_aggregate(point="max(point)")
+        .mark_rule(color=GREY, strokeDash=[2, 3])
+        .encode(x="point:Q")
+    )
+    return live_spec([rule, band, line], CURVE_HEIGHT)
+
+
+def _dashes(names: Sequence[str]) -> list[list[int]]:
+    return [list(DASHES[i % len(DASHES)]) for i in range(len(names))]
+
+
+TONES = ("#0a67ce", "#bf6a0c", "#2c8a57", "#b0417f", "#6b6fc5", "#808080")
+"""Colours of the settings that are compared, told apart by all eyes together with their dashes."""
+
+
+def _tones(names: Sequence[str], field: str) -> alt.Color:
+    scale = alt.Scale(domain=list(names), range=[TONES[i % len(TONES)] for i in range(len(names))])
+    legend = alt.Legend(
+        orient="top",
+        columns=1,
+        labelLimit=420,
+        symbolType="stroke",
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+        symbolSize=600,
+    )
+    return alt.Color(f"{field}:N", title=None, sort=list(names), scale=scale, legend=legend)
+
+
+def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
+    """Return the slice through the best cell along one axis: differences to it, with 95 % intervals.
+
+    None if the sweep has no such axis of numbers, or the sampler of the best cell has not this knob.
+    """
+    plan, best = scores.plan, scores.settings[scores.place_of(choice.best)]
+    if axis >= len(plan.axes) or best.at[axis] < 0:
+        return None
+    values = plan.axes[axis].values
+    if any(isinstance(value, str | bool) for value in values) or len(values) < 2:
+        return None
+    rows: Rows = []
+    for one in choice.settings:
+        place = scores.settings[scores.place_of(one)]
+        alike = place.number == best.number and place.model == best.model
+        if alike and all(at == best.at[i] for i, at in enumerate(place.at) if i != axis):
+            low, high = one.interval
+            rows.append(
+                {
+                    "x": float(values[place.at[axis]]),
+                    "y": one.difference if math.isfinite(one.difference) else one.mean - choice.best.mean,
+                    "low": None if math.isnan(low) else low,
+                    "high": None if math.isnan(high) else high,
+                    "mean": one.mean,
+                    "best": one is choice.best,
+                    "blank": one.blank > MOSTLY_BLANK,
+                }
+            )
+    knob = knob_of_plan(plan, plan.axes[axis].knob)
+    log = knob.scale == "log" and min(float(value) for value in values) > 0
+    data = pd.DataFrame(sorted(rows, key=lambda row: row["x"]))
+    return data, _slice_spec(axis_label(knob), log, choice.by)
+
+
+@kept_spec
+def _slice_spec(label: str, log: bool, by: str) -> Spec:
+    base = alt.Chart(alt.NamedData("curves")).encode(
+        x=alt.X(
+            "x:Q",
+            title=label,
+            scale=alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False),
+            axis=alt.Axis(format="~g", grid=False, tickCount=8),
+        )
+    )
+    y = alt.Y("y:Q", title=f"{short_label(by)}, minus the best", scale=alt.Scale(zero=True))
+    known = tooltips(("x", label, "~g"), ("mean", measures[by].label, ".2f"), ("y", "Minus the best", "+.2f"))
+    known += tooltips(("low", "95 % from", "+.2f"), ("high", "to", "+.2f"))
+    return live_spec(
+        [
+            base.mark_area(opacity=0.18, color=RAMP[0], interpolate="monotone").encode(
+                y=alt.Y("low:Q"), y2="high:Q"
+            ),
+            base.mark_line(color=RAMP[0], strokeWidth=2, interpolate="monotone").encode(y=y),
+            base.mark_point(color=RAMP[0], filled=True, size=50, opacity=1).encode(
+                y=y,
+                shape=alt.condition("datum.best", alt.value("diamond"), alt.value("circle")),
+                tooltip=known,
+            ),
+        ],
+        SLICE_HEIGHT,
+    )
+
+
+def chosen_names(scores: SweepScores, shown: Iterable[tuple[str, int | None]]) -> dict[int, str]:
+    """Return what is said of each setting of a chart; a setting that has two roles has both words."""
+    found: dict[int, str] = {}
+    for word, setting in shown:
+        if setting is not None:
+            found[setting] = f"{found[setting]}, {word}" if setting in found else word
+    return {setting: f"{words}: {name_of(scores, setting)}" for setting, words in found.items()}

@@ -1,0 +1,49 @@
+"""Files of the Tune page: the table, all curves, the map as a picture."""
+
+import io
+from importlib.metadata import version
+from typing import Literal
+
+import pandas as pd
+
+from rbmviz import BadInput
+from rbmviz.session.sweep_view import SweepView
+from rbmviz.session.sweeps import Sweep
+from rbmviz.sweep.figures import check_installed, draw
+from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.compared import amount_text
+from rbmviz_app.pages.tune.charts import table_rows
+
+
+def table_csv(view: SweepView) -> bytes:
+    """Return the table of all settings at the point of the map as CSV."""
+    rows = [row for choice in view.choices() for row in table_rows(view.sweep.scores, choice)]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_bytes(columns, ([row.get(name, "") for name in columns] for row in rows))
+
+
+def curves_parquet(sweep: Sweep) -> bytes:
+    """Return all curves of all cells as one Parquet file, a row for each point of each cell."""
+    content = io.BytesIO()
+    pd.DataFrame(sweep.scores.long_form()).to_parquet(content, index=False)
+    return content.getvalue()
+
+
+def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
+    """Return the map at its point as a picture; nothing before there is a score."""
+    choices = view.choices()
+    if not choices:
+        return b""
+    choice = choices[0]
+    point = amount_text(choice.effort, choice.point)
+    caption = f"{view.sweep.title}, after {point}, {len(choice.seeds)} seeds. rbmviz {version('rbmviz')}."
+    return draw(choices, view.sweep.plan, caption, form)
+
+
+def can_draw() -> bool:
+    """Return whether what drawing needs is installed."""
+    try:
+        check_installed()
+    except BadInput:
+        return False
+    return True

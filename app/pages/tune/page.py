@@ -1,0 +1,576 @@
+"""Tune: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
+
+import math
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.errors import OutputFailure
+from rbmviz.links import VERSION, write_panel
+from rbmviz.metadata import data_name
+from rbmviz.models import data_of, list_models
+from rbmviz.registry import samplers
+from rbmviz.samplers import Sampler
+from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session.sweep_scores import test_of
+from rbmviz.session.sweep_view import SweepView, follow
+from rbmviz.session.sweeps import Sweep, SweepEstimate
+from rbmviz.sweep import SweepPlan, measures
+from rbmviz.sweep.plan import read_algorithm
+from rbmviz_app import controls, kept, links, messages, session
+from rbmviz_app.controls import Download
+from rbmviz_app.data_download import offer_download
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart
+from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.pages.tune.charts import (
+    TABLE_COLUMNS,
+    chosen_names,
+    curves_chart,
+    robust_rows,
+    slice_chart,
+    table_rows,
+)
+from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, table_csv
+from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
+from rbmviz_app.pages.tune.settings import (
+    AUTOMATIC_DATA,
+    Settings,
+    choose_axes,
+    choose_rest,
+    choose_what,
+    plan_of,
+)
+from rbmviz_app.session import ALLOWANCE, CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP, settings_of
+from rbmviz_app.shared import data, pretrained, sweep_queue
+from rbmviz_app.stream.socket import live_path
+from rbmviz_app.timer import while_running
+
+TITLE, ICON, PLACE = "Tune", "tune", 6
+DEFAULT_PANELS = ["rates_fpcd"]
+MAX_PINNED = 4
+"""Settings beside the one under the pointer."""
+CHAIN_CELLS = 8
+"""Rows and columns of pictures of a chain."""
+NEW_SWEEP = ""
+
+
+def setup_of(values: Mapping[str, Any]) -> SamplingSetup:
+    """Return what the chains share, for values of the settings by name."""
+    models = values["tune_models"] or Settings.tune_models.default
+    return chains_setup(models[0], values["tune_data"], values["tune_start"], values["tune_kernel"], 0)
+
+
+def chains_setup(model_name: str, data_choice: str, start: Any, kernel: Any, seed: int) -> SamplingSetup:
+    """Return the setup of the chains: those of the page are runs of the cells, from the same starts."""
+    model = controls.model_called(model_name)
+    chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
+    dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
+
+
+PAGE: LivePage[SamplingSetup] = LivePage(
+    name="tune",
+    question="Which step size, and which decay: where is the best setting, and what can be told from it?",
+    about="The map shows how well each setting of a sampler does: a cell is a setting, its colour a score, "
+    "the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, and it goes on "
+    "when this page is closed. Move the slider to see the scores after fewer **samples**: large steps win "
+    "early, small ones late. Hatched cells cannot be told from the best. Point at a cell: the chain beside "
+    "the map takes its knobs while it runs; click to keep a setting open, up to four. First press *Start*, "
+    "or drag over the empty map to feel what the knobs do.",
+    in_address=PanelsInAddress("m", samplers),
+    settings=settings_of(Settings),
+    setup_of=setup_of,
+    presets=(),
+    speed=Settings.tune_speed,
+    transport=Transport(
+        "Samples per second",
+        (5, 20, 60, 200, 1000, 5000, math.inf),
+        speed_help="Of the chains beside the map. The sweep takes what the chains leave of the cores.",
+        play_help="Stop the chains beside the map, or let them go on. The sweep has buttons of its own.",
+        step_help="One more sample in every chain, then pause.",
+        reset_help="All chains back to their first state with the same seed.",
+        width=180,
+    ),
+)
+
+
+def main() -> None:
+    """Draw the page."""
+    present = PAGE.heading()
+    with PAGE.toolbar():
+        names = choose_what()
+        with st.popover("Axes, length, data", icon=":material/straighten:"):
+            choose_axes([name for name in names if name in samplers] or ["rates_fpcd"])
+            choose_rest()
+    plan, reason = planned()
+    sweep = shown_sweep(plan)
+    if sweep is None:
+        if reason:
+            messages.note(reason)
+        PAGE.open(setup_of({name: one.value for name, one in PAGE.settings.items()}), fill)
+        return
+    view, token = session.open_view(sweep.name, sweep)
+    begin_row(plan, reason, sweep)
+    comparison = PAGE.open(setup_of_sweep(sweep.plan), lambda new, wanted: fill(new, wanted, sweep.plan))
+    bring_pointer(comparison, sweep.plan)
+    if has_chains(sweep.plan) and comparison.setup.dataset is None:
+        offer_download(sweep.plan.data or data_name(comparison.setup.model.meta), "tune")
+    weak = weakref.ref(comparison)
+    key = POINTER_PANEL.value
+
+    def point_at(setting: int) -> None:
+        chains = weak()
+        if chains is not None and key is not None:
+            follow(chains, key, sweep, setting)
+
+    view.on_setting = point_at
+    session.DRAWN_CHAINS.set(tuple(panel.key for panel in comparison.panels))
+    left, right = st.columns([7, 6], gap="medium")
+    with left:
+        show_map(view, token, comparison, present)
+        if not present:
+            with st.container(key="tune_evidence"):
+                while_running(lambda: evidence(view, comparison), sweep.active)
+    with right:
+        if has_chains(sweep.plan):
+            chains(comparison, sweep.plan, present)
+    if not present:
+        exports(view)
+    PAGE.write_address(comparison, more={"sweep": [sweep.name] if sweep.name else []})
+
+
+def open_results() -> None:
+    """Draw the uploader of results that were made elsewhere."""
+    with st.popover("Open results", icon=":material/folder_open:"):
+        given = st.file_uploader(
+            "Results of a sweep",
+            type=["zip"],
+            key="tune results",
+            help="The folder of rbmviz sweep --out, zipped. It is only read, and only you see it.",
+        )
+    if given is None:
+        session.UPLOADED_RESULTS.set("")
+        return
+    if given.file_id == session.UPLOADED_RESULTS.value:
+        return
+    session.UPLOADED_RESULTS.set(given.file_id)
+    try:
+        SHOWN_SWEEP.set(session.uploaded_sweep(given.name, given.getvalue()).name)
+    except BadInput as error:
+        messages.refused(error)
+    st.rerun()
+
+
+def planned() -> tuple[SweepPlan | None, str]:
+    """Return the plan that the controls say, or None and the reason why there is none."""
+    try:
+        return plan_of(), ""
+    except BadInput as error:
+        return None, str(error)
+
+
+def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
+    """Return the sweep on the screen: the chosen one, that of the link, or the one that is planned."""
+    if SHOWN_SWEEP.value is None:
+        asked = links.values("sweep")[:1]
+        SHOWN_SWEEP.set(asked[0] if asked else NEW_SWEEP)
+    if SHOWN_SWEEP.value != NEW_SWEEP:
+        try:
+            name = SHOWN_SWEEP.value or ""
+            return session.UPLOADED_SWEEPS.value.get(name) or sweep_queue().get(name)
+        except BadInput as error:
+            session.add_link_warning(error, "tune")
+            SHOWN_SWEEP.set(NEW_SWEEP)
+    return None if plan is None else Sweep.planned(plan)
+
+
+def setup_of_sweep(plan: SweepPlan) -> SamplingSetup:
+    """Return the setup of the chains beside the map of a plan."""
+    if not has_chains(plan):
+        return setup_of({name: one.default for name, one in PAGE.settings.items()})
+    clicked = CLICKED_MODEL.value
+    model = clicked if clicked in plan.models else plan.models[0]
+    return chains_setup(model, plan.data, plan.start, plan.kernel, plan.seeds[0])
+
+
+def has_chains(plan: SweepPlan) -> bool:
+    """Return whether the settings of a plan can be run beside its map: samplers, on models that are here."""
+    return plan.kind == "sampler" and set(plan.models) <= set(list_models())
+
+
+# The sweep
+
+
+def title_of(plan: SweepPlan) -> str:
+    """Return what a plan is about: its samplers and its models."""
+    names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
+    return f"{names} on {' and '.join(plan.models) or plan.data}"
+
+
+def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
+    """Draw the row of the sweep: which one, what it will take, and its commands."""
+    queue = sweep_queue()
+    owner = kept.owner()
+
+    def start() -> None:
+        if plan is None:
+            messages.refused(reason)
+            return
+        try:
+            SHOWN_SWEEP.set(queue.add(plan, title_of(plan), owner).name)
+        except (BadInput, OutputFailure) as error:
+            messages.refused(error)
+
+    def command(name: str) -> None:
+        try:
+            getattr(queue, name)(sweep.name, owner)
+            if name == "delete":
+                SHOWN_SWEEP.set(NEW_SWEEP)
+        except (BadInput, OutputFailure) as error:
+            messages.refused(error)
+
+    known = session.UPLOADED_SWEEPS.value | {one.name: one for one in queue.list()}
+    labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
+        # Labels say the status: when one changes, this is another list.
+        key = f"sweep on screen {sweep.name} {' '.join(labels.values())}"
+        options = [NEW_SWEEP, *known]
+        chosen = st.selectbox(
+            "Sweep",
+            options,
+            index=options.index(sweep.name) if sweep.name in options else 0,
+            format_func=labels.__getitem__,
+            key=key,
+            help="All sweeps of this server, the newest first. They belong to the server: each is found here "
+            "again.",
+            width=430,
+        )
+        if chosen != sweep.name:
+            SHOWN_SWEEP.set(chosen)
+            st.rerun()
+        if sweep.status == "planned":
+            st.button(
+                "Start",
+                icon=":material/play_circle:",
+                type="primary",
+                on_click=start,
+                key="tune start",
+                help="Put it into the queue of this server; one sweep runs at a time, on what the chains of "
+                "all pages leave of the cores.",
+            )
+            estimate(plan)
+        elif sweep.belongs_to(owner):
+            draw_commands(sweep, command)
+        else:
+            st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
+        open_results()
+    messages.show_refused()
+
+
+def draw_commands(sweep: Sweep, command: Any) -> None:
+    """Draw what can be done with a sweep that has begun."""
+    offered = []
+    if sweep.status in ("queued", "running"):
+        offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
+    elif sweep.status in ("paused", "stopped", "failed"):
+        offered = [("Go on", "resume", "play_circle"), ("Delete", "delete", "delete")]
+    elif sweep.status == "finished":
+        offered = [("Delete", "delete", "delete")]
+    for label, name, icon in offered:
+        st.button(label, icon=f":material/{icon}:", on_click=command, args=(name,), key=f"tune {name}")
+
+
+def describe(sweep: Sweep) -> str:
+    """Return a sweep in a line of the list."""
+    grid = " × ".join(str(len(axis.values)) for axis in sweep.plan.axes)
+    name = sweep.name  # 20261122-140500-...
+    when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
+    return f"{sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}: {sweep.status}"
+
+
+def estimate(plan: SweepPlan | None) -> None:
+    """Draw what the planned sweep would take, measured by a short probe."""
+    if plan is None:
+        return
+    queue = sweep_queue()
+    measured = queue.estimate(plan).seconds is not None
+
+    def draw() -> None:
+        found = queue.estimate(plan)
+        st.caption(estimate_text(plan, found), width="content")
+        if not measured and found.seconds is not None:
+            st.rerun()
+
+    while_running(draw, not measured)
+
+
+def estimate_text(plan: SweepPlan, found: SweepEstimate) -> str:
+    """Say how many cells a plan has, and how long they take."""
+    amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
+    what = f"{found.cells:,} runs of {amount}"
+    if found.seconds is None:
+        return f"{what}: measuring how long they take…"
+    return f"{what}: about {duration_text(found.seconds)} on this server." if found.seconds else f"{what}."
+
+
+def duration_text(seconds: float) -> str:
+    """Write a duration with two digits at most."""
+    if seconds < 99.5:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
+
+
+# The map, and the chains beside it
+
+
+@st.fragment
+def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup], present: bool) -> None:
+    """Draw the map; a click on a cell opens its setting at the right, or closes it again."""
+    sweep = view.sweep
+
+    def clicked() -> None:
+        setting = session.sent_by("tune map", "edit")["setting"]
+        if has_chains(sweep.plan):
+            toggle(comparison, sweep, setting)
+
+    sweep_map(
+        view,
+        live_path() + token,
+        title=sweep.title or title_of(sweep.plan),
+        pinned=pinned_settings(comparison, sweep),
+        present=present,
+        key="tune map",
+        on_edit=clicked,
+    )
+    if tuple(panel.key for panel in comparison.panels) != session.DRAWN_CHAINS.value:
+        st.rerun()  # the chains stand in a part of their own
+    messages.show_refused()
+
+
+def pinned_panels(comparison: Comparison[SamplingSetup]) -> list[Any]:
+    """Return the panels of settings that are open, without the one that follows the pointer."""
+    return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
+
+
+def pinned_settings(comparison: Comparison[SamplingSetup], sweep: Sweep) -> list[int]:
+    """Return the places of the settings that are open."""
+    places = {
+        read_algorithm(sweep.plan.kind, place.algorithm): i
+        for i, place in list(enumerate(sweep.scores.settings))[::-1]
+    }
+    found = [places.get(panel.worker.algorithm) for panel in pinned_panels(comparison)]
+    return [place for place in found if place is not None]
+
+
+def toggle(comparison: Comparison[SamplingSetup], sweep: Sweep, setting: int) -> None:
+    """Open a setting beside the map, or close it."""
+    place = sweep.scores.settings[setting]
+    algorithm = read_algorithm(sweep.plan.kind, place.algorithm)
+    open_ones = pinned_panels(comparison)
+    try:
+        CLICKED_MODEL.set(place.model)
+        setup = setup_of_sweep(sweep.plan)
+        if setup != comparison.setup:  # a cell of another model
+            comparison.change(setup)
+        same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
+        if same:
+            comparison.remove(same[0])
+        elif len(open_ones) >= MAX_PINNED:
+            messages.refused(f"{MAX_PINNED} settings are open beside the map: close one of them first.")
+        else:
+            comparison.add(algorithm)
+    except BadInput as error:
+        messages.refused(error)
+
+
+def fill(comparison: Comparison[SamplingSetup], wanted: list[Any], plan: SweepPlan | None = None) -> None:
+    """Add the chains of a link, or else one with the middle setting of the plan."""
+    comparison.cost_unit = "sweeps"
+    if links.values(PAGE.in_address.key) or plan is None or not has_chains(plan):
+        PAGE.fill(comparison, wanted)
+    else:
+        comparison.add(middle_of(plan))
+
+
+def middle_of(plan: SweepPlan) -> Sampler:
+    """Return the setting in the middle of the grid of the first sampler."""
+    own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
+    return read_algorithm(plan.kind, own[len(own) // 2].algorithm)
+
+
+def bring_pointer(comparison: Comparison[SamplingSetup], plan: SweepPlan) -> None:
+    """See to it that one chain follows the pointer: it is of a sampler of the plan."""
+    keys = [panel.key for panel in comparison.panels]
+    if POINTER_PANEL.value not in keys:
+        POINTER_PANEL.set(keys[0] if keys else None)
+    names = [text.partition(":")[0] for text in plan.algorithms]
+    if not has_chains(plan):
+        return
+    try:
+        if not keys or comparison[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
+            comparison.replace(comparison.setup, [middle_of(plan)])
+            POINTER_PANEL.set(comparison.panels[0].key)
+            comparison.drop_undo()
+    except BadInput as error:
+        messages.note(error)
+
+
+@st.fragment
+def chains(comparison: Comparison[SamplingSetup], plan: SweepPlan, present: bool) -> None:
+    """Draw the chain under the pointer, and the settings that are open."""
+    sample_grid(
+        comparison,
+        PAGE.socket(),
+        view="sequence",
+        pixels="binary",
+        cells=CHAIN_CELLS,
+        present=present,
+        front=lambda knob: knob.name in [axis.knob for axis in plan.axes],
+        knobs_follow=True,
+        key="tune chains",
+        on_multiply=PAGE.multiply_callback(comparison, "tune chains"),
+        **PAGE.callbacks(comparison, "tune chains"),
+    )
+    if not present:
+        st.caption(
+            "The first panel is the setting under the pointer: its chain goes on while the knobs change. The "
+            "others are runs of their own from the first sample, compared at equal sweeps."
+        )
+        with st.container(horizontal=True):
+            opened = pinned_panels(comparison) or list(comparison.panels[:1])
+            if st.button(
+                "Open in Sample",
+                icon=":material/grid_view:",
+                key="tune to sample",
+                help="The settings that are open here, or else the one under the pointer, as panels of the "
+                "Sample page with this model, these data and this seed.",
+            ):
+                send_to_sample(plan, [panel.worker.algorithm for panel in opened])
+    catch_up_page(comparison)
+
+
+# Evidence
+
+
+def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
+    """Draw curves, slices and the table at the point of the map."""
+    sweep, scores = view.sweep, view.sweep.scores
+    choice = view.choice()
+    if not sweep.active and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
+        session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
+        st.rerun()
+    if choice is None:
+        if sweep.status == "planned":
+            st.caption(
+                "Curves, slices through the best cell and the table of all settings come with the scores."
+            )
+        return
+    best = scores.place_of(choice.best)
+    shown = view.now()
+    named = chosen_names(
+        scores,
+        [
+            ("best", best),
+            ("pointer", view.setting),
+            *((f"open {i}", one) for i, one in enumerate(pinned_settings(comparison, sweep), start=1)),
+        ],
+    )
+    st.markdown("**How the best and the chosen settings get there**")
+    draw_chart(
+        curves_chart(scores, named, view.effort, view.by, shown.point),
+        "tune curves",
+        f"{measures[view.by].label} against {view.effort} of the best setting and those that are chosen",
+    )
+    slices = {axis: found for axis in (0, 1) if (found := slice_chart(scores, choice, axis)) is not None}
+    for (axis, found), place in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
+        label = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob).label
+        with place:
+            st.markdown(f"**Through the best cell, along {label.lower()}**")
+            draw_chart(
+                found,
+                f"tune slice {axis}",
+                f"Difference to the best against {label}, with 95 % intervals over seeds",
+            )
+    with st.expander(f"All {len(choice.settings)} settings at this point", icon=":material/table_rows:"):
+        st.dataframe(
+            table_rows(scores, choice),
+            hide_index=True,
+            column_config={
+                **{name: st.column_config.Column(title) for name, title in TABLE_COLUMNS.items()},
+                **{
+                    axis.knob: st.column_config.Column(knob_of_plan(sweep.plan, axis.knob).label)
+                    for axis in sweep.plan.axes
+                },
+            },
+            key="tune table",
+        )
+        st.caption(
+            "Differences are paired over the seeds, with Student's t; *Error over test points* says what "
+            "other test images could change, and compares nothing. A column's title sorts."
+        )
+    robust_table(view, shown.point)
+
+
+def robust_table(view: SweepView, point: float) -> None:
+    """Draw how much each setting depends on how the model was trained, for models of one data set."""
+    plan = view.sweep.plan
+    known = [model for model in plan.models if model in list_models()]
+    if len(plan.models) < 2 or len({data_name(pretrained(model).meta) for model in known}) > 1:
+        return
+    by = test_of(view.by, plan.metrics) or view.by
+    rows = robust_rows(view.sweep.scores, point, view.effort, by)
+    if rows:
+        with st.expander("Mean and spread over the models", icon=":material/table_rows:"):
+            st.dataframe(rows, hide_index=True, key="tune robustness")
+            st.caption(
+                f"{measures[by].label}. A small spread means that it matters little how the model was "
+                "trained (rates-FPCD paper, end of section 5.1)."
+            )
+
+
+def exports(view: SweepView) -> None:
+    """Offer downloads, built when they are clicked."""
+    if view.sweep.status == "planned":
+        return
+    drawn = [
+        Download("Map (PNG)", lambda: map_file(view, "png"), "map.png", "The map as a picture."),
+        Download("Map (SVG)", lambda: map_file(view, "svg"), "map.svg", "The map as a drawing."),
+    ]
+    with st.container(horizontal=True):
+        controls.downloads(
+            "tune",
+            [
+                Download(
+                    "Table",
+                    lambda: table_csv(view),
+                    "sweep.csv",
+                    "All settings at the point of the map, with their comparison to the best (.csv).",
+                ),
+                Download(
+                    "Curves",
+                    lambda: curves_parquet(view.sweep),
+                    "sweep.parquet",
+                    "All points of the curves of all cells (.parquet).",
+                ),
+                *(drawn if can_draw() else []),
+            ],
+        )
+
+
+def send_to_sample(plan: SweepPlan, algorithms: list[Sampler]) -> None:
+    """Open some settings as panels of the Sample page, in place of those that it has."""
+    model = CLICKED_MODEL.value if CLICKED_MODEL.value in plan.models else plan.models[0]
+    settings: dict[str, Any] = {"model": model, "data": plan.data or AUTOMATIC_DATA, "kernel": plan.kernel}
+    settings |= {"start": plan.start, "seed": plan.seeds[0]}
+    session.begin_anew("sample")
+    for name, value in settings.items():
+        session.set_on_other_page(name, value)
+    panels = [write_panel(algorithm) for algorithm in algorithms]
+    st.switch_page("pages/sample/page.py", query_params={"p": panels, "v": str(VERSION)})
+
+
+if __name__ == "__main__":
+    main()

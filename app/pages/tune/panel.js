@@ -1,0 +1,481 @@
+// @ts-check
+// The map of a sweep: a cell for each setting, coloured by its score at one point of all curves.
+
+/**
+ * @typedef {object} MapAxis
+ * @property {string} label
+ * @property {string[]} values as they are written
+ */
+
+/**
+ * What Python says of a sweep (map_spec in panel.py).
+ * @typedef {object} MapSpec
+ * @property {MapAxis} x
+ * @property {MapAxis | null} y null: a sweep along one axis
+ * @property {{ title: string, columns: number[], rows: number[] }[]} facets places along x and y that each one has
+ * @property {[number, number, number][]} places of each setting: facet, column, row
+ * @property {{ name: string, label: string, short: string, better: string, digits: number }[]} measures
+ * @property {string[]} efforts
+ * @property {number} seeds
+ * @property {number} cells
+ * @property {number[]} pinned settings that are open at the right
+ */
+
+/** @typedef {PageData & { map: MapSpec }} TunePageData */
+
+/**
+ * @typedef {object} MapHead
+ * @property {string} word status of the sweep
+ * @property {number} n cells that are complete
+ * @property {number} progress
+ * @property {number | null} seconds_left
+ * @property {string} effort
+ * @property {string} by
+ * @property {number} point
+ * @property {[number, number] | null} ends
+ * @property {number | null} telling
+ * @property {boolean} moved
+ * @property {number} seeds number of the seeds that are compared
+ * @property {string[]} border
+ * @property {string | null} [error]
+ */
+
+const KNOWN = 1, IN_REGION = 2, BEST = 4, MOSTLY_BLANK = 8, AT_WORK = 16;
+const POINT_STEPS = 400; // of the slider of N
+const CELL_MOST = 74; // pixels: larger cells say no more
+const CELL_LEAST = 15;
+const SCALE_WIDTH = 104; // pixels at the right of the map, for its colours
+const LABEL_GAP = 8;
+
+// Viridis (van der Walt and Smith, 2015): even steps of lightness, for all eyes.
+const VIRIDIS = ['#440154', '#481467', '#482677', '#453781', '#404788', '#39568c', '#33638d', '#2d708e', '#287d8e', '#238a8d', '#1f968b',
+  '#20a387', '#29af7f', '#3cbb75', '#55c667', '#73d055', '#95d840', '#b8de29', '#dce319', '#fde725']
+  .map(text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16)));
+
+/** @param {number} share from 0 to 1 @returns {number[]} red, green and blue */
+function viridis(share) {
+  const at = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1), low = Math.min(Math.floor(at), VIRIDIS.length - 2);
+  return VIRIDIS[low].map((from, c) => from + (VIRIDIS[low + 1][c] - from) * (at - low));
+}
+
+/** @param {number} x @param {number} digits after the point @returns {string} */
+const decimal = (x, digits) => (Number.isFinite(x) ? x.toFixed(digits).replace('-', '−') : '–');
+
+/** @param {number} seconds @returns {string} */
+function duration(seconds) {
+  if (seconds < 99.5) return `${Math.max(Math.round(seconds), 1)} s`;
+  if (seconds < 5970) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** @param {string} effort @param {number} point @returns {string} */
+const amount = (effort, point) => (effort === 'seconds' ? `${Number(point.toPrecision(3))} s` : `${whole.format(Math.round(point))} ${effort}`);
+
+class MapPanel extends Panel {
+  unit = 'cells';
+  canvas = element('canvas', { class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map' });
+  /** The setting under the pointer, or chosen by the arrow keys. @type {number | null} */
+  at = null;
+  /** @type {Record<string, Float32Array>} */
+  numbers = {};
+  /** The bits of each setting. @type {Uint8Array} */
+  state = new Uint8Array(0);
+  /** Where cells are on the canvas, in CSS pixels. @type {{ x: number, y: number, w: number, h: number }[]} */
+  boxes = [];
+  /** Ends of the colour scale, and whether it is cut at its lower end. */
+  low = 0;
+  high = 1;
+  cut = false;
+  progress = element('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the sweep', 'aria-valuemin': 0, 'aria-valuemax': 100 },
+    element('div'));
+  stateLine = element('p', { class: 'state', role: 'status' });
+  pointName = element('label', { for: 'map-point' });
+  point = element('input', { id: 'map-point', type: 'range', min: 0, max: POINT_STEPS, step: 1, value: 0 });
+  pointNote = element('p', { class: 'note-of-point' });
+  telling = element('button', { type: 'button', class: 'telling', hidden: true, onclick: () => this.ask({ point: 0 }) });
+  effort = element('select', { 'aria-label': 'What is equal', onchange: () => this.ask({ effort: this.effort.value }) });
+  by = element('select', { 'aria-label': 'What is coloured', onchange: () => this.ask({ by: this.by.value }) });
+  cell = element('dl', { class: 'cell' });
+  cellName = element('p', { class: 'cell-name' });
+  verdict = element('p', { class: 'verdict' });
+
+  get map() { return /** @type {TunePageData} */ (this.grid.data).map; }
+  get shown() { return /** @type {MapHead | null} */ (/** @type {unknown} */ (this.head)); }
+  get measure() { return this.map.measures.find(({ name }) => name === this.shown?.by) ?? this.map.measures[0]; }
+
+  /** @param {Record<string, KnobValue>} knobs */
+  ask(knobs) { this.grid.send({ panel: this.key, knobs }); }
+
+  build() {
+    super.build();
+    this.strip.remove();
+    this.removeButton.remove();
+    this.readouts.node.remove();
+    this.warning.remove();
+    const rows = element('div', { class: 'row-of-point' }, this.pointName, this.telling);
+    const choices = element('div', { class: 'choices' }, element('label', {}, element('span', { text: 'Colour' }), this.by),
+      element('label', {}, element('span', { text: 'At equal' }), this.effort));
+    this.knobs.replaceChildren(choices, rows, this.point, this.pointNote);
+    this.stage.before(this.progress, this.stateLine);
+    this.stage.after(this.verdict, this.cellName, this.cell);
+    this.canvas.addEventListener('pointermove', event => { if (event.pointerType === 'mouse' || event.buttons) this.pointAt(event); });
+    this.canvas.addEventListener('pointerdown', event => this.pointAt(event));
+    this.canvas.addEventListener('click', event => { if (this.pointAt(event)) this.pin(); });
+    this.canvas.addEventListener('keydown', event => this.onKey(event));
+    this.point.addEventListener('input', () => this.ask({ point: this.pointOf(Number(this.point.value)) }));
+  }
+
+  makePictures() { return [this.canvas]; }
+
+  arrange() {
+    const { measures, efforts, y, x } = this.map;
+    const fill = (/** @type {HTMLSelectElement} */ select, /** @type {[string, string][]} */ options) => {
+      if ([...select.options].map(({ value }) => value).join() !== options.map(([value]) => value).join()) {
+        select.replaceChildren(...options.map(([value, text]) => element('option', { value, text })));
+      }
+    };
+    fill(this.by, measures.map(({ name, label }) => [name, label]));
+    fill(this.effort, efforts.map(name => [name, name]));
+    this.canvas.setAttribute('aria-label', `Map of ${this.spec.label}: ${x.label}${y ? ` by ${y.label}` : ''}. Arrow keys choose a cell, Enter opens it.`);
+    if (this.at !== null && this.at >= this.map.places.length) this.at = null;
+  }
+
+  /** @param {number} step @returns {number} the point at a step of the slider */
+  pointOf(step) {
+    const [low, high] = this.shown?.ends ?? [10, 10];
+    return low > 0 ? low * (high / low) ** (step / POINT_STEPS) : high * step / POINT_STEPS;
+  }
+
+  /** @param {number} point @returns {number} */
+  stepOf(point) {
+    const [low, high] = this.shown?.ends ?? [10, 10];
+    return high > low && low > 0 ? Math.round(POINT_STEPS * Math.log(point / low) / Math.log(high / low)) : POINT_STEPS;
+  }
+
+  /** @param {MapHead & PanelHead} head @param {PanelPart['blocks']} blocks */
+  receive(head, blocks) {
+    for (const [name, block] of Object.entries(blocks)) {
+      if (name === 'state') this.state = /** @type {Uint8Array} */ (block?.data);
+      else this.numbers[name] = /** @type {Float32Array} */ (block?.data);
+    }
+    const { mean } = this.numbers, known = [...this.state.keys()].filter(i => this.state[i] & KNOWN && Number.isFinite(mean[i])).map(i => mean[i]);
+    const sign = this.map.measures.find(({ name }) => name === head.by)?.better === 'low' ? -1 : 1;
+    const good = known.map(value => sign * value).sort((a, b) => a - b);
+    if (!good.length) return;
+    // Most of a map may be far below its best cells: the scale has room for the better half.
+    const high = good[good.length - 1], middle = good[Math.floor((good.length - 1) / 2)], low = Math.max(good[0], high - 3 * (high - middle));
+    this.cut = low > good[0];
+    [this.low, this.high] = [low, high === low ? low + 1e-9 : high];
+  }
+
+  /** @param {number} value @returns {number} from 0, bad, to 1, good */
+  share(value) {
+    const sign = this.measure.better === 'low' ? -1 : 1;
+    return (sign * value - this.low) / (this.high - this.low);
+  }
+
+  // The pointer and the keys
+
+  /** @param {PointerEvent | MouseEvent} event @returns {boolean} whether there is a cell */
+  pointAt(event) {
+    const { left, top } = this.canvas.getBoundingClientRect(), x = event.clientX - left, y = event.clientY - top;
+    const found = this.boxes.findIndex(box => x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h);
+    if (found >= 0) this.choose(found);
+    return found >= 0;
+  }
+
+  /** @param {number} setting */
+  choose(setting) {
+    if (setting === this.at) return;
+    this.at = setting;
+    this.ask({ setting });
+    this.drawPictures();
+    this.announce();
+  }
+
+  pin() {
+    if (this.at !== null) this.grid.trigger('edit', { setting: this.at });
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] });
+    const step = steps[event.key], { places } = this.map;
+    if (event.key === 'Enter' || event.key === ' ') this.pin();
+    else if (event.key === 'Home') this.choose(Math.max([...this.state].findIndex(bits => bits & BEST), 0));
+    else if (step) {
+      const from = places[this.at ?? 0], to = [from[0], from[1] + step[0], from[2] + step[1]];
+      let next = places.findIndex(place => place.every((value, i) => value === to[i]));
+      // Beyond the end of a facet comes the next one.
+      if (next < 0 && step[0]) next = places.findIndex(([facet, column, row]) => facet === from[0] + step[0] && row === from[2]
+        && column === (step[0] > 0 ? this.map.facets[facet].columns[0] : this.map.facets[facet].columns.slice(-1)[0]));
+      if (this.at === null) this.choose(0);
+      else if (next >= 0) this.choose(next);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // Drawing
+
+  drawPictures() {
+    const head = this.shown;
+    if (!head) return;
+    this.drawWords(head);
+    this.drawMap();
+    this.drawCell();
+  }
+
+  /** @param {MapHead} head */
+  drawWords(head) {
+    const { seeds, cells } = this.map, percent = Math.floor(100 * head.progress);
+    /** @type {HTMLElement} */ (this.progress.firstElementChild).style.width = `${100 * head.progress}%`;
+    this.progress.setAttribute('aria-valuenow', String(percent));
+    const left = head.seconds_left ? `, about ${duration(head.seconds_left)} left` : '';
+    const words = /** @type {Record<string, string>} */ ({
+      planned: 'press Start to compute them', queued: 'waits for the sweeps before it', running: `running${left}`, paused: 'paused', finished: 'complete', failed: 'failed', stopped: 'stopped',
+    });
+    put(this.stateLine, `${whole.format(head.n)} of ${whole.format(cells)} cells, ${words[head.word]}. ${head.error ?? ''}`);
+    this.count.hidden = true;
+    const range = head.ends !== null && head.ends[1] > head.ends[0], root = /** @type {ShadowRoot} */ (this.point.getRootNode());
+    this.point.disabled = !range;
+    put(this.pointName, `Scores after ${amount(head.effort, head.point)}`);
+    this.point.setAttribute('aria-valuetext', amount(head.effort, head.point));
+    if (root.activeElement !== this.point || head.moved) this.point.value = String(this.stepOf(head.point));
+    this.point.style.setProperty('--fill', `${100 * Number(this.point.value) / POINT_STEPS}%`);
+    put(this.pointNote, head.moved ? 'The map has moved here by itself: the settings differ most at this point. Drag to see others.'
+      : head.telling ? '' : 'Where the settings differ most is known once several seeds are complete.');
+    this.telling.hidden = head.moved || head.telling === null;
+    if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.effort, head.telling)}`);
+    for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.effort, head.effort]])) if (select.value !== value) select.value = value;
+    const region = this.state.reduce((sum, bits) => sum + Number((bits & IN_REGION) !== 0), 0);
+    const known = this.state.reduce((sum, bits) => sum + (bits & KNOWN), 0);
+    const blank = this.state.some(bits => bits & MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
+    const verdict = !known ? '' : head.seeds < 2 ? `One seed so far: nothing can be told apart yet.${blank}`
+      : `Hatched: ${region} of ${known} settings that cannot be told from the best (95 %, ${head.seeds} of ${seeds} seeds, paired).${blank} ${head.border.join(' ')}`;
+    put(this.verdict, verdict);
+  }
+
+  drawMap() {
+    const { x, y, facets, places } = this.map, ink = this.grid.text, width = this.canvas.parentElement?.clientWidth ?? 0;
+    if (!width) return;
+    const family = getComputedStyle(this.node).fontFamily, narrow = width < 480;
+    const probe = context2d(this.canvas);
+    probe.font = `12px ${family}`;
+    const yWide = y ? Math.max(...y.values.map(text => probe.measureText(text).width)) : 0;
+    const left = (y ? 22 + yWide + LABEL_GAP : 8), scaleWide = narrow ? 0 : SCALE_WIDTH, below = narrow ? 58 : 0;
+    // Facets side by side, as many as have cells of some size.
+    const between = 18, room = width - left - scaleWide - 6;
+    const columnsOf = facets.map(({ columns }) => columns.length), rows = Math.max(y ? y.values.length : 1, 1);
+    const most = Math.max(...columnsOf);
+    const across = Math.max(1, Math.min(facets.length, Math.floor((room + between) / (most * CELL_LEAST * 1.6 + between))));
+    const lines = Math.ceil(facets.length / across);
+    const cellW = Math.max(4, Math.min(CELL_MOST * 1.5, (room - between * (across - 1)) / (across * most)));
+    const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, 420 / rows));
+    const xWide = Math.max(...x.values.map(text => probe.measureText(text).width)), slanted = xWide > cellW - 4;
+    const titles = facets.length > 1 ? 20 : 4, xHigh = slanted ? Math.min(xWide, 70) * 0.75 + 14 : 18;
+    const lineHigh = titles + rows * cellH + xHigh + 20, height = lines * lineHigh + below;
+    this.canvas.style.height = `${height}px`;
+    this.boxes = [];
+    paintOn(this.canvas, height, c => {
+      c.font = `12px ${family}`;
+      c.textBaseline = 'middle';
+      const corner = (/** @type {number} */ facet) => ({ x0: left + (facet % across) * (most * cellW + between), y0: Math.floor(facet / across) * lineHigh + titles });
+      facets.forEach(({ title, columns }, facet) => {
+        const { x0, y0 } = corner(facet);
+        c.fillStyle = translucent(ink, 1);
+        c.textAlign = 'left';
+        if (facets.length > 1) { c.font = `600 12px ${family}`; c.fillText(title, x0, y0 - 11, Math.max(columns.length, 3) * cellW); c.font = `12px ${family}`; }
+        if (y && facet % across === 0) {
+          c.textAlign = 'right';
+          const every = Math.ceil(15 / cellH);
+          y.values.forEach((text, j) => { if (j % every === 0) c.fillText(text, left - LABEL_GAP, y0 + (rows - j - 0.5) * cellH); });
+          c.save();
+          c.translate(9, y0 + rows * cellH / 2);
+          c.rotate(-Math.PI / 2);
+          c.textAlign = 'center';
+          c.font = `600 12px ${family}`;
+          c.fillText(y.label, 0, 0, rows * cellH + 30);
+          c.restore();
+        }
+        const bottom = y0 + rows * cellH;
+        const every = slanted ? Math.ceil(14 / cellW) : 1;
+        columns.forEach((place, i) => {
+          if (place < 0 || i % every) return;
+          c.save();
+          c.translate(x0 + (i + 0.5) * cellW, bottom + 10);
+          c.textAlign = 'center';
+          if (slanted) { c.rotate(-Math.PI / 4); c.textAlign = 'right'; }
+          c.fillText(x.values[place], 0, 0);
+          c.restore();
+        });
+        c.textAlign = 'center';
+        c.font = `600 12px ${family}`;
+        if (columns[0] >= 0) c.fillText(x.label, x0 + columns.length * cellW / 2, bottom + xHigh + 8, Math.max(columns.length * cellW, 120));
+        c.font = `12px ${family}`;
+      });
+      places.forEach(([facet, column, row], i) => {
+        const { x0, y0 } = corner(facet), { columns, rows: own } = facets[facet];
+        const i0 = columns.indexOf(column), wide = column < 0 ? most * cellW : cellW;
+        const oneRow = y && own[0] < 0, high = oneRow ? rows * cellH : cellH;
+        const box = { x: x0 + Math.max(i0, 0) * cellW, y: oneRow ? y0 : y0 + (rows - 1 - Math.max(row, 0)) * cellH, w: wide, h: high };
+        this.boxes.push(box);
+        this.drawBox(c, box, i);
+      });
+      this.drawFrames(c);
+      if (narrow) this.drawScale(c, left, height - 40, width - left - 10, 12, false);
+      else this.drawScale(c, left + across * most * cellW + between * (across - 1) + 30, titles, 14, Math.min(rows * cellH, 240), true);
+    });
+  }
+
+  /** @param {CanvasRenderingContext2D} c @param {{ x: number, y: number, w: number, h: number }} box @param {number} i */
+  drawBox(c, { x, y, w, h }, i) {
+    const ink = this.grid.text, bits = this.state[i] ?? 0, value = this.numbers.mean?.[i];
+    const [px, py, pw, ph] = [x + 0.5, y + 0.5, w - 1, h - 1];
+    if (!(bits & KNOWN) || !Number.isFinite(value)) {
+      c.fillStyle = translucent(ink, bits & AT_WORK ? 0.22 : 0.07);
+      c.fillRect(px, py, pw, ph);
+      return;
+    }
+    const colour = viridis(this.share(value));
+    c.fillStyle = `rgb(${colour.join()})`;
+    c.fillRect(px, py, pw, ph);
+    const dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 140, line = dark ? [255, 255, 255] : [0, 0, 0];
+    c.save();
+    c.beginPath();
+    c.rect(px, py, pw, ph);
+    c.clip();
+    c.lineWidth = 1.25;
+    if (bits & IN_REGION) {
+      c.strokeStyle = translucent(line, 0.62);
+      c.beginPath();
+      for (let d = -ph; d < pw; d += 7) { c.moveTo(px + d, py + ph); c.lineTo(px + d + ph, py); }
+      c.stroke();
+    }
+    if (bits & MOSTLY_BLANK) {
+      c.strokeStyle = translucent(line, 0.9);
+      c.lineWidth = 1.75;
+      c.beginPath();
+      c.moveTo(px, py); c.lineTo(px + pw, py + ph); c.moveTo(px + pw, py); c.lineTo(px, py + ph);
+      c.stroke();
+    }
+    c.restore();
+    if (bits & AT_WORK) {
+      c.fillStyle = translucent(line, 0.95);
+      c.beginPath();
+      c.arc(x + w - 6, y + 6, 2.5, 0, 2 * Math.PI);
+      c.fill();
+    }
+  }
+
+  /** Frames of the best cell, of pinned ones, and of the one under the pointer. @param {CanvasRenderingContext2D} c */
+  drawFrames(c) {
+    const ink = this.grid.text, back = this.grid.back;
+    const frame = (/** @type {number} */ i, /** @type {number} */ wide) => {
+      const { x, y, w, h } = this.boxes[i];
+      c.lineWidth = wide + 2;
+      c.strokeStyle = translucent(back, 1);
+      c.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
+      c.lineWidth = wide;
+      c.strokeStyle = translucent(ink, 1);
+      c.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
+    };
+    for (const best of [...this.state.keys()].filter(i => this.state[i] & BEST && this.boxes[i])) {
+      const { x, y, w, h } = this.boxes[best];
+      frame(best, 1);
+      c.fillStyle = translucent(back, 0.92);
+      c.beginPath(); c.arc(x + w / 2, y + h / 2, Math.min(w, h, 22) / 2 - 2, 0, 2 * Math.PI); c.fill();
+      c.fillStyle = translucent(ink, 1);
+      c.textAlign = 'center';
+      c.fillText('★', x + w / 2, y + h / 2 + 1);
+    }
+    this.map.pinned.forEach((i, place) => {
+      if (!this.boxes[i]) return;
+      const { x, y } = this.boxes[i];
+      frame(i, 1.5);
+      c.fillStyle = translucent(ink, 1);
+      c.fillRect(x, y, 14, 14);
+      c.fillStyle = translucent(back, 1);
+      c.textAlign = 'center';
+      c.fillText(String(place + 1), x + 7, y + 7.5);
+    });
+    if (this.at !== null && this.boxes[this.at]) frame(this.at, 2.5);
+  }
+
+  /** @param {CanvasRenderingContext2D} c @param {number} x @param {number} y @param {number} w @param {number} h @param {boolean} upright */
+  drawScale(c, x, y, w, h, upright) {
+    const ink = this.grid.text, { short, digits, better } = this.measure, sign = better === 'low' ? -1 : 1;
+    const any = this.state.some(bits => bits & KNOWN), length = upright ? h : w;
+    for (let k = 0; k < length; k++) {
+      c.fillStyle = `rgb(${viridis(k / length).join()})`;
+      if (upright) c.fillRect(x, y + h - k - 1, w, 1.5);
+      else c.fillRect(x + k, y, 1.5, h);
+    }
+    c.fillStyle = translucent(ink, 1);
+    const texts = any ? [0, 0.5, 1].map(share => {
+      const value = sign * (this.low + share * (this.high - this.low));
+      return `${share === 0 && this.cut ? (sign > 0 ? '≤ ' : '≥ ') : ''}${decimal(value, digits)}`;
+    }) : ['', '', ''];
+    texts.forEach((text, k) => {
+      c.textAlign = upright ? 'left' : /** @type {CanvasTextAlign[]} */ (['left', 'center', 'right'])[k];
+      if (upright) c.fillText(text, x + w + 5, y + h - 4 - k * (h - 8) / 2);
+      else c.fillText(text, x + k * w / 2, y + h + 10);
+    });
+    c.textAlign = upright ? 'right' : 'left';
+    if (!upright) { c.fillText(short, x, y - 9); return; }
+    c.save();
+    c.translate(x - 9, y + h / 2);
+    c.rotate(-Math.PI / 2);
+    c.textAlign = 'center';
+    c.fillText(short, 0, 0, h + 40);
+    c.restore();
+  }
+
+  /** @param {number} i @returns {string} the setting in words */
+  nameOf(i) {
+    const { x, y, facets, places } = this.map, [facet, column, row] = places[i];
+    return [facets.length > 1 ? facets[facet].title : '', column >= 0 ? `${x.label} ${x.values[column]}` : '', y && row >= 0 ? `${y.label} ${y.values[row]}` : '']
+      .filter(text => text).join(', ');
+  }
+
+  /** @returns {[string, string][]} names and values of the cell that is chosen */
+  valuesOf() {
+    const i = this.at, n = this.numbers, { digits, label } = this.measure, head = this.shown;
+    if (i === null || !head) return [];
+    const bits = this.state[i] ?? 0;
+    if (!(bits & KNOWN)) return [[label, 'nothing is known yet']];
+    const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';
+    const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
+    const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
+    rows.push(['Minus that of the best, ± standard error', bits & BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IN_REGION ? ', cannot be told from it' : ''}`]);
+    if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push(['On the test part', `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
+    if (Number.isFinite(n.blank[i])) rows.push(['Blank samples', `${decimal(100 * n.blank[i], 1)} %`]);
+    rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
+    if (head.effort !== 'samples' && head.effort !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);
+    return rows;
+  }
+
+  drawCell() {
+    const name = this.at === null ? 'Point at a cell, or choose one with the arrow keys.' : this.nameOf(this.at);
+    put(this.cellName, name);
+    const rows = this.valuesOf(), text = rows.flat().join();
+    if (this.cell.dataset.text === text) return;
+    this.cell.dataset.text = text;
+    this.cell.replaceChildren(...rows.map(([label, value]) => element('div', {}, element('dt', { text: label }), element('dd', { text: value }))));
+  }
+
+  describe() {
+    if (!this.shown) return '';
+    const best = [...this.state].findIndex(bits => bits & BEST), rows = this.valuesOf().map(row => row.join(' ')).join('; ');
+    const said = best >= 0 ? `The best setting is ${this.nameOf(best)}.` : 'No cell has a score yet.';
+    return `${said} ${this.at === null ? '' : `Chosen: ${this.nameOf(this.at)}. ${rows}.`}`;
+  }
+}
+
+/** @param {HTMLElement} node @param {string} text */
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** @param {Component} component */
+export default component => mount(MapPanel, component);

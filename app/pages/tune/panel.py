@@ -1,0 +1,183 @@
+"""The map of the Tune page: how the settings of a sweep stand at one point of all curves."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rbmviz.knobs import Knob, Value, knobs_of
+from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView
+from rbmviz.sweep import SweepPlan, measures
+from rbmviz.sweep.plan import GridSetting, read_algorithm
+from rbmviz_app.charts.style import RAMP
+from rbmviz_app.formulas import prose
+from rbmviz_app.panel import Canvas, OnTrigger
+from rbmviz_app.panel.readouts import Readout
+from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.requests import FrameRequest
+
+ABOUT_MAP = (
+    "Each cell is one setting; its colour is the mean score of its runs, one for each seed, after as many "
+    "samples as the slider says. Hatched cells cannot be told from the best one: the 95 % interval of the "
+    "difference, paired over the seeds, holds zero. The star is the best mean, which chance may have chosen "
+    "from the hatched ones. A dot marks the cells that run now."
+)
+
+DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
+"""Digits behind the point of a measure by the beginning of its name; others, which are shares, have three."""
+
+
+def readouts(algorithm: Any, plan: Any) -> Sequence[Readout]:
+    """Return no readouts: the map draws its own numbers."""
+    return ()
+
+
+def every_readout() -> tuple[Readout, ...]:
+    """Return all numbers that a panel of this page can have."""
+    return ()
+
+
+@frame_encoder(MapSnapshot, readouts, ("map",))
+def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
+    """Encode all numbers of all settings; a frame is made only where something has changed."""
+    values = {
+        "word": shown.word,
+        "error": shown.error,
+        "progress": round(shown.progress, 4),
+        "seconds_left": shown.seconds_left,
+        "effort": shown.effort,
+        "by": shown.by,
+        "point": shown.point,
+        "ends": shown.ends,
+        "telling": shown.telling,
+        "moved": shown.moved,
+        "seeds": len(shown.seeds),
+        "border": list(shown.border),
+    }
+    blocks = {name: getattr(shown, name) for name in SHOWN_OF_EACH} | {"state": shown.state}
+    return PanelContent(values, blocks, client)
+
+
+_canvas = Canvas(Path(__file__).parent)
+
+
+def value_text(value: Value) -> str:
+    """Write a value of a knob as it stands at an axis."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def knob_of_plan(plan: SweepPlan, name: str) -> Knob:
+    """Return the knob of an axis, as the first algorithm that has it declares it."""
+    algorithms = [read_algorithm(plan.kind, text) for text in plan.algorithms]
+    return next(knobs_of(one)[name] for one in algorithms if name in knobs_of(one))
+
+
+def axis_label(knob: Knob) -> str:
+    """Return the title of an axis: the label of the knob, with its unit."""
+    return f"{knob.label} ({knob.unit})" if knob.unit else knob.label
+
+
+def facet_title(plan: SweepPlan, place: GridSetting) -> str:
+    """Say what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
+    algorithm = read_algorithm(plan.kind, place.algorithm)
+    names = [one.partition(":")[0] for one in plan.algorithms]
+    parts = [algorithm.label] if len(plan.algorithms) > 1 else []
+    if names.count(algorithm.name) > 1:
+        parts[0] += f" {names[: place.number + 1].count(algorithm.name)}"
+    parts += [place.model] if len(plan.models) > 1 else []
+    for axis, at in list(zip(plan.axes, place.at, strict=True))[2:]:
+        if at >= 0:
+            parts.append(f"{knob_of_plan(plan, axis.knob).label} {value_text(axis.values[at])}")
+    return ", ".join(parts)
+
+
+def map_spec(plan: SweepPlan, settings: Sequence[GridSetting], pinned: Sequence[int]) -> dict[str, Any]:
+    """Return what the page needs to draw the map, as JSON values; see ``MapSpec`` in panel.js."""
+
+    def axis(i: int) -> dict[str, Any] | None:
+        if i >= len(plan.axes):
+            return None
+        knob = knob_of_plan(plan, plan.axes[i].knob)
+        return {"label": axis_label(knob), "values": [value_text(value) for value in plan.axes[i].values]}
+
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, place in enumerate(settings):
+        groups.setdefault((place.number, place.model, place.at[2:]), []).append(i)
+    keys = sorted(groups, key=lambda key: (key[0], plan.models.index(key[1]) if key[1] else 0, key[2]))
+    places: list[tuple[int, int, int]] = [(0, 0, 0)] * len(settings)
+    facets = []
+    for facet, key in enumerate(keys):
+        own = [(*settings[i].at[:2], 0, 0)[:2] for i in groups[key]]
+        for i, (column, row) in zip(groups[key], own, strict=True):
+            places[i] = facet, column, row
+        facets.append(
+            {
+                "title": facet_title(plan, settings[groups[key][0]]),
+                "columns": sorted({column for column, _ in own}),
+                "rows": sorted({row for _, row in own}),
+            }
+        )
+    return {
+        "x": axis(0) or {"label": "", "values": [""]},
+        "y": axis(1),
+        "facets": facets,
+        "places": places,
+        "measures": [measure_spec(name) for name in plan.metrics],
+        "efforts": ["samples", "sweeps", "seconds"] if plan.kind == "sampler" else ["updates", "seconds"],
+        "seeds": len(plan.seeds),
+        "cells": plan.size,
+        "pinned": list(pinned),
+    }
+
+
+def measure_spec(name: str) -> dict[str, Any]:
+    """Return how a measure is written: label, label of the colours, which values are better, digits."""
+    measure = measures[name]
+    digits = next((digits for begin, digits in DIGITS_OF.items() if name.startswith(begin)), 3)
+    return {
+        "name": name,
+        "label": measure.label,
+        "short": measure.label,
+        "better": measure.best,
+        "digits": digits,
+    }
+
+
+def sweep_map(
+    view: SweepView,
+    url: str,
+    *,
+    title: str,
+    pinned: Sequence[int],
+    present: bool,
+    key: str,
+    on_edit: OnTrigger,
+) -> None:
+    """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": place}``.
+
+    pinned : places of the settings that are open beside it
+    """
+    plan = view.sweep.plan
+    spec = {
+        "key": MAP_KEY,
+        "label": title,
+        "about": prose(ABOUT_MAP),
+        "colour": RAMP[0],
+        "dash": [],
+        "knobs": [],
+        "values": {},
+        "readouts": [],
+        "multiples": [],
+    }
+    _canvas.mount(
+        url,
+        [spec],
+        view="map",
+        n_visible=1,
+        shape=(1, 1),
+        present=present,
+        key=key,
+        on_edit=on_edit,
+        map=map_spec(plan, view.sweep.scores.settings, pinned),
+    )

@@ -1,0 +1,269 @@
+"""The scores of a sweep while it fills: by setting, seed and point, and what they say at one point.
+
+A sweep has tens of thousands of rows, and a map is wanted ten times a second. So numbers stand in one array,
+and ``choose.compare`` is given the rows beside the point only, with settings as numbers in place of texts.
+"""
+
+import contextlib
+import math
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.errors import BadInput
+from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.sweep import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
+from rbmviz.sweep.choose import Robustness, robustness, select
+from rbmviz.sweep.plan import Unit, read_algorithm
+
+SPENT = ("n", "sweeps", "seconds")
+"""Columns of what a cell had spent at a point, the first of ``SweepScores``."""
+
+FIRST_POINT = 10
+"""Settings are compared from so many samples on."""
+
+
+def column_of(effort: Unit) -> str:
+    """Return the column in which an effort is counted."""
+    return effort if effort in ("sweeps", "seconds") else "n"
+
+
+class MeanPoint(NamedTuple):
+    """A point of a curve over the seeds that have it: what was spent, mean and spread, number of seeds."""
+
+    spent: float
+    mean: float
+    std_dev: float
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How all settings of a sweep stand at one point; arrays are by place of the setting, (settings,).
+
+    Parameters
+    ----------
+    choices : dict of str to Choice
+        The comparison on each model ("" of trainers), where a setting has reached the point: scores on two
+        models are of two problems, and have two best settings.
+    scored : dict of int to ScoredSetting
+        By place of the setting: those that have reached the point.
+    """
+
+    choices: Mapping[str, Choice]
+    scored: Mapping[int, ScoredSetting]
+
+
+class SweepScores:
+    """Scores of the cells of a plan, as they come in.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+
+    Attributes
+    ----------
+    plan : SweepPlan
+    settings : list of GridSetting
+        In the order in which they are run; a cell is setting ``i % len(settings)`` with seed
+        ``plan.seeds[i // len(settings)]``.
+    columns : tuple of str
+        What is kept of each point: ``SPENT``, then each measure and its error.
+    n_rows : int
+        Rows that have come in so far: it grows with every change.
+    """
+
+    def __init__(self, plan: SweepPlan) -> None:
+        self.plan, self.settings = plan, plan.settings()
+        self.columns = (*SPENT, *columns_of_measures(plan.metrics))
+        self._values = np.full((0, 0, 0, 0), math.nan)
+        self._lock = threading.Lock()
+        self.n_rows = 0
+        self._done = np.zeros((len(self.settings), len(plan.seeds)), bool)
+        knobs = [read_algorithm(plan.kind, one.algorithm) for one in self.settings]
+        self._knobs = {
+            axis.knob: np.array([_as_number(getattr(one, axis.knob, math.nan)) for one in knobs])
+            for axis in plan.axes
+        }
+        self._algorithms = np.array([one.algorithm.partition(":")[0] for one in self.settings])
+        # In tables for ``choose``, settings have short names; the same one on two models has one name.
+        known = {text: i for i, text in enumerate(dict.fromkeys(one.algorithm for one in self.settings))}
+        names = [f"{one.algorithm.partition(':')[0]}:{known[one.algorithm]}" for one in self.settings]
+        self._names = np.array(names)
+        self._places = {
+            (name, one.model): i for i, (name, one) in enumerate(zip(names, self.settings, strict=True))
+        }
+        self._models = np.array([one.model for one in self.settings])
+
+    @staticmethod
+    def bytes(plan: SweepPlan) -> int:
+        """Return the bytes that the scores of a plan take at most."""
+        return 8 * plan.size * (_n_points(plan)) * (len(SPENT) + len(columns_of_measures(plan.metrics)))
+
+    @property
+    def n_done(self) -> int:
+        """Number of cells that are complete."""
+        return int(self._done.sum())
+
+    def is_done(self, cell: int) -> bool:
+        """Return whether the cell at this place of the order is complete."""
+        seed, setting = divmod(cell, len(self.settings))
+        return bool(self._done[setting, seed])
+
+    def put(self, cell: int, table: Mapping[str, np.ndarray], done: bool = True) -> None:
+        """Take the table of a cell, by its place in the order; done: whether the cell is complete."""
+        seed, setting = divmod(cell, len(self.settings))
+        rows = np.column_stack([np.asarray(table[name], float) for name in self.columns])
+        with self._lock:
+            if not self._values.size:
+                shape = (len(self.settings), len(self.plan.seeds), _n_points(self.plan), len(self.columns))
+                self._values = np.full(shape, math.nan)
+            n = min(len(rows), self._values.shape[2])
+            known = int((~np.isnan(self._values[setting, seed, :, 0])).sum())
+            self.n_rows += n - known
+            self._values[setting, seed, :n] = rows[:n]
+            self._done[setting, seed] |= done
+
+    def curves(self, setting: int) -> dict[str, np.ndarray]:
+        """Return what is known of a setting by column, float64 (seeds, points), NaN for nothing."""
+        with self._lock:
+            if not self._values.size:
+                return {name: np.full((len(self.plan.seeds), 0), math.nan) for name in self.columns}
+            return {name: self._values[setting, :, :, i].copy() for i, name in enumerate(self.columns)}
+
+    def mean_curve(self, setting: int, effort: Unit, by: str) -> list[MeanPoint]:
+        """Return the curve of a setting from ``FIRST_POINT`` samples on: means over the known seeds."""
+        curves, found = self.curves(setting), []
+        spent, values = curves[column_of(effort)], curves[by]
+        for i in range(spent.shape[1]):
+            known = np.isfinite(values[:, i])
+            if not known.any() or curves["n"][known, i].min() < FIRST_POINT:
+                continue
+            own = values[known, i]
+            spread = float(own.std(ddof=1)) if len(own) > 1 else math.nan
+            found.append(MeanPoint(float(spent[known, i].mean()), float(own.mean()), spread, len(own)))
+        return [one for one in found if one.spent > 0]
+
+    def long_form(self) -> dict[str, Any]:
+        """Return all that is known as columns, a row for each point of each cell."""
+        with self._lock:
+            known = ~np.isnan(self._values[..., 0]) if self._values.size else np.zeros((0, 0, 0), bool)
+            setting, seed, _ = np.nonzero(known)
+            values = self._values[known] if self._values.size else np.zeros((0, len(self.columns)))
+        algorithms = np.array([one.algorithm for one in self.settings])
+        found: dict[str, Any] = {"setting": algorithms[setting], "algorithm": self._algorithms[setting]}
+        found |= {"model": self._models[setting], "seed": np.array(self.plan.seeds)[seed]}
+        found |= {f"knob_{name}": column[setting] for name, column in self._knobs.items()}
+        return found | {name: values[:, i] for i, name in enumerate(self.columns)}
+
+    def range(self, effort: Unit) -> tuple[float, float] | None:
+        """Return the first and the last point at which a setting has a score; None: there is none yet."""
+        with self._lock:
+            if not self._values.size:
+                return None
+            n, spent = self._values[..., 0], self._values[..., SPENT.index(column_of(effort))]
+            late = spent[n >= min(FIRST_POINT, np.nanmax(n))]
+        return float(np.nanmin(late)), float(np.nanmax(late))
+
+    def rounded(self, point: float, effort: Unit) -> float:
+        """Return a point between the ends that is short to write: whole samples, or three digits."""
+        found = self.range(effort)
+        if found is None:
+            return point
+        short = float(f"{point:.3g}") if column_of(effort) == "seconds" else float(round(point))
+        return min(max(short, found[0]), found[1])
+
+    def at(self, point: float, effort: Unit, by: str) -> Standing:
+        """Return how the settings stand at a point; ``by`` is the measure that is compared."""
+        table = self._table(by, point, effort)
+        choices = {}
+        for model in self.plan.models or ("",):
+            rows = None if table is None else select(table, model=model)
+            if rows is not None and len(rows["n"]):
+                with contextlib.suppress(BadInput):  # no setting has got so far
+                    choices[model] = compare(rows, point, effort, by, test_of(by, self.plan.metrics) or by)
+        scored = {self.place_of(one): one for choice in choices.values() for one in choice.settings}
+        return Standing(choices, scored)
+
+    def place_of(self, scored: ScoredSetting) -> int:
+        """Return the place of a setting of a ``Standing``, whose names are not those of the plan."""
+        return self._places[scored.setting, scored.model]
+
+    def robustness(self, point: float, effort: Unit, by: str) -> list[Robustness]:
+        """Return mean and spread over the models of each setting that all have reached; [] for one model.
+
+        The name of a setting is its text in the plan.
+        """
+        table = self._table(by, point, effort)
+        try:
+            found = [] if table is None else robustness(table, point, effort, by)
+        except BadInput:
+            return []
+        texts = {name: self.settings[i].algorithm for (name, _), i in self._places.items()}
+        return [replace(one, setting=texts[one.setting]) for one in found]
+
+    def telling_point(self, effort: Unit, by: str) -> float | None:
+        """Return the point at which the settings on the first model differ most; None before it is known."""
+        table = self._table(by)
+        if table is not None and self.plan.models:
+            table = select(table, model=self.plan.models[0])
+        try:
+            return None if table is None or not len(table["n"]) else telling_point(table, effort, by)
+        except BadInput:
+            return None
+
+    def _table(self, by: str, point: float | None = None, effort: Unit = "samples") -> dict | None:
+        """Return the rows as a table; point: only those beside it."""
+        wanted = dict.fromkeys((*SPENT, by, test_of(by, self.plan.metrics), "blank"))
+        names = [name for name in self.columns if name in wanted or name.removesuffix("_error") in wanted]
+        places = [self.columns.index(name) for name in names]
+        with self._lock:
+            if not self._values.size:
+                return None
+            known = ~np.isnan(self._values[..., 0])
+            if point is not None:
+                spent = self._values[..., SPENT.index(column_of(effort))]
+                passed = np.nansum(spent <= point, axis=-1)  # rows up to the point
+                rows = np.arange(known.shape[-1])
+                known &= (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
+            setting, seed, _ = np.nonzero(known)
+            values = self._values[known][:, places]
+        if not len(values):
+            return None
+        table = {"setting": self._names[setting], "model": self._models[setting]}
+        table |= {"algorithm": self._algorithms[setting]}
+        table["identity"] = seed * len(self.settings) + setting
+        table |= {f"knob_{name}": column[setting] for name, column in self._knobs.items()}
+        table |= {"seed": np.array(self.plan.seeds)[seed]}
+        table |= {name: values[:, i] for i, name in enumerate(names)}
+        return table
+
+
+def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns of tables that these measures have: each its own, and that of its error."""
+    found = []
+    for name in sorted(metrics):
+        found.append(name)
+        if measures[name].error is not None:
+            found.append(f"{name}_error")
+    return tuple(found)
+
+
+def test_of(by: str, metrics: Iterable[str]) -> str:
+    """Return the measure on the test part that belongs to one on the validation part; "": there is none."""
+    test = by.replace("validation", "test")
+    return test if test != by and test in metrics else ""
+
+
+def _n_points(plan: SweepPlan) -> int:
+    unit, amount = plan.budget.unit, plan.budget.amount
+    if unit == "seconds":
+        return len(CURVE_COUNTS) + 1
+    return int(np.searchsorted(CURVE_COUNTS, amount, side="right")) + 1
+
+
+def _as_number(value: object) -> object:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,354 @@
+"""What one page shows of a sweep: how its settings stand at one point, computed on a thread of its own.
+
+The live socket treats a view as it treats a comparison of panels, of which it has one: the map. A thread
+renews the newest ``MapSnapshot`` up to ten times a second while somebody asks for it.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import numpy as np
+
+from rbmviz.knobs import Knob, Value, knobs_of, values_of
+from rbmviz.session.comparison import Comparison
+from rbmviz.session.snapshot import Snapshot
+from rbmviz.session.sweep_scores import Standing, column_of
+from rbmviz.session.sweeps import Sweep
+from rbmviz.sweep import Choice
+from rbmviz.sweep.choose import MOSTLY_BLANK
+from rbmviz.sweep.plan import Unit, read_algorithm
+
+FIRST_POINT_SHOWN = 100.0
+"""Samples at which the map stands before it is known where the settings differ most."""
+
+RENEW_SECONDS = 0.1
+"""Seconds between two renewals of the map."""
+
+TELLING_SECONDS = 2.0
+"""Seconds between two looks for the point at which the settings differ most."""
+
+UNASKED_SECONDS = 5.0
+"""The thread of a view that nobody has asked for so long ends."""
+
+IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
+"""Bits of ``MapSnapshot.state``."""
+
+MAP_KEY = 0
+"""Key of the map, the one panel of a view."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MapSnapshot(Snapshot):
+    """A sweep at one point. Arrays are by place of the setting, (settings,), NaN where nothing is known.
+
+    Parameters
+    ----------
+    n : int
+        Cells that are complete.
+    word : str
+        Status of the sweep: "queued", "running", "paused", "finished", "failed" or "stopped".
+    progress : float
+        Share of the work that is done, 0 to 1.
+    seconds_left : float or None
+        None: not known.
+    effort, by : str
+        What is equal, and the measure that is compared.
+    point : float
+        Samples, sweeps or seconds.
+    ends : (float, float) or None
+        The first and the last point; None: there is no score yet.
+    telling : float or None
+        The point at which the settings differ most; None: not known yet.
+    moved : bool
+        Whether the map has moved to this point by itself.
+    seeds : tuple of int
+        Seeds that are compared.
+    mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds, samples : float32
+        See ``ScoredSetting``.
+    state : uint8
+        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (a cell
+        of it runs now).
+    border : tuple of str
+        A sentence for each axis on whose border the best setting lies.
+    """
+
+    word: str
+    progress: float
+    seconds_left: float | None
+    effort: Unit
+    by: str
+    point: float
+    ends: tuple[float, float] | None
+    telling: float | None
+    moved: bool
+    seeds: tuple[int, ...]
+    mean: np.ndarray
+    std_dev: np.ndarray
+    difference: np.ndarray
+    std_error: np.ndarray
+    test: np.ndarray
+    test_std_dev: np.ndarray
+    blank: np.ndarray
+    seconds_of: np.ndarray
+    samples: np.ndarray
+    state: np.ndarray
+    border: tuple[str, ...]
+
+
+SHOWN_OF_EACH = {
+    **dict.fromkeys(("mean", "std_dev", "difference", "std_error", "test", "test_std_dev", "blank")),
+    "seconds_of": "seconds",
+    "samples": "n",
+}
+"""Arrays of a ``MapSnapshot``, with the attribute of ``ScoredSetting`` where it has another name."""
+
+
+class SweepView:
+    """A page's view of a sweep.
+
+    Parameters
+    ----------
+    sweep : Sweep
+
+    Attributes
+    ----------
+    on_setting : callable
+        Called with the place of a setting when the page points at it, from the socket's thread.
+    """
+
+    waiting_for_all = False
+
+    def __init__(self, sweep: Sweep, by: str = "", effort: Unit = "samples") -> None:
+        self.sweep = sweep
+        self.effort: Unit = effort if sweep.plan.kind == "sampler" else "updates"
+        self.by = by if by in sweep.plan.metrics else first_measure(sweep.plan.metrics)
+        self.asked_point: float | None = None
+        self.setting: int | None = None  # at which the page points
+        self.on_setting: Callable[[int], object] = lambda setting: None
+        self._telling: float | None = None
+        self._looked_at = -math.inf
+        self._changed = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._asked_at = 0.0
+        self._newest = self._empty()
+        self._computed_from: object = None
+        self._standing = Standing({}, {})
+        # What the encoder of frames asks of a panel: no readouts, ready at once.
+        self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, 0.0
+        self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
+
+    @property
+    def running(self) -> bool:
+        """Whether the map changes by itself."""
+        return self.sweep.status == "running"
+
+    def poll(self) -> list[tuple[int, MapSnapshot]]:
+        """Return key and newest snapshot of the map; while this is asked, it is renewed."""
+        self._asked_at = time.monotonic()
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._renew, name="rbmviz-map", daemon=True)
+                self._thread.start()
+        return [(MAP_KEY, self._newest)]
+
+    def now(self) -> MapSnapshot:
+        """Return a snapshot that is computed now."""
+        with self._lock:
+            return self._compute()
+
+    def choice(self) -> Choice | None:
+        """Return the comparison on the model that the page points at, else the first, as it stands now."""
+        with self._lock:
+            self._compute()
+            choices = self._standing.choices
+        model = "" if self.setting is None else self.sweep.scores.settings[self.setting].model
+        return choices.get(model) or next(iter(choices.values()), None)
+
+    def choices(self) -> list[Choice]:
+        """Return the comparison on each model at the point of the map, as they stand now."""
+        with self._lock:
+            self._compute()
+            return list(self._standing.choices.values())
+
+    def set_live_knobs(self, key: int, **knobs: Value) -> None:
+        """Take what the page asks for: ``point``, ``effort``, ``by``, or the ``setting`` it points at.
+
+        What cannot be asked for is ignored.
+        """
+        efforts = ("updates", "seconds") if self.sweep.plan.kind == "trainer" else get_args(Unit)
+        effort, by, point, setting = (knobs.get(name) for name in ("effort", "by", "point", "setting"))
+        if effort in efforts and effort != self.effort:
+            self.effort, self.asked_point, self._telling, self._looked_at = effort, None, None, -math.inf  # type: ignore[assignment]
+        if by in self.sweep.plan.metrics and by != self.by:
+            self.by, self._telling, self._looked_at = str(by), None, -math.inf
+        if isinstance(point, int | float) and math.isfinite(point) and point >= 0:
+            self.asked_point = float(point) or None  # 0: where the settings differ most
+        if isinstance(setting, int | float) and 0 <= setting < len(self.sweep.scores.settings):
+            self.setting = int(setting)
+            self.on_setting(self.setting)
+        self._changed.set()
+
+    def _renew(self) -> None:
+        while time.monotonic() - self._asked_at < UNASKED_SECONDS:
+            began = time.monotonic()
+            with self._lock:
+                self._newest = self._compute()
+            # A large map takes a third of a core at most.
+            if self._changed.wait(max(RENEW_SECONDS, 2 * (time.monotonic() - began))):
+                self._changed.clear()
+        with self._lock:
+            self._thread = None
+
+    def _compute(self) -> MapSnapshot:
+        sweep, scores = self.sweep, self.sweep.scores
+        sweep.show_running()
+        ends = scores.range(self.effort)
+        now = time.monotonic()
+        if now - self._looked_at > TELLING_SECONDS and scores.n_done:
+            self._telling, self._looked_at = scores.telling_point(self.effort, self.by), now
+        point = self.asked_point or self._telling or self._first_point(ends)
+        point = scores.rounded(point, self.effort)
+        state = sweep.version, scores.n_rows, point, self.effort, self.by
+        if state != self._computed_from:
+            self._computed_from, self._standing = state, scores.at(point, self.effort, self.by)
+            self._newest = self._draw(self._standing)
+        at_work = {cell % len(scores.settings) for cell in sweep.running_cells}
+        flags = self._newest.state & ~np.uint8(IS_RUNNING)
+        flags[list(at_work)] |= IS_RUNNING
+        shown = replace(
+            self._newest,
+            status="failed" if sweep.status == "failed" else "running" if self.running else "paused",
+            error=sweep.error or None,
+            n=scores.n_done,
+            word=sweep.status,
+            progress=sweep.progress,
+            seconds_left=sweep.seconds_left,
+            effort=self.effort,
+            by=self.by,
+            point=point,
+            ends=ends,
+            telling=self._telling,
+            moved=self.asked_point is None and self._telling is not None,
+            state=flags,
+        )
+        return self._newest if _same(shown, self._newest) else shown
+
+    def _first_point(self, ends: tuple[float, float] | None) -> float:
+        """Return where the map stands at first: at 100 samples, or what cells had spent then."""
+        if ends is None or column_of(self.effort) == "n":
+            return FIRST_POINT_SHOWN
+        return math.sqrt(ends[0] * ends[1]) if ends[0] > 0 else ends[1]
+
+    def _empty(self) -> MapSnapshot:
+        n = len(self.sweep.scores.settings)
+        empty: dict[str, Any] = {name: np.full(n, math.nan, np.float32) for name in SHOWN_OF_EACH}
+        return MapSnapshot(
+            status="starting",
+            run=0,
+            n=0,
+            seconds=0.0,
+            algorithm=None,
+            word=self.sweep.status,
+            progress=0.0,
+            seconds_left=None,
+            effort=self.effort,
+            by=self.by,
+            point=FIRST_POINT_SHOWN,
+            ends=None,
+            telling=None,
+            moved=False,
+            seeds=(),
+            **empty,
+            state=np.zeros(n, np.uint8),
+            border=(),
+        )
+
+    def _draw(self, standing: Standing) -> MapSnapshot:
+        empty, several = self._empty(), len(standing.choices) > 1
+        best = {id(choice.best) for choice in standing.choices.values()}
+        seeds = [choice.seeds for choice in standing.choices.values()]
+        for place, one in standing.scored.items():
+            for name, attribute in SHOWN_OF_EACH.items():
+                getattr(empty, name)[place] = getattr(one, attribute or name)
+            compared = len(standing.choices[one.model].seeds) > 1
+            empty.state[place] = IS_KNOWN
+            empty.state[place] |= IS_IN_REGION if one.in_region and compared else 0
+            empty.state[place] |= IS_BEST if id(one) in best else 0
+            empty.state[place] |= IS_MOSTLY_BLANK if one.blank > MOSTLY_BLANK else 0
+        border = tuple(
+            f"{model}: {sentence}" if several else sentence
+            for model, choice in standing.choices.items()
+            for sentence in choice.border
+        )
+        return replace(empty, seeds=min(seeds, key=len, default=()), border=border)
+
+
+def follow(comparison: Comparison[Any], key: int, sweep: Sweep, setting: int) -> None:
+    """Give the live knobs of a setting to the chain of one panel, if it is of the same sampler.
+
+    Knobs that would begin the run anew stay as they are: the pointer only passes by.
+    """
+    algorithm = read_algorithm(sweep.plan.kind, sweep.scores.settings[setting].algorithm)
+    wanted = {name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live}
+    for panel in comparison.panels:
+        if panel.key == key and panel.worker.algorithm.name == algorithm.name:
+            now = values_of(panel.worker.algorithm)
+            changed = {name: value for name, value in wanted.items() if now[name] != value}
+            if changed:
+                comparison.set_live_knobs(key, **changed)
+
+
+def front_numbers(algorithm: Any) -> list[Knob]:
+    """Return the knobs of an algorithm that are numbers, those in front first."""
+    known = [knob for knob in knobs_of(algorithm).values() if knob.kind in (int, float)]
+    return sorted(known, key=lambda knob: not knob.front)
+
+
+AROUND = 10.0
+"""A sweep around a value of a log knob goes from a tenth to ten times of it."""
+
+SHARE_AROUND = 0.1
+"""And of a linear one so far to both sides, as a share of the range."""
+
+
+def range_around(knob: Knob, value: float) -> tuple[float, float]:
+    """Return the ends of an axis around a value of a knob; around 0 on a log knob: its range."""
+    if knob.scale == "log":
+        lo, hi = (value / AROUND, value * AROUND) if value > 0 else (knob.lo, knob.hi)
+    else:
+        width = SHARE_AROUND * (knob.hi - knob.lo)
+        # At an end of the range, as a decay of 1 is, both halves lie on the one side.
+        middle = min(max(value, knob.lo + width), knob.hi - width)
+        lo, hi = middle - width, middle + width
+    lo, hi = max(float(f"{lo:.3g}"), knob.lo), min(float(f"{hi:.3g}"), knob.hi)
+    return (round(lo), max(round(hi), round(lo) + 1)) if knob.kind is int else (lo, hi)
+
+
+def first_measure(metrics: tuple[str, ...]) -> str:
+    """Return the measure that a map begins with: the ISL of the validation part, or else the first one."""
+    wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
+    return next((name for name in wanted if name in metrics), metrics[0])
+
+
+def _same(a: MapSnapshot, b: MapSnapshot) -> bool:
+    """Return whether two snapshots with the same scores show the same."""
+    names: tuple[Any, ...] = (
+        "status",
+        "error",
+        "n",
+        "word",
+        "effort",
+        "by",
+        "point",
+        "ends",
+        "telling",
+        "moved",
+    )
+    equal = all(getattr(a, name) == getattr(b, name) for name in names)
+    return equal and a.progress == b.progress and np.array_equal(a.state, b.state)

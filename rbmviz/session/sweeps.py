@@ -1,0 +1,664 @@
+"""The sweeps of a server: a queue of which one at a time is run, on turns that nobody who watches needs.
+
+A sweep belongs to the server, not to the page that began it: it goes on when the page is closed, and is in
+the list of every page. Its results are in a folder of its own, one file a cell, so that a server that is
+stopped in the middle loses the cells that were running and no other.
+
+Each thread takes the next cell and advances it slice by slice (``CellRun.step``), each slice on a turn of the
+kind ``BACKGROUND`` (``slots``): panels that are watched never wait for one.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import re
+import secrets
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from rbmviz.array_files import Damaged, is_file, printable, read_file, read_json
+from rbmviz.budget import check_memory
+from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.output import reason, write_whole
+from rbmviz.paths import cache_dir
+from rbmviz.session.limits import limits, variable_of
+from rbmviz.session.slots import SLOTS, Group, Kind, Slots
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.sweep import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweep.store import Store, encode, read_zip
+
+SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
+"""Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""
+
+SWEEP_NOTE = "_sweep.json"
+"""File in the folder of a sweep: its title, and whose it is. Readers of Parquet leave "_" out."""
+
+SWEEP_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
+"""Names of sweeps that this server has made; nothing else in a link becomes part of a path."""
+
+MAX_SWEEP_TITLE = 100
+
+MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
+"""Longest budgets of a cell on a server."""
+
+PROBE_SECONDS = 0.6
+"""Seconds of computing from which the time of a cell is estimated."""
+
+NICE = 5
+"""How far the threads of sweeps stand behind all others, where the system lets threads differ."""
+
+SweepStatus = Literal["planned", "queued", "running", "paused", "finished", "failed", "stopped"]
+
+log = logging.getLogger(__name__)
+
+
+def _hashed(owner: str) -> str:
+    return hashlib.sha256(owner.encode()).hexdigest()
+
+
+class Sweep:
+    """One sweep of the server. Its attributes are read from any thread; the queue changes them.
+
+    Attributes
+    ----------
+    name : str
+        Its name in links, which is also that of its folder.
+    title : str
+    plan : SweepPlan
+    status : str
+        "planned" (in no queue yet), "queued", "running", "paused", "finished", "failed" (it could not
+        begin), or "stopped" (by a person, or with the server).
+    error : str
+        Why it has failed or rests, in a sentence, or ""; cells that have failed leave a sentence here, too.
+    scores : SweepScores
+        What is known so far, with the curves of running cells.
+    version : int
+        Grows with every change.
+    """
+
+    def __init__(self, name: str, title: str, plan: SweepPlan, owner: str, folder: Path | None) -> None:
+        self.name, self.title, self.plan, self._owner, self.folder = name, title, plan, owner, folder
+        self.status: SweepStatus = "queued" if name else "planned"
+        self.error = ""
+        self.failed_cells = 0
+        self.version = 0
+        self.scores = SweepScores(plan)
+        self.cells: list[Cell] | None = None  # once models and data are loaded
+        self.loaded = False  # whether the files of its folder have been read
+        self._waiting: list[int] = []  # cells that nobody runs, the next one last
+        self._runs: dict[int, CellRun] = {}  # of cells that run, or have been interrupted
+        self._taken: set[int] = set()  # cells that a thread runs now
+        self._unwritten: dict[int, dict[str, np.ndarray]] = {}  # the disk was full
+        self._seconds = self._begun_at = 0.0
+        self._progress_before = 0.0
+
+    @property
+    def size(self) -> int:
+        """Number of its cells."""
+        return self.plan.size
+
+    @property
+    def dated(self) -> bool:
+        """Whether its name says when it began, as ``20261122-140000-...``."""
+        return SWEEP_NAME.fullmatch(self.name) is not None
+
+    @property
+    def active(self) -> bool:
+        """Whether it waits for its turn, or runs."""
+        return self.status in ("queued", "running")
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0 to 1."""
+        part = sum(run.done for run in list(self._runs.values()))
+        return min((self.scores.n_done + self.failed_cells + part) / self.size, 1.0)
+
+    @property
+    def running_cells(self) -> tuple[int, ...]:
+        """Places of the cells that run now."""
+        return tuple(self._taken)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to its end; None: not known yet, or it does not run."""
+        made = self.progress - self._progress_before
+        if self.status != "running" or made <= 0:
+            return None
+        return (self._seconds + time.monotonic() - self._begun_at) * (1 - self.progress) / made
+
+    @classmethod
+    def planned(cls, plan: SweepPlan) -> "Sweep":
+        """Return a sweep that is in no queue yet: its map is empty."""
+        return cls("", "", plan, "", None)
+
+    @classmethod
+    def uploaded(cls, name: str, content: bytes) -> "Sweep":
+        """Return the sweep in a zip archive of its folder, which is not trusted; it is in no queue.
+
+        Parameters
+        ----------
+        name : str
+            The name of the file.
+        content : bytes
+
+        Raises
+        ------
+        BadInput
+            If it is no such archive, has no plan, or would take more than the memory budget.
+        """
+        plan, stored = read_zip(content, f"'{printable(name)[:MAX_SWEEP_TITLE]}'")
+        if plan is None:
+            raise BadInput(f"'{printable(name)[:60]}' has no plan that can be read: zip the whole folder.")
+        check_scores(plan, "The upload")
+        key = f"upload-{hashlib.sha256(content).hexdigest()[:12]}"
+        sweep = cls(key, printable(name)[:MAX_SWEEP_TITLE], plan, "", None)
+        for cell, table in placed_cells(sweep.scores, stored.columns):
+            sweep.scores.put(cell, table)
+        sweep.status = "finished" if sweep.scores.n_done == sweep.size else "stopped"
+        sweep.error = " ".join(stored.refused)
+        return sweep
+
+    def belongs_to(self, owner: str) -> bool:
+        """Return whether this owner's secret is that of the visitor who began it."""
+        return bool(self._owner) and secrets.compare_digest(self._owner, _hashed(owner))
+
+    def show_running(self) -> None:
+        """Bring the curves of running cells into the scores."""
+        for cell, run in list(self._runs.items()):
+            if run.n and not self.scores.is_done(cell):
+                self.scores.put(cell, run.columns(), done=False)
+
+    def passed(self) -> tuple[tuple[int, int], ...]:
+        """Return place and number of samples of the running cells: what changes between two slices."""
+        return tuple((cell, run.n) for cell, run in list(self._runs.items()))
+
+
+class SweepEstimate(NamedTuple):
+    """What a plan is thought to take.
+
+    seconds : on this server; None while it is measured, 0 if it cannot be
+    cells : their number
+    """
+
+    seconds: float | None
+    cells: int
+
+
+class SweepQueue:
+    """The sweeps of a server.
+
+    Parameters
+    ----------
+    folder : Path
+        Where their folders are; made with mode 0700 when the first one begins.
+    slots : Slots
+        Turns at the cores (default: those of the process).
+    """
+
+    def __init__(self, folder: Path, slots: Slots = SLOTS) -> None:
+        self.folder, self._slots, self._group = folder, slots, Group()
+        self._lock = threading.RLock()
+        self._sweeps: dict[str, Sweep] = {}
+        self._threads = 0
+        self._closed = False
+        self._probes: dict[object, float | None] = {}
+        self._find()
+
+    # What a page asks
+
+    def list(self) -> list[Sweep]:
+        """Return all sweeps, the newest first."""
+        with self._lock:
+            return list(self._sweeps.values())[::-1]
+
+    def get(self, name: str) -> Sweep:
+        """Return the sweep of this name; BadInput if there is none."""
+        with self._lock:
+            sweep = self._sweeps.get(name)
+        if sweep is None:
+            raise BadInput("There is no such sweep on this server: choose one from the list.")
+        self._load(sweep)
+        return sweep
+
+    def estimate(self, plan: SweepPlan) -> SweepEstimate:
+        """Return how long a plan takes here, by a short probe of each algorithm, which this call begins."""
+        total: float | None = 0.0
+        places = plan.settings()
+        for number in range(len(plan.algorithms)):
+            own = [place for place in places if place.number == number]
+            middle = sorted(own, key=lambda place: place.at)[len(own) // 2]
+            key = (middle, plan.data, plan.metrics, plan.kernel, plan.n_hidden, plan.budget)
+            with self._lock:
+                under_way = sum(known is None for known in self._probes.values())
+                if key not in self._probes and under_way < MAX_PROBES_AT_ONCE:
+                    self._probes[key] = None
+                    probe = SweepPlan(
+                        algorithms=(middle.algorithm,),
+                        models=(middle.model,) if middle.model else (),
+                        data=plan.data,
+                        seeds=plan.seeds[:1],
+                        budget=plan.budget,
+                        metrics=plan.metrics,
+                        kernel=plan.kernel,
+                        start=plan.start,
+                        n_hidden=plan.n_hidden,
+                        kind=plan.kind,
+                    )
+                    threading.Thread(
+                        target=self._probe, args=(key, probe), name="rbmviz-probe", daemon=True
+                    ).start()
+                one = self._probes.get(key)
+            total = None if one is None or total is None else total + one * len(own) * len(plan.seeds)
+        seconds = None if total is None else total / self._slots.n
+        return SweepEstimate(seconds, plan.size)
+
+    # Commands: they return at once
+
+    def add(self, plan: SweepPlan, title: str, owner: str) -> Sweep:
+        """Put a sweep at the end of the queue.
+
+        Parameters
+        ----------
+        plan : SweepPlan
+        title : str
+        owner : str
+            Secret of the visitor, who alone may pause, stop and delete it.
+
+        Raises
+        ------
+        BadInput
+            If it exceeds a limit of the server.
+        OutputFailure
+            If its folder cannot be written.
+        """
+        most = limits()
+        if plan.size > most.sweep_cells:
+            raise BadInput(
+                f"This sweep has {plan.size:,} cells and the server allows {most.sweep_cells:,}: take fewer "
+                f"values or seeds, run it with 'rbmviz sweep', or start the server with a larger "
+                f"{variable_of('sweep_cells')}."
+            )
+        longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
+        if plan.budget.amount > longest:
+            raise BadInput(
+                f"A cell of {plan.budget.amount:,.10g} {plan.budget.unit} is too long for a server: give "
+                f"{longest:,} at most, or run it with 'rbmviz sweep'."
+            )
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        title = printable(title)[:MAX_SWEEP_TITLE]
+        with self._lock:
+            self._check_room(owner, most.sweeps, most.visitor_sweeps)
+            sweep = Sweep(name, title, plan, _hashed(owner), self.folder / name)
+            self._write_note(sweep)
+            sweep.loaded = True
+            self._sweeps[name] = sweep
+        self._begin_threads()
+        return sweep
+
+    def _check_room(self, owner: str, server: int, visitor: int) -> None:
+        own = [one for one in self._sweeps.values() if one.belongs_to(owner)]
+        if sum(one.status in ("queued", "running", "paused") for one in own) >= visitor:
+            raise BadInput(
+                f"You have {visitor} sweeps that have not ended, and a visitor may have no more: stop one, "
+                f"or start the server with a larger {variable_of('visitor_sweeps')}."
+            )
+        kept = [one for one in self._sweeps.values() if SWEEP_NAME.fullmatch(one.name)]
+        if len(kept) >= server:
+            raise BadInput(
+                f"The server keeps {server} sweeps, and has no room for another one: delete one that has "
+                f"ended, or start the server with a larger {variable_of('sweeps')}."
+            )
+
+    def pause(self, name: str, owner: str) -> None:
+        """Let a sweep rest after its current slices; the next one in the queue may run meanwhile."""
+        self._set(name, owner, "paused", ("queued", "running"))
+
+    def resume(self, name: str, owner: str) -> None:
+        """Put a sweep that rests, was stopped or has failed into the queue again: nothing is done twice."""
+        sweep = self._set(name, owner, "queued", ("paused", "stopped", "failed"))
+        sweep.error = ""
+        self._begin_threads()
+
+    def stop(self, name: str, owner: str) -> None:
+        """Stop a sweep; complete cells stay."""
+        sweep = self._set(name, owner, "stopped", ("queued", "running", "paused"))
+        with self._lock:
+            sweep._waiting = sorted({*sweep._waiting, *sweep._runs} - sweep._taken, reverse=True)
+            sweep._runs = {cell: run for cell, run in sweep._runs.items() if cell in sweep._taken}
+
+    def delete(self, name: str, owner: str) -> None:
+        """Delete a sweep that does not run, with its results."""
+        with self._lock:
+            sweep = self._own(name, owner)
+            if sweep.status in ("queued", "running"):
+                raise BadInput("This sweep has not ended: stop it first.")
+            del self._sweeps[name]
+        if sweep.folder is not None and SWEEP_NAME.fullmatch(name):
+            shutil.rmtree(sweep.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Let all threads end after their slices; what runs is continued by the next server on command."""
+        with self._lock:
+            self._closed = True
+
+    def _own(self, name: str, owner: str) -> Sweep:
+        sweep = self.get(name)
+        if not sweep.belongs_to(owner):
+            raise BadInput("Another visitor has begun this sweep: only that browser can command it.")
+        return sweep
+
+    def _set(self, name: str, owner: str, status: SweepStatus, before: tuple[str, ...]) -> Sweep:
+        with self._lock:
+            sweep = self._own(name, owner)
+            if sweep.status in before:
+                self._change(sweep, status)
+        self._begin_threads()
+        return sweep
+
+    def _change(self, sweep: Sweep, status: SweepStatus) -> None:
+        if sweep.status == "running" and status != "running":
+            sweep._seconds += time.monotonic() - sweep._begun_at
+        if status == "running":
+            sweep._begun_at, sweep._seconds = time.monotonic(), 0.0
+            sweep._progress_before = sweep.progress
+        sweep.status = status
+        sweep.version += 1
+
+    # Folders
+
+    def add_results(self, folder: Path, plan: SweepPlan) -> Sweep:
+        """List a folder of results that were made elsewhere, with its plan; it is only read.
+
+        Its name in links is a hash of its path: a link names no file.
+        """
+        name = f"results-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
+        with self._lock:
+            if name not in self._sweeps:
+                self._sweeps[name] = Sweep(name, printable(folder.name)[:MAX_SWEEP_TITLE], plan, "", folder)
+                self._sweeps[name].status = "stopped"
+            return self._sweeps[name]
+
+    def _write_note(self, sweep: Sweep) -> None:
+        assert sweep.folder is not None
+        try:
+            sweep.folder.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            raise OutputFailure(f"'{self.folder}' cannot be written: {reason(error)}.") from error
+        note = {"title": sweep.title, "owner": sweep._owner}
+        write_whole(sweep.folder / SWEEP_NOTE, json.dumps(note).encode())
+        Store(sweep.folder).prepare(sweep.plan, "rbmviz app")
+
+    def _find(self) -> None:
+        """List the sweeps whose folders are there."""
+        with contextlib.suppress(OSError):
+            for path in sorted(self.folder.iterdir()):
+                if SWEEP_NAME.fullmatch(path.name) and is_file(path / SWEEP_NOTE):
+                    try:
+                        note = read_json(read_file(path / SWEEP_NOTE, "The note of a sweep"))
+                        title, owner = str(note["title"]), str(note["owner"])
+                        plan = Store(path).plan()
+                    except (BadInput, Damaged, OSError, KeyError, TypeError, ValueError) as error:
+                        log.warning("the sweep %s is left out: %s", path.name, error)
+                        continue
+                    sweep = Sweep(path.name, printable(title)[:MAX_SWEEP_TITLE], plan, owner, path)
+                    sweep.status = "stopped"
+                    self._sweeps[path.name] = sweep
+
+    def _load(self, sweep: Sweep) -> None:
+        """Read the results of a sweep that an earlier server, or somebody else, has made."""
+        with self._lock:
+            if sweep.loaded or sweep.folder is None:
+                return
+            sweep.loaded = True
+        try:
+            tables, sentences = _read_cells(sweep)
+        except (BadInput, OutputFailure) as error:
+            sweep.error = str(error)
+            return
+        for cell, table in tables:
+            sweep.scores.put(cell, table)
+        sweep.error = " ".join(sentences)
+        with self._lock:
+            if sweep.status == "stopped" and sweep.scores.n_done == sweep.size:
+                sweep.status = "finished"
+            sweep.version += 1
+
+    # The threads
+
+    def _begin_threads(self) -> None:
+        with self._lock:
+            while self._threads < self._slots.n and self._has_work():
+                self._threads += 1
+                threading.Thread(target=self._work, name="rbmviz-sweep", daemon=True).start()
+                if self._current().cells is None:  # one thread prepares
+                    break
+
+    def _current(self) -> Sweep:
+        found = [one for one in self._sweeps.values() if one.status == "running"]
+        return (found or [one for one in self._sweeps.values() if one.status == "queued"])[0]
+
+    def _has_work(self) -> bool:
+        if self._closed:
+            return False
+        running = [one for one in self._sweeps.values() if one.status == "running"]
+        if running:
+            return any(one.cells is not None and (one._waiting or _resting(one)) for one in running)
+        return any(one.status == "queued" for one in self._sweeps.values())
+
+    def _work(self) -> None:
+        _step_back()
+        try:
+            while (job := self._next_job()) is not None:
+                sweep, cell = job
+                if cell is None:
+                    self._prepare(sweep)
+                else:
+                    self._run(sweep, cell)
+        finally:
+            with self._lock:
+                self._threads -= 1
+            self._begin_threads()
+
+    def _next_job(self) -> tuple[Sweep, int | None] | None:
+        with self._lock:
+            if not self._has_work():
+                return None
+            sweep = self._current()
+            if sweep.status == "queued":
+                self._change(sweep, "running")
+                if sweep.cells is None:
+                    return sweep, None
+            resting = _resting(sweep)
+            if not resting and not sweep._waiting:
+                self._end(sweep, self._write(sweep))
+                return None
+            cell = min(resting) if resting else sweep._waiting.pop()
+            sweep._taken.add(cell)
+            return sweep, cell
+
+    def _prepare(self, sweep: Sweep) -> None:
+        """Load models and data of a sweep, and find out which of its cells are done."""
+        self._load(sweep)
+        try:
+            with self._turn():
+                found = cells(sweep.plan)
+        except (BadInput, OutputFailure) as error:
+            with self._lock:
+                sweep.error = str(error)
+                self._change(sweep, "failed")
+            return
+        except Exception:
+            log.exception("a sweep could not begin")
+            with self._lock:
+                sweep.error = "The server has made a mistake: its log says which."
+                self._change(sweep, "failed")
+            return
+        with self._lock:
+            sweep.cells = found
+            sweep._waiting = [i for i in range(len(found)) if not sweep.scores.is_done(i)][::-1]
+            self._end(sweep)
+        self._begin_threads()
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._slots.turn(self._group, Kind.BACKGROUND):
+            yield
+
+    def _run(self, sweep: Sweep, cell: int) -> None:
+        """Advance one cell to its end, or until the sweep rests."""
+        assert sweep.cells is not None
+        sentence, table = "", None
+        try:
+            run = sweep._runs.get(cell)
+            if run is None:
+                with self._turn():
+                    run = sweep._runs[cell] = CellRun(sweep.cells[cell])
+            more = True
+            while more and sweep.status == "running" and not self._closed:
+                with self._turn():
+                    more = run.step()
+            if more:
+                with self._lock:
+                    sweep._taken.discard(cell)
+                    if sweep.status == "stopped":
+                        sweep._runs.pop(cell, None)
+                        sweep._waiting.append(cell)
+                return
+            table = run.columns()
+        except (BadInput, OutputFailure) as error:
+            sentence = str(error)
+        except Exception:
+            log.exception("a cell of a sweep has failed")
+            sentence = "The server has made a mistake in a cell: its log says which."
+        if table is not None:
+            sweep.scores.put(cell, table)
+            sweep._unwritten[cell] = table
+            sentence = self._write(sweep)
+        with self._lock:
+            sweep._taken.discard(cell)
+            sweep._runs.pop(cell, None)
+            sweep.version += 1
+            if table is None:
+                sweep.failed_cells += 1
+                sweep.error = f"{sweep.failed_cells} of {sweep.size} cells have failed. {sentence}"
+                sentence = ""
+            self._end(sweep, sentence)
+
+    def _write(self, sweep: Sweep) -> str:
+        """Write the cells that are not on the disk yet; return why they cannot be, or ""."""
+        assert sweep.cells is not None
+        assert sweep.folder is not None
+        store = Store(sweep.folder)
+        for cell in list(sweep._unwritten):
+            table = sweep._unwritten.get(cell)
+            if table is None:  # another thread has been quicker
+                continue
+            try:
+                store.write(sweep.cells[cell].identity, encode(table))
+            except (OutputFailure, BadInput) as error:
+                return str(error)
+            sweep._unwritten.pop(cell, None)
+        return ""
+
+    def _end(self, sweep: Sweep, refused: str = "") -> None:
+        """Pause a sweep whose results cannot be written, for this reason; end one that has no cell left."""
+        if refused and sweep.status == "running":
+            sweep.error = f"{refused} Nothing is lost: make room, and let the sweep go on."
+            self._change(sweep, "paused")
+        if sweep.status == "running" and not sweep._waiting and not sweep._runs and not sweep._taken:
+            self._change(sweep, "finished")
+
+    def _probe(self, key: object, plan: SweepPlan) -> None:
+        """Measure how long the first cell of a plan would take."""
+        try:
+            with self._turn():
+                run = CellRun(cells(plan)[0])
+            before, spent, more = (0.0, 0.0), 0.0, True
+            while more and spent < PROBE_SECONDS:
+                with self._turn():
+                    began = time.perf_counter()
+                    more = run.step()
+                    spent += time.perf_counter() - began
+                if spent < PROBE_SECONDS / 2:
+                    before = run.done, spent
+            made = run.done - before[0]
+            rate = (spent - before[1]) / made if made > 0 else 0.0
+            seconds = spent + (1 - run.done) * rate
+        except Exception as error:  # what is wrong with the plan is said where it begins
+            log.debug("no estimate: %s", error)
+            seconds = 0.0
+        with self._lock:
+            self._probes[key] = seconds
+            while len(self._probes) > MAX_PROBES:
+                self._probes.pop(next(iter(self._probes)))
+
+
+MAX_PROBES, MAX_PROBES_AT_ONCE = 200, 4
+"""Estimates that are kept, and those that are measured at a time."""
+
+
+def _resting(sweep: Sweep) -> set[int]:
+    """Return the cells that were interrupted, and that no thread has taken up again."""
+    return set(sweep._runs) - sweep._taken
+
+
+def _step_back() -> None:
+    """Let the system prefer other threads to this one: those that draw, and those that are watched."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
+def check_scores(plan: SweepPlan, what: str) -> None:
+    """Raise BadInput if the scores of a plan would take more than the memory budget."""
+    check_memory(what, SweepScores.bytes(plan), "look at a part of it with 'rbmviz sweep show'")
+
+
+def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], list[str]]:
+    """Return place and table of each cell of a sweep that its folder has, and sentences on what else it has.
+
+    Cells are known by setting, model and seed, so that models need not be there; of results of several
+    versions of the program, or of models of one name, those of the largest number of cells count.
+    """
+    assert sweep.folder is not None
+    names = ["identity", "setting", "model", "seed", "version", "model_digest", *sweep.scores.columns]
+    stored = Store(sweep.folder).read(names=names)
+    return placed_cells(sweep.scores, stored.columns), stored.refused
+
+
+def placed_cells(
+    scores: SweepScores, columns: Mapping[str, np.ndarray]
+) -> list[tuple[int, dict[str, np.ndarray]]]:
+    """Return place and table of each cell of a long table; rows of other plans are left out."""
+    if not columns or not len(columns["identity"]):
+        return []
+    places = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
+    seeds = {seed: k for k, seed in enumerate(scores.plan.seeds)}
+    starts = np.flatnonzero(columns["identity"][1:] != columns["identity"][:-1]) + 1
+    found: dict[tuple[str, str], dict[int, dict[str, np.ndarray]]] = {}
+    for rows in np.split(np.arange(len(columns["identity"])), starts):
+        first = {
+            name: columns[name][rows[0]] for name in ("setting", "model", "seed", "version", "model_digest")
+        }
+        setting, seed = places.get((first["setting"], first["model"])), seeds.get(int(first["seed"]))
+        if setting is None or seed is None:
+            continue
+        origin = str(first["version"]), str(first["model_digest"]) if len(scores.plan.models) == 1 else ""
+        table = {name: columns[name][rows] for name in scores.columns}
+        found.setdefault(origin, {})[seed * len(scores.settings) + setting] = table
+    return list(max(found.values(), key=len).items()) if found else []
+
+
+def sweeps_folder() -> Path:
+    """Return the folder of the sweeps, as the environment says."""
+    given = os.environ.get(SWEEPS_DIR)
+    return Path(given) if given else cache_dir() / "sweeps"

@@ -1,0 +1,289 @@
+"""The Tune page without a browser: its plan, the map and its frames, commands, files, the way to Sample."""
+
+import functools
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from waiting import wait
+
+from rbmviz import BadInput
+from rbmviz.links import read_panel, write_panel
+from rbmviz.registry import samplers
+from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
+from rbmviz.session.sweeps import Sweep
+from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweep.store import Store, encode
+from rbmviz_app.pages.tune.charts import robust_rows
+from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
+from rbmviz_app.pages.tune.panel import map_spec
+from rbmviz_app.shared import sweep_queue
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.frames import read_frame
+from rbmviz_app.stream.requests import FrameRequest
+
+SMALL = {
+    "tune_models": ["bas_pcd"],
+    "tune_x_n": "3",
+    "tune_y_n": "2",
+    "tune_y_from": "0.9",
+    "tune_n": "100",
+    "tune_seeds": "2",
+}
+REQUEST = FrameRequest(20, "map", "binary", 1, 1, [0])
+
+
+@pytest.fixture
+def page(page):
+    """Run the page; its sweeps end with the test."""
+    yield functools.partial(page, "tune")
+    queue = sweep_queue()
+    for sweep in queue.list():
+        queue._change(sweep, "stopped")
+    wait(lambda: queue._threads == 0, "threads that end")
+
+
+def comparison_of(test):
+    return test.session_state["comparisons"]["tune"][0]
+
+
+def view_of(test):
+    return list(test.session_state["sweep views"].values())[-1][0]
+
+
+def button(test, label):
+    [found] = [one for one in test.button if one.label == label]
+    return found
+
+
+def map_of(test):
+    [found] = [e.proto for e in test.get("bidi_component") if "rbmviz_tune" in e.proto.component_name]
+    return json.loads(found.json)["map"]
+
+
+def test_the_page_begins_with_an_empty_map_and_a_live_chain(page):
+    test = page()
+    comparison = comparison_of(test)
+    assert [write_panel(one.worker.algorithm) for one in comparison.panels] == [
+        "rates_fpcd:eps=0.03162,alpha=0.9"
+    ]
+    assert comparison.setup.dataset.name == "mnist5k"
+    wait(lambda: comparison.poll()[0][1].n > 3, "samples")
+    drawn = map_of(test)
+    assert (len(drawn["places"]), drawn["cells"], drawn["seeds"]) == (35, 175, 5)
+    assert drawn["x"]["label"] == "Step size"
+    assert drawn["y"]["values"] == ["0.8", "0.85", "0.9", "0.95", "1"]
+    assert view_of(test).now().word == "planned"
+
+
+def test_a_sweep_from_start_to_its_files(page, address_of):
+    test = page(**SMALL)
+    button(test, "Start").click().run()
+    assert not test.exception
+    view = view_of(test)
+    wait(lambda: view.sweep.status == "finished", "the end of the sweep")
+    test.run()
+    assert not test.exception
+    assert address_of(test)["sweep"] == [view.sweep.name]
+    assert "cookie" in next(e.proto.json for e in test.get("bidi_component") if "address" in e.proto.id)
+    shown = view.now()
+    assert (shown.n, shown.word, shown.seeds) == (12, "finished", (0, 1))
+    assert (shown.state & IS_KNOWN).all()
+    assert ((shown.state & IS_BEST) > 0).sum() == 1
+    [table] = [one.value for one in test.dataframe]
+    assert len(table) == 6
+    assert list(table["mean"]) == sorted(table["mean"], reverse=True)
+    written = pd.read_csv(io.BytesIO(table_csv(view)))
+    assert list(written["eps"]) == list(table["eps"])
+    curves = pd.read_parquet(io.BytesIO(curves_parquet(view.sweep)))
+    assert set(curves["seed"]) == {0, 1}
+    assert curves["n"].max() == 100
+    assert [one.label for one in test.button if one.label == "Delete"] == ["Delete"]
+    button(test, "Delete").click().run()
+    assert not test.exception
+    assert view.sweep not in sweep_queue().list()
+
+
+def test_frames_of_the_map_follow_what_the_page_asks_for(page):
+    test = page(**SMALL)
+    button(test, "Start").click().run()
+    view = view_of(test)
+    wait(lambda: view.sweep.status == "finished", "the end of the sweep")
+    encoder = FrameEncoder(view)
+
+    def head():
+        return read_frame(encoder.encode_next(REQUEST)).panels[0].head
+
+    wait(lambda: view.poll()[0][1].n == 12, "a new snapshot")
+    assert head()["point"] == view.now().telling
+    assert head()["moved"]
+    view.set_live_knobs(0, point=20)
+    wait(lambda: head()["point"] == 20, "another point")
+    assert not head()["moved"]
+    view.set_live_knobs(0, effort="sweeps", by="blank")
+    wait(lambda: head()["effort"] == "sweeps", "another effort")
+    assert head()["by"] == "blank"
+    for nonsense in (
+        {"point": float("nan")},
+        {"effort": "years"},
+        {"by": "beauty"},
+        {"setting": 99},
+        {"x": 1},
+    ):
+        view.set_live_knobs(0, **nonsense)
+    assert (view.now().effort, view.now().by, view.setting) == ("sweeps", "blank", None)
+    [panel] = read_frame(encoder.encode_next(REQUEST)).panels
+    assert {name: block.shape for name, block in panel.blocks.items() if name in ("mean", "state")} == {
+        "mean": (6,),
+        "state": (6,),
+    }
+
+
+def test_the_chain_takes_the_knobs_of_the_cell_under_the_pointer(page):
+    test = page(**SMALL)
+    view, comparison = view_of(test), comparison_of(test)
+    [panel] = comparison.panels
+    run = panel.worker.peek().run
+    place = next(i for i, one in enumerate(view.sweep.scores.settings) if one.at == (2, 0))
+    view.set_live_knobs(0, setting=place)
+    assert (panel.worker.algorithm.eps, panel.worker.algorithm.alpha) == (1.0, 0.9)
+    assert panel.worker.peek().run == run
+
+
+def test_a_plan_that_cannot_be_says_why(page):
+    test = page(**(SMALL | {"tune_x_from": "5", "tune_x_to": "6"}))
+    assert [one.value for one in test.info] == ["rates_fpcd: eps = 5.0 is outside 0, or 0.0001 to 1."]
+
+
+def test_axes_of_another_sampler_are_over_its_own_knobs(page):
+    test = page(**(SMALL | {"tune_samplers": ["gibbs"]}))
+    assert [axis.knob for axis in view_of(test).sweep.plan.axes] == ["temperature"]
+    assert map_of(test)["x"]["values"] == ["0.1", "1", "10"]
+    assert [one.worker.algorithm.name for one in comparison_of(test).panels] == ["gibbs"]
+
+
+def test_a_link_to_a_sweep_that_is_gone_says_so(page):
+    test = page(sweep="20260101-000000-abcdef", **SMALL)
+    assert "no such sweep" in test.warning[0].value
+    assert view_of(test).now().word == "planned"
+
+
+def test_open_in_sample_has_the_same_settings(page, monkeypatch):
+    opened = {}
+    monkeypatch.setattr(
+        "streamlit.switch_page", lambda page, query_params: opened.update({page: query_params})
+    )
+    test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], **SMALL)
+    button(test, "Open in Sample").click().run()
+    assert opened["pages/sample/page.py"]["p"] == ["rates_fpcd:eps=0.2,k=3"]
+    assert test.session_state["model"] == "bas_pcd"
+
+
+def test_from_sample_to_a_sweep_around_a_panel(page, monkeypatch):
+    opened = []
+    monkeypatch.setattr("streamlit.switch_page", lambda page, **more: opened.append(page))
+    test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"])
+    test.button(key="sweep around 0").click().run()
+    assert opened == ["pages/tune/page.py"]
+    state = {name: test.session_state[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}
+    assert state == {"tune_models": ["bas_pcd"], "tune_knobs": "k=2", "tune_x": "eps", "tune_y": "alpha"}
+    assert (test.session_state["tune_x_from"], test.session_state["tune_x_to"]) == (0.01, 1.0)
+    wait(lambda: test.session_state["comparisons"]["sample"][0].poll()[0][1].n > 20, "samples")
+    button(test, "Keep rates-FPCD").click().run()
+    assert not test.exception
+    [kept] = test.session_state["tried"]
+    assert kept.setting == "rates-FPCD (step size 0.1, decay 1, sweeps per sample 2, chains 1)"
+    assert np.isfinite(kept.isl)
+
+
+def test_the_range_around_a_value_lies_within_that_of_the_knob():
+    sampler = read_panel(samplers, "rates_fpcd")
+    knobs = {knob.name: knob for knob in map_knobs(sampler)}
+    assert range_around(knobs["eps"], 0.03) == (0.003, 0.3)
+    assert range_around(knobs["eps"], 0.5) == (0.05, 1.0)
+    assert range_around(knobs["alpha"], 1.0) == (0.8, 1.0)
+    assert range_around(knobs["k"], 1) == (1, 10)
+
+
+def map_knobs(sampler):
+    from rbmviz.session.sweep_view import front_numbers
+
+    return front_numbers(sampler)
+
+
+def test_facets_of_samplers_and_models_and_of_a_third_axis():
+    plan = SweepPlan(
+        algorithms=("rates_fpcd", "gibbs"),
+        axes=(Axis("eps", (0.01, 0.1)), Axis("alpha", (0.9, 1.0)), Axis("k", (1, 2))),
+        models=("bas_pcd", "bas_cd1"),
+        seeds=(0,),
+        budget=Budget("samples", 10),
+    )
+    sweep = Sweep.planned(plan)
+    drawn = map_spec(plan, sweep.scores.settings, [])
+    assert len(drawn["facets"]) == 8
+    assert [facet["title"] for facet in drawn["facets"]][:3] == [
+        "rates-FPCD, bas_pcd, Sweeps per sample 1",
+        "rates-FPCD, bas_pcd, Sweeps per sample 2",
+        "rates-FPCD, bas_cd1, Sweeps per sample 1",
+    ]
+    assert drawn["facets"][4]["columns"] == [-1]  # Gibbs has no step size
+    assert len({tuple(place) for place in drawn["places"]}) == len(sweep.scores.settings)
+    assert not (SweepView(sweep).now().state & IS_IN_REGION).any()
+    for i in range(plan.size):
+        table = {name: np.zeros(2) for name in sweep.scores.columns} | {"n": np.array([5, 10])}
+        sweep.scores.put(i, table | {"isl_test": np.full(2, i)})
+    rows = robust_rows(sweep.scores, 10, "samples", "isl_test")
+    assert len(rows) == 10
+    assert {row["worst"] for row in rows} == {"bas_pcd"}  # its cells come first
+    assert rows[0]["mean"] == (rows[0]["bas_pcd"] + rows[0]["bas_cd1"]) / 2
+
+
+def finished_folder(tmp_path):
+    """Return the folder of a small sweep, as the command line makes it."""
+    plan = SweepPlan(
+        algorithms=("rates_fpcd",),
+        axes=(Axis("eps", (0.01, 0.1)),),
+        models=("bas_pcd",),
+        seeds=(0, 1),
+        budget=Budget("samples", 50),
+    )
+    store = Store(tmp_path / "steps")
+    store.prepare(plan)
+    for cell in cells(plan):
+        store.write(cell.identity, encode(CellRun(cell).finish()))
+    return store.folder, plan
+
+
+def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, tmp_path):
+    folder, plan = finished_folder(tmp_path)
+    name = sweep_queue().add_results(folder, plan).name
+    test = page(sweep=name)
+    view = view_of(test)
+    assert (view.sweep.title, view.now().word, view.now().n) == ("steps", "finished", 4)
+    assert "steps" not in name
+    assert [one.label for one in test.button if one.label in ("Delete", "Go on")] == []
+    with pytest.raises(BadInput, match="Another visitor"):
+        sweep_queue().delete(name, "somebody")
+    del sweep_queue()._sweeps[name]
+    assert (folder / "_plan.json").exists()
+
+
+def test_an_uploaded_archive_is_seen_by_its_visitor_only(page, tmp_path):
+    folder, _ = finished_folder(tmp_path)
+    content = Path(shutil.make_archive(str(tmp_path / "made"), "zip", folder)).read_bytes()
+    sweep = Sweep.uploaded("made.zip", content)
+    assert (sweep.status, sweep.scores.n_done, sweep.error) == ("finished", 4, "")
+    assert sweep not in sweep_queue().list()
+    test = page(state={"uploaded sweeps": {sweep.name: sweep}, "shown sweep": sweep.name})
+    assert view_of(test).now().n == 4
+    with pytest.raises(BadInput, match="not the results of a sweep"):
+        Sweep.uploaded("made.zip", content[: len(content) // 2])
+    (folder / "_plan.json").unlink()
+    content = Path(shutil.make_archive(str(tmp_path / "made"), "zip", folder)).read_bytes()
+    with pytest.raises(BadInput, match="no plan that can be read"):
+        Sweep.uploaded("made.zip", content)

@@ -1,0 +1,46 @@
+"""The Tune page in a browser: a sweep fills the map, keys move a chain and open settings."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+SMALL = "tune?tune_models=bas_pcd&tune_x_n=3&tune_y_n=2&tune_y_from=0.9&tune_n=200&tune_seeds=2"
+
+MAP = "panels.find(p => p.querySelector('.map'))"
+CHAINS = "panels.filter(p => !p.querySelector('.map'))"
+
+
+def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
+    page = live()
+    page.page.goto(f"{page.address}/{SMALL}")
+    page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.page.get_by_role("button", name="Start").click()
+    page.until(f"{MAP}.querySelector('.state').textContent.includes('12 of 12 cells, complete')")
+    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Hatched')")
+    page.until(f"{MAP}.querySelector('.note-of-point').textContent.includes('moved here by itself')")
+    # The last column, the lower row: the chain takes its knobs and goes on.
+    chart = page.page.locator("canvas.map")
+    chart.focus()
+    for key in ("Home", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"):
+        chart.press(key)
+    page.until(f"{MAP}.querySelector('.cell-name').textContent === 'Step size 1, Decay 0.9'")
+    page.until(f"{CHAINS}[0].querySelector('.knob .value').value === '1'")
+    chart.press("Enter")
+    page.until(f"{CHAINS}.length === 2 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    # Another point of the curves: the map is renewed, and no longer says that it has moved.
+    page.ask(
+        f"""(() => {{
+            const input = {MAP}.querySelector('#map-point');
+            input.value = 400;
+            input.dispatchEvent(new Event('input'));
+        }})()"""
+    )
+    page.until(f"{MAP}.querySelector('.row-of-point').textContent.startsWith('Scores after 200 samples')")
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    address = page.page.url
+    again = live()  # another browser: the sweep is found by the address, and is not its own
+    again.page.goto(address)
+    again.until(f"{MAP} && {MAP}.querySelector('.state').textContent.includes('12 of 12')")
+    assert again.page.get_by_role("button", name="Delete").count() == 0
+    page.page.get_by_role("button", name="Delete").click()
+    page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")

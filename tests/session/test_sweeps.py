@@ -1,0 +1,236 @@
+"""The server's queue of sweeps, and the scores of a sweep while it fills."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+from waiting import wait
+
+from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.session.slots import Slots
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.session.sweeps import SWEEP_NOTE, SweepQueue
+from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweep.store import Store
+
+
+def plan_of(**more):
+    given = {
+        "algorithms": ["rates_fpcd"],
+        "axes": [Axis("eps", (0.01, 0.1, 0.3)), Axis("alpha", (0.9, 1.0))],
+        "models": ["bas_pcd"],
+        "seeds": [0, 1],
+        "budget": Budget("samples", 200),
+        "metrics": ["isl_validation", "isl_test", "blank"],
+    }
+    return SweepPlan(**(given | more))
+
+
+LONG = Budget("samples", 1_000_000)
+
+
+@pytest.fixture
+def queue(tmp_path):
+    made = []
+
+    def make(cores=2, folder=tmp_path / "sweeps"):
+        made.append(SweepQueue(folder, Slots(cores)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+        wait(lambda one=one: one._threads == 0, "threads that end")
+
+
+def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):
+    one = queue()
+    sweep = one.add(plan_of(), "a try", "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    assert sweep.progress == 1
+    assert sweep.scores.n_done == 12
+    for i in (0, 7):
+        table = CellRun(cells(sweep.plan)[i]).finish()
+        curves = sweep.scores.curves(i % 6)
+        for name in ("n", "isl_validation", "isl_test", "isl_test_error", "blank"):
+            kept = curves[name][i // 6]
+            assert np.array_equal(kept[~np.isnan(kept)], table[name]), name
+
+
+def test_one_sweep_at_a_time_in_the_order_of_the_queue(queue):
+    one = queue()
+    first = one.add(plan_of(budget=LONG), "first", "owner")
+    second = one.add(plan_of(), "second", "owner")
+    wait(lambda: first.progress > 0, "work")
+    assert (first.status, second.status) == ("running", "queued")
+    assert [sweep.title for sweep in one.list()] == ["second", "first"]
+    one.stop(first.name, "owner")
+    wait(lambda: second.status == "finished", "the second sweep")
+    assert first.status == "stopped"
+
+
+def test_a_paused_sweep_goes_on_with_the_same_cells(queue):
+    one = queue()
+    sweep = one.add(plan_of(budget=Budget("samples", 20_000)), "a try", "owner")
+    wait(lambda: sweep.progress > 0, "work")
+    one.pause(sweep.name, "owner")
+    wait(lambda: one._threads == 0, "threads that end")
+    before = sweep.progress
+    assert sweep.status == "paused"
+    assert 0 < before < 1
+    one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    table = CellRun(cells(sweep.plan)[0]).finish()
+    assert np.array_equal(sweep.scores.curves(0)["isl_test"][0, : len(table["n"])], table["isl_test"])
+
+
+def test_only_its_owner_commands_a_sweep(queue):
+    one = queue()
+    sweep = one.add(plan_of(budget=LONG), "a try", "owner")
+    for command in (one.pause, one.stop, one.resume, one.delete):
+        with pytest.raises(BadInput, match="Another visitor"):
+            command(sweep.name, "somebody")
+    with pytest.raises(BadInput, match="stop it first"):
+        one.delete(sweep.name, "owner")
+    one.stop(sweep.name, "owner")
+    one.delete(sweep.name, "owner")
+    assert one.list() == []
+    assert not sweep.folder.exists()
+
+
+def test_the_limits_of_a_server(queue, monkeypatch):
+    one = queue()
+    monkeypatch.setenv("RBMVIZ_VISITOR_SWEEPS", "1")
+    monkeypatch.setenv("RBMVIZ_SWEEPS", "2")
+    monkeypatch.setenv("RBMVIZ_SWEEP_CELLS", "12")
+    with pytest.raises(BadInput, match="18 cells and the server allows 12"):
+        one.add(plan_of(seeds=[0, 1, 2]), "large", "owner")
+    with pytest.raises(BadInput, match="too long for a server"):
+        one.add(plan_of(budget=Budget("samples", 10**7)), "long", "owner")
+    one.add(plan_of(budget=LONG), "first", "owner")
+    with pytest.raises(BadInput, match="You have 1 sweeps"):
+        one.add(plan_of(), "second", "owner")
+    one.add(plan_of(), "second", "somebody")
+    with pytest.raises(BadInput, match="The server keeps 2 sweeps"):
+        one.add(plan_of(), "third", "a third")
+
+
+def test_a_full_disk_pauses_a_sweep_and_loses_nothing(queue, monkeypatch):
+    one = queue()
+    write = Store.write
+
+    def refuse(*args):
+        raise OutputFailure("'x' cannot be written: the disk is full.")
+
+    monkeypatch.setattr(Store, "write", refuse)
+    sweep = one.add(plan_of(), "a try", "owner")
+    wait(lambda: sweep.status == "paused", "the pause")
+    assert "the disk is full. Nothing is lost" in sweep.error
+    wait(lambda: one._threads == 0, "threads that end")
+    done = sweep.scores.n_done
+    assert done >= 1
+    monkeypatch.setattr(Store, "write", write)
+    one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    assert sweep.error == ""
+    assert len(list(sweep.folder.glob("*.parquet"))) == 12
+
+
+def test_what_cannot_begin_says_why(queue):
+    one = queue()
+    sweep = one.add(plan_of(models=["no_such_model"]), "a try", "owner")
+    wait(lambda: sweep.status == "failed", "the failure")
+    assert "no_such_model" in sweep.error
+
+
+def test_an_estimate_comes_from_a_probe(queue):
+    one = queue()
+    plan = plan_of()
+    assert one.estimate(plan).cells == 12
+    wait(lambda: one.estimate(plan).seconds is not None, "the estimate")
+    assert 0 < one.estimate(plan).seconds < 60
+    assert one.list() == []
+
+
+def test_names_that_are_none_of_the_server(queue):
+    with pytest.raises(BadInput, match="no such sweep"):
+        queue().get("../../etc/passwd")
+
+
+def made_up(plan, score):
+    """Return scores with rows at 10, 100 and 200 samples; score: of (n, setting, seed)."""
+    scores = SweepScores(plan)
+    for i in range(plan.size):
+        seed, setting = divmod(i, len(scores.settings))
+        n = np.array([10, 100, 200])
+        values = np.array([score(k, scores.settings[setting].at, seed) for k in n])
+        table = {name: np.full(3, math.nan) for name in scores.columns}
+        table |= {"n": n, "sweeps": 2 * n, "seconds": n / 1000, "isl_validation": values, "isl_test": values}
+        scores.put(i, table)
+    return scores
+
+
+def best_of(standing):
+    [choice] = standing.choices.values()
+    return choice.best
+
+
+def test_each_model_has_a_best_setting_of_its_own():
+    plan = plan_of(models=["bas_pcd", "bas_cd1"])
+    scores = SweepScores(plan)
+    rng = np.random.default_rng(0)
+    for i in range(plan.size):
+        place = scores.settings[i % len(scores.settings)]
+        score = (place.at[0] if place.model == "bas_pcd" else -place.at[0] - 50) + rng.normal(0, 0.01, 2)
+        table = {name: np.full(2, math.nan) for name in scores.columns}
+        table |= {"n": np.array([10, 100]), "isl_validation": score, "isl_test": score}
+        scores.put(i, table)
+    standing = scores.at(100, "samples", "isl_validation")
+    chosen = {model: scores.place_of(one.best) for model, one in standing.choices.items()}
+    best = {model: scores.settings[place].at[0] for model, place in chosen.items()}
+    assert best == {"bas_pcd": 2, "bas_cd1": 0}
+    found = scores.robustness(100, "samples", "isl_test")
+    assert len(found) == 6
+    assert {one.worst for one in found} == {"bas_cd1"}
+    assert found[0].setting in [one.algorithm for one in scores.settings]
+    assert all(abs(one.mean + 25) < 0.1 for one in found)
+
+
+def test_scores_at_a_point_by_setting():
+    rng = np.random.default_rng(0)
+    scores = made_up(plan_of(), lambda n, at, seed: -at[0] * n + at[1] + rng.normal(0, 0.01))
+    standing = scores.at(100, "samples", "isl_validation")
+    assert len(standing.scored) == 6
+    best = scores.settings[scores.place_of(best_of(standing))].at
+    assert best == (0, 1)
+    for i, one in standing.scored.items():
+        assert one.mean == pytest.approx(-scores.settings[i].at[0] * 100 + scores.settings[i].at[1], abs=0.1)
+    assert best_of(scores.at(200, "sweeps", "isl_validation")).setting == best_of(standing).setting
+    assert scores.telling_point("samples", "isl_validation") == 200
+    assert scores.range("samples") == (10, 200)
+    assert [scores.rounded(x, "samples") for x in (3, 103.4, 1e9)] == [10, 103, 200]
+    assert scores.rounded(0.12345, "seconds") == 0.123
+    assert SweepScores(plan_of()).at(100, "samples", "isl_validation").scored == {}
+
+
+def test_a_sweep_of_a_server_that_has_ended_is_continued(queue, tmp_path):
+    first = queue()
+    sweep = first.add(plan_of(), "a try", "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    before = sweep.scores.curves(3)
+    (sorted(sweep.folder.glob("*.parquet"))[0]).unlink()  # as if the server had been killed before it
+    again = queue()
+    [found] = again.list()
+    assert (found.title, found.status) == ("a try", "stopped")
+    assert again.get(found.name).scores.n_done == 11
+    again.resume(found.name, "owner")
+    wait(lambda: found.status == "finished", "the end of the sweep")
+    after = found.scores.curves(3)
+    assert np.array_equal(before["isl_test"], after["isl_test"], equal_nan=True)
+    (tmp_path / "sweeps" / found.name / SWEEP_NOTE).write_text("{")
+    assert queue().list() == []
+
+
+def test_no_thread_is_left():
+    assert not [thread for thread in threading.enumerate() if thread.name == "rbmviz-sweep"]
