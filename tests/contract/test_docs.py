@@ -109,7 +109,7 @@ def test_what_is_named_is_there():
 def test_every_public_name_stands_in_the_reference():
     text = "".join(path.read_text() for path in (DOCS / "reference").iterdir())
     names = [f"rbmviz.{name}" for name in rbmviz.__all__ if name not in ("metrics", "sweep", "testing")]
-    names += [f"rbmviz.sweep.{name}" for name in rbmviz.sweep.__all__]
+    names += [f"rbmviz.sweeps.{name}" for name in rbmviz.sweeps.__all__]
     names += ["rbmviz.testing.check_sampler", "rbmviz.testing.check_trainer"]
     names += [f"rbmviz.metrics.{name}" for name in rbmviz.metrics.__all__ if name not in rbmviz.__all__]
     missing = [name for name in names if not re.search(rf":: {re.escape(name)}$", text, re.MULTILINE)]

@@ -1,6 +1,6 @@
 """The plan of a sweep: axes over knobs, models, seeds and a budget; its checks, its order, its JSON.
 
-Nothing is loaded here: a plan names models and data, ``rbmviz.sweep.cell.cells`` loads them.
+Nothing is loaded here: a plan names models and data, ``rbmviz.sweeps.cell.cells`` loads them.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import Knob, Value, knobs_of, write_knobs
 from rbmviz.metrics import Kernel
 from rbmviz.registry import Table, samplers, trainers
-from rbmviz.sweep.measures import DEFAULT_MEASURES, measures
+from rbmviz.sweeps.measures import DEFAULT_MEASURES, measures
 
 Kind = Literal["sampler", "trainer"]
 """What a sweep is over: samplers on trained models, or trainers on data."""
@@ -261,7 +261,7 @@ class SweepPlan:
 
     Examples
     --------
-    >>> from rbmviz.sweep import Axis, SweepPlan
+    >>> from rbmviz.sweeps import Axis, SweepPlan
     >>> eps = Axis("eps", (0.01, 0.1))
     >>> plan = SweepPlan(algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], seeds=[0, 1])
     >>> plan.size

@@ -28,8 +28,8 @@ from rbmviz.models import data_of, load_model, load_pretrained
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
-from rbmviz.sweep.measures import SamplerEvidence, TrainerEvidence, measures
-from rbmviz.sweep.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
+from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, measures
+from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
 from rbmviz.trainers import Trainer, Training, train
 
 SLICE_SECONDS = 0.03
@@ -121,7 +121,7 @@ def _digest_of(arrays: Sequence[np.ndarray]) -> str:
 
 _PACKAGE = Path(__file__).parents[1]
 
-_SOURCES = ("rng.py", "rbm.py", "sweep/cell.py", "sweep/measures.py")
+_SOURCES = ("rng.py", "rbm.py", "sweeps/cell.py", "sweeps/measures.py")
 _SOURCES_OF_SCORES = {
     "sampler": ("metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
     "trainer": ("metrics/exact.py",),
@@ -142,7 +142,10 @@ def version_of(kind: Kind, name: str) -> str:
     of_others = {module for module in modules.values() if module != modules[name]}
     chosen = {path for path in folder.glob("*.py") if path.stem not in of_others}
     if folder / f"{modules[name]}.py" not in chosen:  # an algorithm from outside of the package
-        chosen.add(Path(str(sys.modules[table[name].__module__].__file__)))
+        file = getattr(sys.modules[table[name].__module__], "__file__", None)
+        if file is None:
+            raise BadInput(f"{name} was typed in, and has no source that can be kept: put it into a file.")
+        chosen.add(Path(file))
     chosen |= set((_PACKAGE / "kernels").rglob("*.py"))
     chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_SCORES[kind])}
     texts = ((path.name, path.read_bytes().replace(b"\r\n", b"\n")) for path in chosen)
@@ -393,7 +396,7 @@ class CellRun:
 
     Examples
     --------
-    >>> from rbmviz.sweep import Budget, CellRun, SweepPlan, cells
+    >>> from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells
     >>> plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 1000))
     >>> table = CellRun(cells(plan)[0]).finish()
     >>> int(table["n"][-1]), bool(table["isl_test"][-1] < 0)

@@ -18,9 +18,9 @@ from rbmviz.models import pattern_model
 from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import interleave
-from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
-from rbmviz.sweep import cell as cell_module
-from rbmviz.sweep.cell import columns_of, forget, provide, version_of
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
+from rbmviz.sweeps import cell as cell_module
+from rbmviz.sweeps.cell import columns_of, forget, provide, version_of
 
 
 def plan(**given):
