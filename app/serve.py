@@ -19,7 +19,7 @@ from streamlit import config
 from rbmviz import BadInput, Model
 from rbmviz.errors import shown
 from rbmviz.output import reason
-from rbmviz.sweep import SweepPlan
+from rbmviz.sweeps import SweepPlan
 from rbmviz_app import shared
 from rbmviz_app.access import check_address
 

@@ -16,7 +16,7 @@ from rbmviz.metrics import Kernel, reference
 from rbmviz.models import describe_model, load_pretrained, pattern_model, random_model
 from rbmviz.session import random_rbm
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
-from rbmviz.sweep import SweepPlan
+from rbmviz.sweeps import SweepPlan
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from rbmviz.cli import WholeNumber, add_command, print_result, to_json
 from rbmviz.errors import brought_by
 from rbmviz.models import list_models, load_model
 from rbmviz.session.sweeps import check_scores
-from rbmviz.sweep.store import Store
+from rbmviz.sweeps.store import Store
 
 PORT = WholeNumber(1, 65_535)
 

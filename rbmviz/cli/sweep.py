@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
@@ -23,7 +24,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.output import write_whole
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.samplers import list_samplers
-from rbmviz.sweep import (
+from rbmviz.sweeps import (
     Axis,
     Budget,
     Cell,
@@ -35,11 +36,11 @@ from rbmviz.sweep import (
     figures,
     list_measures,
 )
-from rbmviz.sweep.choose import robustness, select, telling_point
-from rbmviz.sweep.execute import SweepProgress, cores
-from rbmviz.sweep.execute import run as run_cells
-from rbmviz.sweep.plan import Kind, text_of
-from rbmviz.sweep.store import Store, StoredTable, check_installed, write_table
+from rbmviz.sweeps.choose import robustness, select, telling_point
+from rbmviz.sweeps.execute import SweepProgress, cores
+from rbmviz.sweeps.execute import run as run_cells
+from rbmviz.sweeps.plan import Kind, text_of
+from rbmviz.sweeps.store import Store, StoredTable, check_installed, write_table
 from rbmviz.trainers import list_trainers
 
 DEFAULT_REPLICATIONS = 5
@@ -126,7 +127,7 @@ def add(commands: Any) -> None:
     plan.add_argument(
         "--budget",
         choices=tuple(BUDGET_UNITS),
-        help="what -n counts: samples (default), sweeps or seconds; updates (default of trainers) or seconds",
+        help="what -n counts: samples (trainers: updates) by default, sweeps of all chains, or seconds",
     )
     plan.add_argument(
         "--replications",
@@ -184,9 +185,26 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         store.prepare(plan, _command(args))
         outcome = _computed(args, made, store)
     found = store.read(made)
+    if not found.cells and outcome is None:
+        found = _of_other_code(store)
     for sentence in found.refused:
         print_message(sentence)
     return _result(args, plan, store, made, found, outcome)
+
+
+def _of_other_code(store: Store) -> StoredTable:
+    """Return the results of another version of the code, that which has the most of them."""
+    found = store.read()
+    if not found.cells:
+        return found
+    versions, rows = np.unique(found.columns["version"].astype(str), return_counts=True)
+    columns = select(found.columns, version=str(versions[rows.argmax()]))
+    n_cells = len(np.unique(columns["identity"].astype(str)))
+    sentence = (
+        f"'{store.folder}' holds no result of this version of the code; what is shown are the {n_cells:,} of "
+        f"another one. 'rbmviz sweep resume {store.folder}' computes them anew."
+    )
+    return StoredTable(columns, n_cells, [sentence, *found.refused])
 
 
 def check_words(args: argparse.Namespace) -> argparse.Namespace:
@@ -246,7 +264,7 @@ def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
 def _check_installed(args: argparse.Namespace) -> None:
     """Say which extra is missing before anything is read."""
     if args.scheduler is not None:
-        import rbmviz.sweep.cluster  # noqa: F401, says so itself
+        import rbmviz.sweeps.cluster  # noqa: F401, says so itself
     check_installed()
     if args.figure is not None:
         figures.check_installed()

@@ -15,9 +15,9 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.sweep import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
-from rbmviz.sweep.choose import Robustness, robustness, select
-from rbmviz.sweep.plan import Unit, read_algorithm
+from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
+from rbmviz.sweeps.choose import Robustness, robustness, select
+from rbmviz.sweeps.plan import Unit, read_algorithm
 
 SPENT = ("n", "sweeps", "seconds")
 """Columns of what a cell had spent at a point, the first of ``SweepScores``."""

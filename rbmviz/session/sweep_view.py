@@ -19,9 +19,9 @@ from rbmviz.session.comparison import Comparison
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.sweep_scores import Standing, column_of
 from rbmviz.session.sweeps import Sweep
-from rbmviz.sweep import Choice
-from rbmviz.sweep.choose import MOSTLY_BLANK
-from rbmviz.sweep.plan import Unit, read_algorithm
+from rbmviz.sweeps import Choice
+from rbmviz.sweeps.choose import MOSTLY_BLANK
+from rbmviz.sweeps.plan import Unit, read_algorithm
 
 FIRST_POINT_SHOWN = 100.0
 """Samples at which the map stands before it is known where the settings differ most."""

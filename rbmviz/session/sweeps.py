@@ -33,8 +33,8 @@ from rbmviz.paths import cache_dir
 from rbmviz.session.limits import limits, variable_of
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.sweep import Cell, CellRun, SweepPlan, cells
-from rbmviz.sweep.store import Store, encode, read_zip
+from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweeps.store import Store, encode, read_zip
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""

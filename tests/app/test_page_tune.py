@@ -16,8 +16,8 @@ from rbmviz.links import read_panel, write_panel
 from rbmviz.registry import samplers
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
 from rbmviz.session.sweeps import Sweep
-from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
-from rbmviz.sweep.store import Store, encode
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.panel import map_spec

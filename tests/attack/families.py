@@ -26,9 +26,9 @@ from rbmviz.models import load_model
 from rbmviz.rbm import Statistics, model_bytes
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Record, replay
-from rbmviz.sweep import Budget, CellRun, SweepPlan, cells, compare, read_zip
-from rbmviz.sweep.plan import MAX_SWEEP_CELLS
-from rbmviz.sweep.store import PLAN_FILE, encode
+from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells, compare, read_zip
+from rbmviz.sweeps.plan import MAX_SWEEP_CELLS
+from rbmviz.sweeps.store import PLAN_FILE, encode
 from rbmviz.trainers import list_trainers
 from rbmviz.trainers.checkpoint import MAGIC, load_checkpoint, save_checkpoint
 from tests.attack import mutate

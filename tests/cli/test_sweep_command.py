@@ -16,7 +16,7 @@ from waiting import PATIENCE, wait
 
 from rbmviz.cli import main
 from rbmviz.cli import sweep as command
-from rbmviz.sweep.store import PLAN_FILE, Store
+from rbmviz.sweeps.store import PLAN_FILE, Store
 
 SMALL = "sweep --model bas_pcd --sampler rates_fpcd --axis eps=0.03,0.3 -n 300 --replications 2".split()
 
@@ -189,7 +189,7 @@ def test_what_is_refused_before_anything_is_computed(capsys, folder, tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("rbmviz.sweep.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("rbmviz.sweeps.cluster.CONNECT_SECONDS", 0.2)
     assert main([*SMALL, "--out", str(tmp_path / "s"), "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "No Dask scheduler answers at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
 
@@ -277,3 +277,19 @@ def test_every_flag_belongs_to_an_action():
     [actions] = [action for action in parser._actions if action.choices and "sweep" in action.choices]
     flags = {action.dest for action in actions.choices["sweep"]._actions if action.option_strings}
     assert flags - {"help", "json"} == {flag for flags in command.SWEEP_FLAGS.values() for flag in flags}
+
+
+def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, monkeypatch):
+    out = tmp_path / "made"
+    with monkeypatch.context() as patch:
+        patch.setattr("rbmviz.sweeps.cell.version_of", lambda kind, name: "0123456789abcdef")
+        patch.setattr("rbmviz.sweeps.execute.version_of", lambda kind, name: "0123456789abcdef")
+        before = call(capsys, *SMALL, "--out", out)
+    assert main(["sweep", "show", str(out)]) == 0
+    captured = capsys.readouterr()
+    assert (
+        "holds no result of this version of the code; what is shown are the 4 of another one" in captured.err
+    )
+    assert call(capsys, "sweep", "show", out)["cells"] == before["cells"]
+    assert call(capsys, "sweep", "resume", out)["computed"] == 4
+    assert len(list(out.glob("*.parquet"))) == 8

@@ -11,8 +11,8 @@ from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweeps import SWEEP_NOTE, SweepQueue
-from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells
-from rbmviz.sweep.store import Store
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps.store import Store
 
 
 def plan_of(**more):

@@ -8,9 +8,9 @@ import altair as alt
 import pandas as pd
 
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.sweep import Choice, ScoredSetting, measures
-from rbmviz.sweep.choose import MOSTLY_BLANK
-from rbmviz.sweep.plan import Unit
+from rbmviz.sweeps import Choice, ScoredSetting, measures
+from rbmviz.sweeps.choose import MOSTLY_BLANK
+from rbmviz.sweeps.plan import Unit
 from rbmviz_app.charts.style import (
     DASHES,
     GREY,

@@ -9,7 +9,7 @@ import pandas as pd
 from rbmviz import BadInput
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
-from rbmviz.sweep.figures import check_installed, draw
+from rbmviz.sweeps.figures import check_installed, draw
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.compared import amount_text
 from rbmviz_app.pages.tune.charts import table_rows

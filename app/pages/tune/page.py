@@ -18,8 +18,8 @@ from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
-from rbmviz.sweep import SweepPlan, measures
-from rbmviz.sweep.plan import read_algorithm
+from rbmviz.sweeps import SweepPlan, measures
+from rbmviz.sweeps.plan import read_algorithm
 from rbmviz_app import controls, kept, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download

@@ -6,8 +6,8 @@ from typing import Any
 
 from rbmviz.knobs import Knob, Value, knobs_of
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView
-from rbmviz.sweep import SweepPlan, measures
-from rbmviz.sweep.plan import GridSetting, read_algorithm
+from rbmviz.sweeps import SweepPlan, measures
+from rbmviz.sweeps.plan import GridSetting, read_algorithm
 from rbmviz_app.charts.style import RAMP
 from rbmviz_app.formulas import prose
 from rbmviz_app.panel import Canvas, OnTrigger

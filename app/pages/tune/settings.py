@@ -15,9 +15,9 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import Start
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
-from rbmviz.sweep import Axis, Budget, SweepPlan, list_measures, measures
-from rbmviz.sweep.measures import DEFAULT_MEASURES
-from rbmviz.sweep.plan import Unit, knob_named
+from rbmviz.sweeps import Axis, Budget, SweepPlan, list_measures, measures
+from rbmviz.sweeps.measures import DEFAULT_MEASURES
+from rbmviz.sweeps.plan import Unit, knob_named
 from rbmviz_app import controls, links
 from rbmviz_app.session import Setting
 from rbmviz_app.shared import pretrained_line

@@ -6,8 +6,8 @@ keeps their tables as a folder of files, ``figures`` draws them. Tables are colu
 one-dimensional arrays, in long form: a row for each point of each cell's curve.
 """
 
-from rbmviz.sweep.cell import Cell, CellRun, cells
-from rbmviz.sweep.choose import (
+from rbmviz.sweeps.cell import Cell, CellRun, cells
+from rbmviz.sweeps.choose import (
     Choice,
     Robustness,
     ScoredSetting,
@@ -18,10 +18,10 @@ from rbmviz.sweep.choose import (
     select,
     telling_point,
 )
-from rbmviz.sweep.execute import FailedCell, SweepProgress, run
-from rbmviz.sweep.measures import list_measures, measures
-from rbmviz.sweep.plan import Axis, Budget, SweepPlan
-from rbmviz.sweep.store import Store, StoredTable, read_zip
+from rbmviz.sweeps.execute import FailedCell, SweepProgress, run
+from rbmviz.sweeps.measures import list_measures, measures
+from rbmviz.sweeps.plan import Axis, Budget, SweepPlan
+from rbmviz.sweeps.store import Store, StoredTable, read_zip
 
 __all__ = [
     "Axis",

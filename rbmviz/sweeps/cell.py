@@ -28,8 +28,8 @@ from rbmviz.models import data_of, load_model, load_pretrained
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
-from rbmviz.sweep.measures import SamplerEvidence, TrainerEvidence, measures
-from rbmviz.sweep.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
+from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, measures
+from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
 from rbmviz.trainers import Trainer, Training, train
 
 SLICE_SECONDS = 0.03
@@ -121,7 +121,7 @@ def _digest_of(arrays: Sequence[np.ndarray]) -> str:
 
 _PACKAGE = Path(__file__).parents[1]
 
-_SOURCES = ("rng.py", "rbm.py", "sweep/cell.py", "sweep/measures.py")
+_SOURCES = ("rng.py", "rbm.py", "sweeps/cell.py", "sweeps/measures.py")
 _SOURCES_OF_SCORES = {
     "sampler": ("metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
     "trainer": ("metrics/exact.py",),
@@ -142,7 +142,10 @@ def version_of(kind: Kind, name: str) -> str:
     of_others = {module for module in modules.values() if module != modules[name]}
     chosen = {path for path in folder.glob("*.py") if path.stem not in of_others}
     if folder / f"{modules[name]}.py" not in chosen:  # an algorithm from outside of the package
-        chosen.add(Path(str(sys.modules[table[name].__module__].__file__)))
+        file = getattr(sys.modules[table[name].__module__], "__file__", None)
+        if file is None:
+            raise BadInput(f"{name} was typed in, and has no source that can be kept: put it into a file.")
+        chosen.add(Path(file))
     chosen |= set((_PACKAGE / "kernels").rglob("*.py"))
     chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_SCORES[kind])}
     texts = ((path.name, path.read_bytes().replace(b"\r\n", b"\n")) for path in chosen)
@@ -271,7 +274,7 @@ FIXED_COLUMNS: dict[str, type] = {
 """Columns that every table of a sweep has, with their types, before those of knobs and measures.
 
 setting : the algorithm with all its knobs, as text; algorithm : its name
-n : samples of a sampler, or updates of a trainer, up to this row; sweeps : -1 for trainers
+n : samples of a sampler, or updates of a trainer, up to this row; sweeps : of all chains
 seconds : processor time in the algorithm up to this row
 note : sentences that say why a number of this cell is NaN, or ""
 """
@@ -340,13 +343,18 @@ class _TrainingWork:
             warming = begin()
             warming.trainer.step(warming.state, 1)
             _COMPILED.add(trainer.name)
-        self._training = begin()
+        self._training, self._counted = begin(), cell.budget.unit == "sweeps"
         self.evidence = TrainerEvidence(dataset, trainer.inner)
 
     def make(self, n: int) -> np.ndarray:
-        """Make n updates; their sweeps are not counted."""
+        """Make n updates; return the sweeps of all their chains, as if the last of them had made them all."""
+        before = self._training.state.sweeps
         self._progress = self._training.trainer.step(self._training.state, n)
-        return np.zeros(n, np.int64)
+        sweeps = np.zeros(n, np.int64)
+        sweeps[-1] = self._progress.sweeps - before
+        if self._counted and not self._progress.sweeps:
+            raise BadInput("This trainer makes no sweeps: give it a budget in updates or seconds.")
+        return sweeps
 
     def take(self, n: int) -> None:
         """Measure the model after the updates that were made last."""
@@ -393,7 +401,7 @@ class CellRun:
 
     Examples
     --------
-    >>> from rbmviz.sweep import Budget, CellRun, SweepPlan, cells
+    >>> from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells
     >>> plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 1000))
     >>> table = CellRun(cells(plan)[0]).finish()
     >>> int(table["n"][-1]), bool(table["isl_test"][-1] < 0)
@@ -441,6 +449,8 @@ class CellRun:
         unit, amount = self.cell.budget.unit, self.cell.budget.amount
         point = self._next_point()
         n = min(self._chunk, point - self.n)
+        if unit == "sweeps" and self.cell.kind == "trainer":
+            n = 1  # an update that is one too many cannot be taken back; its model is not measured
         if unit == "seconds":
             n = min(n, int((amount - self._seconds) / self._each) + 1)
         begin, clock = time.perf_counter(), time.thread_time()
@@ -452,7 +462,7 @@ class CellRun:
         spent = time.thread_time() - clock
         if unit == "sweeps":
             within = int(np.searchsorted(self._sweeps + np.cumsum(sweeps), amount, side="right"))
-            kept = max(within, 1 - self.n)  # at least one sample in all
+            kept = max(within, 1 - self.n)  # at least one sample, or update, in all
             self._over = kept < n
             spent, sweeps, n = spent * min(kept / n, 1.0), sweeps[:kept], min(kept, n)
         if n:
@@ -475,8 +485,7 @@ class CellRun:
             values[name] = float(measure.take(evidence))
             if measure.error is not None:
                 values[f"{name}_error"] = float(measure.error(evidence))
-        sweeps = self._sweeps if self.cell.kind == "sampler" else -1
-        self._rows += (_Row(self.n, sweeps, self._seconds, values),)
+        self._rows += (_Row(self.n, self._sweeps, self._seconds, values),)
 
     def _fail(self, reason: str) -> None:
         """End the cell: its remaining points are NaN."""
@@ -485,7 +494,7 @@ class CellRun:
         amount = self.cell.budget.amount if self.cell.budget.unit == "updates" else self.n + 1
         while self.n < amount:
             self.n = self._next_point()
-            self._rows += (_Row(self.n, -1, self._seconds, {}),)
+            self._rows += (_Row(self.n, self._sweeps, self._seconds, {}),)
         self._over = True
 
     def finish(self) -> dict[str, np.ndarray]:

@@ -9,8 +9,8 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of
 from rbmviz.registry import samplers
 from rbmviz.samplers import make_sampler
-from rbmviz.sweep import Axis, Budget, SweepPlan
-from rbmviz.sweep.plan import MAX_SWEEP_CELLS, GridSetting
+from rbmviz.sweeps import Axis, Budget, SweepPlan
+from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, GridSetting
 
 EPS = Axis("eps", (0.01, 0.1))
 FINE = Axis("eps", tuple(1e-4 + 1e-5 * i for i in range(1000)))

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from rbmviz.errors import brought_by
-from rbmviz.sweep.choose import MOSTLY_BLANK, Choice, ScoredSetting
-from rbmviz.sweep.measures import measures
-from rbmviz.sweep.plan import SweepPlan
+from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting
+from rbmviz.sweeps.measures import measures
+from rbmviz.sweeps.plan import SweepPlan
 
 IN_REGION, IS_BLANK, FIGURE_MARKS = "not told from the best", "mostly blank samples", ("*", "x")
 

@@ -24,8 +24,8 @@ from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import list_models, load_pretrained
-from rbmviz.sweep.measures import measures
-from rbmviz.sweep.plan import TABLES, Unit
+from rbmviz.sweeps.measures import measures
+from rbmviz.sweeps.plan import TABLES, Unit
 
 Columns = Mapping[str, np.ndarray]
 """A table in long form: one-dimensional arrays of one length, see ``cell.columns_of``."""
@@ -318,7 +318,7 @@ def compare(
 
     Examples
     --------
-    >>> from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
+    >>> from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
     >>> eps = Axis("eps", (0.0001, 0.1))
     >>> plan = SweepPlan(
     ...     algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], budget=Budget("samples", 500)

@@ -14,9 +14,9 @@ from waiting import PATIENCE, wait
 
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
-from rbmviz.sweep import Axis, Budget, SweepPlan, cells, execute
-from rbmviz.sweep.execute import run
-from rbmviz.sweep.store import Store
+from rbmviz.sweeps import Axis, Budget, SweepPlan, cells, execute
+from rbmviz.sweeps.execute import run
+from rbmviz.sweeps.store import Store
 
 
 def plan_of(values, seeds, samples=400):
@@ -222,7 +222,7 @@ def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
 
 
 def test_a_scheduler_that_does_not_answer(made, store, monkeypatch):
-    monkeypatch.setattr("rbmviz.sweep.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("rbmviz.sweeps.cluster.CONNECT_SECONDS", 0.2)
     for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):
         with pytest.raises(BadInput, match="No Dask scheduler answers at"):
             run(made, store, scheduler=address)

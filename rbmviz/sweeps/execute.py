@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason
-from rbmviz.sweep.cell import Cell, CellRun, data_of_cell, model_of, version_of
-from rbmviz.sweep.store import Store, encode
+from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
+from rbmviz.sweeps.store import Store, encode
 
 WAITING_EACH = 2
 """Cells that are handed to an executor for each of its threads: one runs, the next one lies ready."""
@@ -156,7 +156,7 @@ def run(
     Parameters
     ----------
     cells : sequence of Cell
-        ``rbmviz.sweep.cells`` of a plan.
+        ``rbmviz.sweeps.cells`` of a plan.
     store : Store
         Its folder must be there (``Store.prepare``).
     executor : Executor, optional
@@ -194,7 +194,7 @@ def run(
         if executor is not None:
             pool = _Pool(executor, lambda: workers or cores())
         elif scheduler is not None:
-            from rbmviz.sweep.cluster import connected
+            from rbmviz.sweeps.cluster import connected
 
             found = stack.enter_context(connected(scheduler, _loaded(todo), on_message or _silent))
             pool = _Pool(found.executor, found.n_threads)

@@ -18,9 +18,9 @@ from rbmviz.models import pattern_model
 from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import interleave
-from rbmviz.sweep import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
-from rbmviz.sweep import cell as cell_module
-from rbmviz.sweep.cell import columns_of, forget, provide, version_of
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
+from rbmviz.sweeps import cell as cell_module
+from rbmviz.sweeps.cell import columns_of, forget, provide, version_of
 
 
 def plan(**given):
@@ -216,6 +216,23 @@ def test_a_training_is_the_training_of_the_same_seed():
         assert found[name][-1] == pytest.approx(exact, abs=1e-9)
     for name, value in last.stats.items():
         assert found[name][-1] == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("trainer", ["cd:k=3,batch_size=5", "ucd:n_chains=20"])
+def test_a_training_ends_with_the_last_update_within_its_sweeps(trainer):
+    found = table(training(algorithms=[trainer], budget=Budget("sweeps", 1000)))
+    algorithm = rbmviz.make_trainer(trainer.partition(":")[0], **trainers.read(trainer).__dict__)
+    steps = rbmviz.train(rbmviz.load_dataset("bas"), algorithm, n_hidden=8, seed=3, every=1)
+    *_, last = [progress for progress in (next(steps) for _ in range(80)) if progress.sweeps <= 1000]
+    assert (found["n"][-1], found["sweeps"][-1]) == (last.update, last.sweeps)
+    exact = rbmviz.metrics.log_likelihood(last.rbm, rbmviz.load_dataset("bas").train)
+    assert found["log_likelihood"][-1] == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_trainer_without_sweeps_has_no_budget_in_sweeps():
+    found = table(training(algorithms=["exact"], budget=Budget("sweeps", 1000)))
+    assert np.isnan(found["log_likelihood"]).all()
+    assert "makes no sweeps" in found["note"][0]
 
 
 def test_trainers_have_a_quantity_of_their_own():

@@ -35,10 +35,10 @@ from rbmviz.array_files import (
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.output import check_writable, write_whole, writing
-from rbmviz.sweep.cell import Cell, columns_of
-from rbmviz.sweep.choose import joined
-from rbmviz.sweep.parquet_footer import check_uncompressed
-from rbmviz.sweep.plan import MAX_SWEEP_CELLS, Kind, SweepPlan
+from rbmviz.sweeps.cell import Cell, columns_of
+from rbmviz.sweeps.choose import joined
+from rbmviz.sweeps.parquet_footer import check_uncompressed
+from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Kind, SweepPlan
 
 MAX_CELL_BYTES = 2**20
 """Most bytes of the file of one cell; 125 rows take some 15 kB."""

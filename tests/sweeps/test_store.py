@@ -17,9 +17,9 @@ from file_limits import largest_file
 from rbmviz import BadInput
 from rbmviz.array_files import Damaged
 from rbmviz.errors import OutputFailure
-from rbmviz.sweep import Axis, Budget, SweepPlan, cells
-from rbmviz.sweep.cell import CellRun
-from rbmviz.sweep.store import MAX_CELL_ROWS, PLAN_FILE, Store, decode, encode, read_zip
+from rbmviz.sweeps import Axis, Budget, SweepPlan, cells
+from rbmviz.sweeps.cell import CellRun
+from rbmviz.sweeps.store import MAX_CELL_ROWS, PLAN_FILE, Store, decode, encode, read_zip
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +247,9 @@ def test_an_archive_of_the_folder(store, computed, plan, tmp_path):
 
 def test_a_table_too_large_for_the_budget_is_refused(store, monkeypatch):
     monkeypatch.setattr("rbmviz.budget.DEFAULT_MB", 1)
-    monkeypatch.setattr("rbmviz.sweep.store.check_memory", lambda what, needed, advice: _refuse(what, needed))
+    monkeypatch.setattr(
+        "rbmviz.sweeps.store.check_memory", lambda what, needed, advice: _refuse(what, needed)
+    )
     with pytest.raises(BadInput, match="needs"):
         store.read()
 

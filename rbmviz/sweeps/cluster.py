@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, brought_by
-from rbmviz.sweep.cell import provide
+from rbmviz.sweeps.cell import provide
 
 with brought_by("cluster", "A sweep on a cluster"):
     import distributed

@@ -1,6 +1,6 @@
 """The plan of a sweep: axes over knobs, models, seeds and a budget; its checks, its order, its JSON.
 
-Nothing is loaded here: a plan names models and data, ``rbmviz.sweep.cell.cells`` loads them.
+Nothing is loaded here: a plan names models and data, ``rbmviz.sweeps.cell.cells`` loads them.
 """
 
 import dataclasses
@@ -19,13 +19,13 @@ from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import Knob, Value, knobs_of, write_knobs
 from rbmviz.metrics import Kernel
 from rbmviz.registry import Table, samplers, trainers
-from rbmviz.sweep.measures import DEFAULT_MEASURES, measures
+from rbmviz.sweeps.measures import DEFAULT_MEASURES, measures
 
 Kind = Literal["sampler", "trainer"]
 """What a sweep is over: samplers on trained models, or trainers on data."""
 
 Unit = Literal["samples", "updates", "sweeps", "seconds"]
-"""What a budget is counted in: samples of samplers, updates of trainers; sweeps of samplers; seconds."""
+"""What a budget is counted in: samples of samplers, or updates of trainers; sweeps; seconds."""
 
 MAX_SWEEP_CELLS = 100_000
 """Most cells of a plan."""
@@ -177,7 +177,7 @@ class Budget:
     Parameters
     ----------
     unit : "samples", "updates", "sweeps" or "seconds"
-        Samplers: samples, sweeps or seconds; trainers: updates or seconds. Samples and sweeps are those of
+        Samplers: samples, sweeps or seconds; trainers: updates, sweeps or seconds. Samples and sweeps are of
         all chains together, seconds those of the processor in the algorithm itself, without scores.
     amount : int, or float for seconds
         In sweeps, the cell ends with the last sample that is complete by then, and has at least one. In
@@ -261,7 +261,7 @@ class SweepPlan:
 
     Examples
     --------
-    >>> from rbmviz.sweep import Axis, SweepPlan
+    >>> from rbmviz.sweeps import Axis, SweepPlan
     >>> eps = Axis("eps", (0.01, 0.1))
     >>> plan = SweepPlan(algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], seeds=[0, 1])
     >>> plan.size
@@ -352,7 +352,7 @@ class SweepPlan:
     def _check_budget(self, algorithms: Sequence[Any]) -> None:
         if not isinstance(self.budget, Budget):
             raise BadInput(f"{shown(self.budget)} is no budget: give a Budget, a unit with an amount.")
-        units = ("samples", "sweeps", "seconds") if self._samples else ("updates", "seconds")
+        units = ("samples" if self._samples else "updates", "sweeps", "seconds")
         if self.budget.unit not in units:
             raise BadInput(
                 f"A sweep over {self.kind}s has no budget in {self.budget.unit}: give {' or '.join(units)}."

@@ -1,0 +1,173 @@
+"""A sweep over samplers as one call, also for models and sampler classes that are not registered."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from rbmviz.errors import BadInput, shown
+from rbmviz.knobs import Value
+from rbmviz.metrics import Kernel
+from rbmviz.output import write_whole
+from rbmviz.rbm import RBM, Model, model_bytes
+from rbmviz.registry import samplers as registered
+from rbmviz.samplers import Sampler
+from rbmviz.sweeps.cell import cells, model_digest
+from rbmviz.sweeps.execute import run
+from rbmviz.sweeps.measures import DEFAULT_MEASURES
+from rbmviz.sweeps.plan import Axis, Budget, SweepPlan, Unit, text_of
+from rbmviz.sweeps.store import Store
+
+AnyModel = str | Path | Model | RBM
+AnySampler = str | Sampler | type[Sampler]
+
+
+def sweep(
+    models: AnyModel | Sequence[AnyModel],
+    samplers: AnySampler | Sequence[AnySampler],
+    grid: Mapping[str, Sequence[Value] | str],
+    n: int = 20_000,
+    replications: int = 5,
+    metrics: Sequence[str] = (),
+    out: str | Path = "sweep",
+    executor: Executor | None = None,
+    *,
+    data: str = "",
+    seed: int = 0,
+    budget: Unit = "samples",
+    kernel: Kernel = "binary",
+    start: Literal["data", "random"] = "data",
+) -> dict[str, np.ndarray]:
+    """Run samplers over a grid of knobs, models and seeds; return the table of all their curves.
+
+    Cells whose results are in the folder are not computed again, so a call that was interrupted goes on.
+
+    Parameters
+    ----------
+    models : str, Path, Model, RBM, or a sequence of them
+        Pretrained models, files, or objects. An object is written into the folder, ``_<digest>.safetensors``,
+        where ``rbmviz sweep resume`` finds it.
+    samplers : str, sampler, class, or a sequence of them
+        Names with knobs if need be (``"rates_fpcd:k=2"``), samplers, or classes with their default knobs. A
+        class of one's own, decorated with ``registry.sampler``, is known under its name from then on.
+    grid : dict of str to sequence or str
+        Values of each knob, or a text ``"lo:hi:number"`` with ``:log`` or ``:linear`` behind it if need be.
+    n : int
+        Length of each run, counted in ``budget`` (default 20,000).
+    replications : int
+        Seeds of each setting: ``seed``, ``seed + 1``, ... (default 5).
+    metrics : sequence of str
+        Names of measures (default: those of ``SweepPlan``).
+    out : str or Path
+        Folder of the results (default ``sweep``).
+    executor : Executor, optional
+        Where cells are computed (default: threads, one for each core). Its workers must be able to load the
+        models and to import the samplers.
+    data : str
+        Data to score on (default: those that each model names; an RBM names none).
+    seed : int
+        The first seed (default 0).
+    budget : "samples", "sweeps" or "seconds"
+        What n counts.
+    kernel : "binary" or "mean"
+        Kernel of the ISL.
+    start : "data" or "random"
+        Initial states: validation examples, or random bits.
+
+    Returns
+    -------
+    dict of str to ndarray (rows,)
+        A row for each point of each cell's curve, see ``rbmviz.sweeps.cell.FIXED_COLUMNS``;
+        ``rbmviz.sweeps.compare`` chooses a setting by it.
+
+    Raises
+    ------
+    BadInput
+        If an argument does not fit, or a cell ended with an error; the results of the others are kept.
+    OutputFailure
+        If the results cannot be written.
+    KeyboardInterrupt
+        After Ctrl-C; the results so far are kept.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     table = rbmviz.sweep("bas_pcd", "rates_fpcd", {"eps": [0.01, 0.1]}, n=100, out=folder)
+    >>> sorted({float(eps) for eps in table["knob_eps"]})
+    [0.01, 0.1]
+    """
+    store = Store(out)
+    given = [_sampler(one) for one in _several(samplers)]
+    found = [_model(one) for one in _several(models)]
+    axes = [
+        Axis.read(f"{knob}={values}", given) if isinstance(values, str) else Axis(knob, tuple(values))
+        for knob, values in grid.items()
+    ]
+    plan = SweepPlan(
+        algorithms=tuple(text_of(one) for one in given),
+        axes=tuple(axes),
+        models=tuple(_name(one, store) for one in found),
+        data=data,
+        seeds=tuple(range(seed, seed + replications)),
+        budget=Budget(budget, n),
+        metrics=tuple(metrics) or DEFAULT_MEASURES["sampler"],
+        kernel=kernel,
+        start=start,
+    )
+    store.prepare(plan, "rbmviz.sweep(...), from Python")
+    for model in found:
+        if isinstance(model, Model):
+            write_whole(Path(_name(model, store)), model_bytes(model))
+    made = cells(plan)
+    progress = run(made, store, executor)
+    if progress.interrupted:
+        raise KeyboardInterrupt
+    if progress.failed:
+        one = progress.failed[0]
+        raise BadInput(
+            f"{len(progress.failed):,} of {progress.cells:,} cells failed, the first one "
+            f"({one.cell.algorithm}, seed {one.cell.seed}) because: {one.reason}"
+        )
+    return store.read(made).columns
+
+
+def _several(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _sampler(given: Any) -> Any:
+    """Return a sampler with its knobs; a class that is not in the table of samplers is added to it."""
+    if isinstance(given, str):
+        return registered.read(given)
+    one = given() if isinstance(given, type) else given
+    if not hasattr(one, "name") or not hasattr(one, "step"):
+        raise BadInput(f"{shown(given)} is no sampler: decorate its class with rbmviz.registry.sampler.")
+    try:
+        registered.add(one.name, type(one))
+    except ValueError:
+        raise BadInput(
+            f"There is another sampler of the name '{one.name}': give yours another one."
+        ) from None
+    return one
+
+
+def _model(given: Any) -> str | Model:
+    if isinstance(given, str | Path):
+        return str(given)
+    if isinstance(given, RBM):
+        return Model(given)
+    if isinstance(given, Model):
+        return given
+    raise BadInput(f"{shown(given)} is no model: give a name, a file, a Model or an RBM.")
+
+
+def _name(model: str | Model, store: Store) -> str:
+    """Return what the plan calls a model; that of an object is where it is written."""
+    return (
+        model
+        if isinstance(model, str)
+        else str(store.folder.resolve() / f"_{model_digest(model)}.safetensors")
+    )

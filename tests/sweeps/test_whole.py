@@ -1,0 +1,73 @@
+"""A sweep as one call: names and objects, the same table as by hand, one sentence for what does not fit."""
+
+import numpy as np
+import pytest
+
+import rbmviz
+from rbmviz import BadInput, Model
+from rbmviz.registry import sampler, samplers
+from rbmviz.samplers.gibbs import Gibbs
+from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells
+
+GRID = {"eps": [0.03, 0.3], "alpha": "0.9:1:2:linear"}
+
+
+def test_the_table_is_that_of_its_cells(tmp_path):
+    out = tmp_path / "out"
+    table = rbmviz.sweep("bas_pcd", "rates_fpcd:k=2", GRID, n=50, replications=2, out=out, seed=3)
+    plan = SweepPlan(
+        algorithms=["rates_fpcd:k=2"],
+        axes=[Axis("eps", (0.03, 0.3)), Axis("alpha", (0.9, 1.0))],
+        models=["bas_pcd"],
+        seeds=[3, 4],
+        budget=Budget("samples", 50),
+    )
+    made = cells(plan)
+    assert len(made) == 8
+    for name, type_ in (("n", int), ("knob_eps", float), ("isl_test", float), ("setting", str)):
+        expected = np.concatenate([CellRun(cell).finish()[name] for cell in made])
+        np.testing.assert_array_equal(table[name].astype(type_), expected)
+    again = rbmviz.sweep("bas_pcd", ["rates_fpcd:k=2"], GRID, 50, 2, out=out, seed=3)
+    np.testing.assert_array_equal(again["seconds"], table["seconds"])  # nothing was computed again
+
+
+def test_a_model_object_and_a_class_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(samplers, "_entries", dict(samplers._entries))  # list_samplers has been called
+
+    @sampler("my_gibbs", label="My Gibbs", paper="")
+    class MyGibbs(Gibbs):
+        pass
+
+    monkeypatch.delitem(samplers._entries, "my_gibbs")
+    model = rbmviz.load_model("bas_pcd")
+    given = [model.rbm, Model(model.rbm, None, {"dataset": "bas"})]
+    table = rbmviz.sweep(given[1], [MyGibbs, "gibbs"], {}, 40, 1, ["isl_test"], tmp_path / "own")
+    mine = table["algorithm"] == "my_gibbs"
+    assert mine.sum() == (~mine).sum() > 0
+    np.testing.assert_array_equal(table["isl_test"][mine], table["isl_test"][~mine])
+    [name] = Store(tmp_path / "own").plan().models
+    np.testing.assert_array_equal(rbmviz.load_model(name).rbm.W, model.rbm.W)
+    # Parameters alone do not say what to compare samples with.
+    with pytest.raises(BadInput, match="trained on"):
+        rbmviz.sweep(given[0], "gibbs", {}, 40, 1, out=tmp_path / "rbm")
+    assert len(rbmviz.sweep(given[0], "gibbs", {}, 40, 1, ["blank"], tmp_path / "rbm", data="bas")["n"]) > 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"models": 3}, "no model"),
+        ({"samplers": 3}, "no sampler"),
+        ({"samplers": "gibs"}, "did you mean 'gibbs'"),
+        ({"grid": {"epss": [1]}}, "did you mean 'eps'"),
+        ({"grid": {"eps": []}}, "is empty"),
+        ({"grid": {"eps": "1:0.1:3"}}, "cannot run from"),
+        ({"n": 0}, "budget"),
+        ({"replications": 0}, "no seed"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(tmp_path, changed, why):
+    arguments = {"models": "bas_pcd", "samplers": "rates_fpcd", "grid": GRID, "out": tmp_path / "out"}
+    with pytest.raises(BadInput, match=why):
+        rbmviz.sweep(**{**arguments, **changed})
+    assert not (tmp_path / "out").exists()
