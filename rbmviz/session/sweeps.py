@@ -281,18 +281,7 @@ class SweepQueue:
             If its folder cannot be written.
         """
         most = limits()
-        if plan.size > most.sweep_cells:
-            raise BadInput(
-                f"This sweep has {plan.size:,} cells and the server allows {most.sweep_cells:,}: take fewer "
-                f"values or seeds, run it with 'rbmviz sweep', or start the server with a larger "
-                f"{variable_of('sweep_cells')}."
-            )
-        longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
-        if plan.budget.amount > longest:
-            raise BadInput(
-                f"A cell of {plan.budget.amount:,.10g} {plan.budget.unit} is too long for a server: give "
-                f"{longest:,} at most, or run it with 'rbmviz sweep'."
-            )
+        check_size(plan)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         title = printable(title)[:MAX_SWEEP_TITLE]
         with self._lock:
@@ -616,6 +605,23 @@ def _step_back() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
+def check_size(plan: SweepPlan) -> None:
+    """Raise BadInput if a plan has too many cells for a server, or too long ones."""
+    most = limits()
+    if plan.size > most.sweep_cells:
+        raise BadInput(
+            f"This sweep has {plan.size:,} cells and the server allows {most.sweep_cells:,}: take fewer "
+            f"values or seeds, run it with 'rbmviz sweep', or start the server with a larger "
+            f"{variable_of('sweep_cells')}."
+        )
+    longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
+    if plan.budget.amount > longest:
+        raise BadInput(
+            f"A cell of {plan.budget.amount:,.10g} {plan.budget.unit} is too long for a server: give "
+            f"{longest:,} at most, or run it with 'rbmviz sweep'."
+        )
 
 
 def check_scores(plan: SweepPlan, what: str) -> None:

@@ -51,7 +51,7 @@ def said(test):
 
 
 @pytest.mark.parametrize("kind", VALUES)
-@pytest.mark.parametrize("name", ["sample", "train", "coupling", "weights", "chain"])
+@pytest.mark.parametrize("name", ["sample", "train", "coupling", "weights", "chain", "tune"])
 def test_a_hostile_link_opens_the_page_all_the_same(visit, name, kind):
     test = visit(name, **dict.fromkeys(keys(name), VALUES[kind]))
     assert any("link" in text for text in said(test))

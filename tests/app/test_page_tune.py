@@ -157,6 +157,8 @@ def test_the_chain_takes_the_knobs_of_the_cell_under_the_pointer(page):
 def test_a_plan_that_cannot_be_says_why(page):
     test = page(**(SMALL | {"tune_x_from": "5", "tune_x_to": "6"}))
     assert [one.value for one in test.info] == ["rates_fpcd: eps = 5.0 is outside 0, or 0.0001 to 1."]
+    test = page(**(SMALL | {"tune_x_n": "40", "tune_y_n": "40"}))
+    assert "3,200 cells and the server allows 2,000" in test.info[0].value
 
 
 def test_axes_of_another_sampler_are_over_its_own_knobs(page):

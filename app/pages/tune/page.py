@@ -17,7 +17,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
-from rbmviz.session.sweeps import Sweep, SweepEstimate
+from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import read_algorithm
 from rbmviz_app import controls, kept, links, messages, session
@@ -167,7 +167,9 @@ def open_results() -> None:
 def planned() -> tuple[SweepPlan | None, str]:
     """Return the plan that the controls say, or None and the reason why there is none."""
     try:
-        return plan_of(), ""
+        plan = plan_of()
+        check_size(plan)
+        return plan, ""
     except BadInput as error:
         return None, str(error)
 
@@ -184,6 +186,9 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
         except BadInput as error:
             session.add_link_warning(error, "tune")
             SHOWN_SWEEP.set(NEW_SWEEP)
+    known = session.SWEEP_VIEWS.value.get(NEW_SWEEP)
+    if known is not None and known[0].sweep.plan == plan:
+        return known[0].sweep
     return None if plan is None else Sweep.planned(plan)
 
 
