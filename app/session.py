@@ -319,7 +319,8 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 def add_link_warning(sentence: object, page: str = "") -> None:
     """Keep a sentence about an ignored part of the link, for ``messages.draw_link_warnings`` of this page."""
     known = LINK_WARNINGS.ensure()
-    known[page] = (*known.get(page, ()), str(sentence))
+    if str(sentence) not in known.get(page, ()):  # of two files that are gone it is the same
+        known[page] = (*known.get(page, ()), str(sentence))
 
 
 def close_link_warnings(page: str) -> None:
