@@ -57,7 +57,7 @@ class Transport(NamedTuple):
     speed_help, play_help, step_help, reset_help : str
         What each control does.
     width : int
-        Of the speeds, in pixels.
+        Width of the slider of speeds, in pixels.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Transport(NamedTuple):
 
 
 def address_text(value: Any) -> str:
-    """Return the value of a setting as it stands in the address; full speed is infinite."""
+    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -168,9 +168,9 @@ class LivePage(Generic[S]):
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
-        """Draw the row above the panels: a place for the transport, the page's own settings."""
+        """Draw the row above the panels: first a place for the transport, then what the caller draws."""
         preset = self._preset_of_link()
-        if preset is not None:
+        if preset is not None:  # a setting that the link itself gives precedes that of the preset
             for name, value in self.values_of(preset).items():
                 if not links.values(name):
                     self.settings[name].set(value)  # over the defaults of the link's version
@@ -200,8 +200,8 @@ class LivePage(Generic[S]):
     def open(self, setup: S, fill: Callable[[Comparison[S], list[Any]], None] | None = None) -> Comparison[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
-        fill : adds the panels of a new comparison, given the algorithms of the preset that the link asks for
-            (an empty list: of none); default: those of the link, else these, else the default ones
+        fill : adds the panels of a new comparison; it is called with the comparison and the algorithms of the
+            preset that the link asks for, an empty list if the link asks for none (default: ``self.fill``)
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -234,11 +234,14 @@ class LivePage(Generic[S]):
         return comparison
 
     def _start(self, comparison: Comparison[S]) -> None:
-        """Start the runs of a page that is opened; after a reload of a paused one, go to where it stood."""
+        """Start the runs of a page that is opened; if the link has them paused at a step, go to that step.
+
+        Runs that were opened from kept files stay at their own steps.
+        """
         n = links.paused_at()
         if n is None and not links.starts_paused():
             comparison.resume()
-        elif n and not any(panel.worker.peek().n for panel in comparison.panels):  # kept ones are there
+        elif n and not any(panel.worker.peek().n for panel in comparison.panels):
             comparison.step(n)
 
     def comparison(self) -> Comparison[S]:
@@ -255,7 +258,9 @@ class LivePage(Generic[S]):
         return [one for one in read if not only or one.name == only], refused
 
     def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
-        """Add the panels of the link, else these, else the default ones of its version, as the limits allow.
+        """Add the panels that the link names, as many as the limits allow.
+
+        If it names none, ``wanted`` are added; if that is empty, the default panels of the link's version.
 
         Raises
         ------
@@ -307,7 +312,10 @@ class LivePage(Generic[S]):
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
-        """Return the preset of the link, until the page is open; what else the link says precedes it."""
+        """Return the preset that the link asks for; None if there is none, or once the page is open.
+
+        Settings and panels that stand in the link precede those of the preset.
+        """
         if self.name in COMPARISONS.value:
             return None
         asked = links.values(presets.KEY)
@@ -328,6 +336,7 @@ class LivePage(Generic[S]):
         # Names first: this is asked every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
+        # The caption invites to turn some knobs: their values make no difference.
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
             turned = {
                 name: getattr(algorithm, name) for name in preset.invites if name in knobs_of(algorithm)
@@ -337,7 +346,7 @@ class LivePage(Generic[S]):
         values = self.values_of(preset)
         if any(one.value != values[name] for name, one in self.settings.items()):
             return False
-        try:  # what is uploaded, or refused, is in the setup alone
+        try:  # an uploaded file is part of the setup, but not of the settings
             return comparison.setup == self.setup_of(values)
         except BadInput:
             return False
@@ -426,7 +435,7 @@ class LivePage(Generic[S]):
         return live_path() + self._token
 
     def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
-        """Return (title, snapshot) of every panel; no lease is renewed."""
+        """Return (title, snapshot) of every panel, without keeping the runs awake (no lease is renewed)."""
         shown = [snapshot for _, snapshot in comparison.peek()]
         return list(zip(self.title([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
@@ -529,12 +538,12 @@ def reset(page: str, comparison: Comparison[Any]) -> None:
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     """Draw the button that takes the newest command back; its place is there when there is nothing to undo.
 
-    The style sheet of the shell hides it after ten seconds, and where nothing can be undone. Disabled it
-    would not answer the click that has used it up.
+    The style sheet of the shell hides it after ten seconds, and where nothing can be undone. It is never
+    disabled, because a disabled button would lose the click after which nothing is left to undo.
     """
     number = comparison.undoable_commands
     session.SHOWN_UNDO.ensure()[page] = number
-    # Every other offer has another animation: the same one would not begin anew.
+    # The ten seconds are an animation. It begins anew only if its name changes: hence one for odd numbers.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
         if st.button(

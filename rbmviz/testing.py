@@ -117,7 +117,7 @@ def _refused(what: str, function: Callable[..., Any], *args: Any, **more: Any) -
         function(*args, **more)
     except BadInput as error:
         text = str(error)
-        _require(0 < len(text) < 400 and "\n" not in text, f"the refusal of {what} is no sentence.")
+        _require(0 < len(text) < 400 and "\n" not in text, f"the refusal of {what} is not one sentence.")
         return
     raise AssertionError(f"{what} is not refused with rbmviz.BadInput.")
 
@@ -260,7 +260,7 @@ def _sampler_knobs(cls: Any) -> None:
     _check_knobs(cls, ("n_chains",))
     declared = knobs_of(cls).get("n_chains")
     _require(cls().n_chains == 1, "n_chains is not 1 unless it is asked for.")
-    _require(not (declared and declared.live), "n_chains is live, but a state has as many chains as it has.")
+    _require(not (declared and declared.live), "n_chains is live, but a state has a fixed number of chains.")
 
 
 @_promise(SAMPLER_PROMISES, "samples have the shapes and types that are promised")
@@ -384,13 +384,13 @@ def _turns(cls: Any) -> None:
     model, rows = _model(), _bits(4, 70, 5)
     for v0 in (None, rows[0], rows):
 
-        def begun(n: int, v0: np.ndarray | None = v0) -> list[np.ndarray]:
+        def samples_by_chain(n: int, v0: np.ndarray | None = v0) -> list[np.ndarray]:
             sampler = cls(n_chains=n)
             start = v0[:n] if v0 is not None and v0.ndim == 2 else v0
             made = sampler.step(sampler.init(model, 6, start), 8 * n - 1)
             return [made.v[c::n] for c in range(n)]
 
-        four, two, one = begun(4), begun(2), begun(1)
+        four, two, one = samples_by_chain(4), samples_by_chain(2), samples_by_chain(1)
         for n, fewer in ((2, two), (1, one)):
             same = all(np.array_equal(a[:7], b[:7]) for a, b in zip(four, fewer, strict=False))
             _require(
@@ -441,7 +441,7 @@ def _sampler_bytes(cls: Any) -> None:
     for n_visible, n_hidden, n_chains in ((4, 3, 60), (300, 200, 1), (300, 200, 60)):
         for more in _variants(cls):
             sampler = _chains(cls, n_chains, **more)
-            # A new model for each call, because chains of one model share its maps.
+            # A new model for each call, because chains of one model share their copies of its weights.
             models = iter([_model(n_visible, n_hidden) for _ in range(2)])
 
             def make(sampler: Any = sampler, models: Iterator[Model] = models) -> Any:
@@ -484,16 +484,16 @@ def _law(cls: Any) -> None:
     model = random_model(n_visible=4, n_hidden=3, scale=1.5, seed=1)
     law = probabilities(model.rbm)
     states = np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8)
-    size, rounds = 1000, 10
-    begun = states[np.random.default_rng(4).choice(16, size, p=law)]
+    size, samples_per_chain = 1000, 10
+    starts = states[np.random.default_rng(4).choice(16, size, p=law)]
     declared = knobs_of(cls).get("n_chains")
-    most = int(declared.hi) if declared else 1
+    max_chains = int(declared.hi) if declared else 1
     ends, moved = [], False
-    for at in range(0, size, most):
-        rows = begun[at : at + most]
+    for at in range(0, size, max_chains):
+        rows = starts[at : at + max_chains]
         sampler = _chains(cls, len(rows))
         v0 = rows if len(rows) > 1 else rows[0]
-        ends.append(sampler.step(sampler.init(model, at, v0), rounds * len(rows)).v[-len(rows) :])
+        ends.append(sampler.step(sampler.init(model, at, v0), samples_per_chain * len(rows)).v[-len(rows) :])
         moved |= bool((ends[-1] != rows).any())
     _require(moved, "no chain leaves its start.")
     counts = np.bincount(np.concatenate(ends) @ np.array([8, 4, 2, 1]), minlength=16)
@@ -634,6 +634,7 @@ def _trainer_live_knobs(cls: Any) -> None:
 def _gradient(cls: Any) -> None:
     trainer, data = _with_knobs(cls, learning_rate=1.0, batch_size=20, schedule="constant"), _data()
     begin = _rbm()
+    # Three states of one seed: for the gradient alone, for an update, and for a call of ``negative``.
     states = [trainer.init(begin, data, 5) for _ in range(3)]
     found = training.gradient(trainer, states[0])
     rows = states[2].batches.next(20)
@@ -741,9 +742,10 @@ def _divergence(cls: Any) -> None:
 
 @_promise(TRAINER_PROMISES, "state_bytes is what a state takes, at most twice as much")
 def _trainer_bytes(cls: Any) -> None:
-    fixed = [knob for knob in knobs_of(cls).values() if knob.kind is int and not knob.live]
-    for most in (1, 150):
-        trainer = cls(**{knob.name: int(min(max(knob.lo, most), knob.hi)) for knob in fixed})
+    # Knobs that may make a state larger, such as the number of chains: all of them small, then all large.
+    sizes = [knob for knob in knobs_of(cls).values() if knob.kind is int and not knob.live]
+    for size in (1, 150):
+        trainer = cls(**{knob.name: int(min(max(knob.lo, size), knob.hi)) for knob in sizes})
         for n_visible, n_hidden in ((4, 3), (300, 200)):
             rbm = RBM(np.ones((n_visible, n_hidden)), np.zeros(n_visible), np.zeros(n_hidden))
             data = _bits(30, n_visible, n_visible)

@@ -24,7 +24,7 @@ from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 
 @inner
 def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature, k, mean_h, out_v, out_p):
-    """Emit out_v.shape[0] samples of k sweeps each; the state, all arguments up to sweeps, advances in place.
+    """Emit out_v.shape[0] samples of k sweeps each; the state (``up`` to ``sweeps``) advances in place.
 
     The state has eight arguments, because one NamedTuple of them would make each call a microsecond longer:
     for one sample 8.7 instead of 7.7 us on Bars and Stripes, 13.5 instead of 12.7 us on MNIST.
@@ -32,11 +32,12 @@ def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature,
     Parameters
     ----------
     up, down : PreActivation
-        From v to the pre-activations of h, whose value is up to date at every call; and from h to those of v.
+        From v to the pre-activations of h, and from h to those of v. At a call, ``up.value`` has to be that
+        at v. ``down.value`` has to be that at the last h, unless the first sweep rebuilds it (``sweeps`` 0).
     v, h : uint8 (n_visible,), (n_hidden,)
         State of the chain.
     v_flips, h_flips : Flips
-        Of the inputs of ``up`` and of ``down``.
+        The flipped units of v, the input of ``up``, and of h, the input of ``down``.
     stream : uint32 (4, STREAM_LANES)
         Random stream.
     sweeps : int64 (1,)
@@ -54,29 +55,30 @@ def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature,
     ValueError
         If the arrays do not fit each other.
     """
-    m, n, same = v.shape[0], h.shape[0], out_p.shape == out_v.shape and out_v.shape[1] == v.shape[0]
-    fit = (
-        preactivation_fits(up, m, n)
-        and preactivation_fits(down, n, m)
-        and flips_fit(v_flips, m)
-        and flips_fit(h_flips, n)
+    n_visible, n_hidden = v.shape[0], h.shape[0]
+    state_fits = (
+        preactivation_fits(up, n_visible, n_hidden)
+        and preactivation_fits(down, n_hidden, n_visible)
+        and flips_fit(v_flips, n_visible)
+        and flips_fit(h_flips, n_hidden)
+        and stream.shape == (4, STREAM_LANES)
+        and sweeps.shape[0] > 0
     )
-    if not (
-        fit and same and stream.shape == (4, STREAM_LANES) and sweeps.shape[0] and mean_h.shape == h.shape
-    ):
+    outputs_fit = out_p.shape == out_v.shape and out_v.shape[1] == n_visible
+    if not (state_fits and outputs_fit and mean_h.shape == h.shape):
         raise ValueError("gibbs: the arrays do not fit each other")
     for t in range(out_v.shape[0]):
         mean_v = out_p[t]
         for _ in range(k):
             force_rebuild = sweeps[0] % REBUILD_SWEEPS == 0
             # (1) sample h ~ p(h | v)
-            for j in range(h.shape[0]):
+            for j in range(n_hidden):
                 mean_h[j] = sigmoid(inverse_temperature * up.value[j])
             bernoulli(stream, mean_h, h)
             find_flips(h_flips, h)
             update_preactivations(down, h_flips, force_rebuild)
             # (2) sample v ~ p(v | h)
-            for i in range(v.shape[0]):
+            for i in range(n_visible):
                 mean_v[i] = sigmoid(inverse_temperature * down.value[i])
             bernoulli(stream, mean_v, v)
             find_flips(v_flips, v)

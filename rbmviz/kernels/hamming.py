@@ -1,7 +1,7 @@
 """Hamming distances between packed rows of bits: histograms of them, and nearest neighbours.
 
-Rows are packed into words of 64 bits. Samples are transposed and cut into blocks that fit into the first
-cache, so that one point is compared with DISTANCE_LANES samples in vector registers (one instruction of
+Rows are packed into words of 64 bits. Samples are transposed and cut into blocks that fit into the level-1
+data cache, so that one point is compared with DISTANCE_LANES samples in vector registers (one instruction of
 AVX-512 counts the bits of eight words).
 """
 
@@ -48,12 +48,12 @@ def compare_lanes(build, point, block, at, out):
     processor with VPOPCNTQ (AVX-512 VPOPCNTDQ).
     """
     words, width = block.shape
-    counts = vector(WORD, DISTANCE_LANES)
-    total = Register(build, constant(counts, 0))
+    counts_type = vector(WORD, DISTANCE_LANES)
+    total = Register(build, constant(counts_type, 0))
     with loop(build, 0, words) as w:
         samples = block.load(build.add(build.mul(w, width), at), DISTANCE_LANES)
         different = build.xor(spread(build, point.value(w), DISTANCE_LANES), samples)
-        ones = call(build, f"llvm.ctpop.v{DISTANCE_LANES}i64", counts, different)
+        ones = call(build, f"llvm.ctpop.v{DISTANCE_LANES}i64", counts_type, different)
         total.write(build.add(total.read(), ones))
     out.store(at, build.trunc(total.read(), vector(INT, DISTANCE_LANES)))
 
@@ -77,13 +77,16 @@ def count(distance, n, histogram):
 
 @inner
 def count_all(points, blocks, n, histograms, out):
-    """Do what ``count_distances`` does; ``out``, uint32 (BLOCK_SAMPLES,), is work space."""
+    """Do the work of ``count_distances`` without making an array: the work space is given.
+
+    out: uint32 (BLOCK_SAMPLES,), the distances of one point to one block.
+    """
     for first in range(0, points.shape[0], POINT_GROUP):
         for q in range(blocks.shape[0]):
-            here = min(BLOCK_SAMPLES, n - q * BLOCK_SAMPLES)
+            n_in_block = min(BLOCK_SAMPLES, n - q * BLOCK_SAMPLES)  # the last block may be padded
             for t in range(first, min(first + POINT_GROUP, points.shape[0])):
-                distances(points[t], blocks[q], here, out)
-                count(out, here, histograms[t])
+                distances(points[t], blocks[q], n_in_block, out)
+                count(out, n_in_block, histograms[t])
 
 
 @kernel
@@ -129,6 +132,9 @@ def nearest(points, block, index, distance):
 @kernel
 def log_mixtures(histograms, log_odds, out):
     """Write log sum_d histogram[d] exp(-d log_odds[b]) for every histogram and b, float64 (points, betas).
+
+    Up to a factor this is the density of a point in the ISL's mixture of one kernel around each sample, whose
+    odds that a unit is equal are log_odds = log(beta / (1 - beta)), for several values of beta.
 
     histograms (points, width + 1), none of them empty; log_odds float64 (betas,). Each sum is divided by the
     term of its smallest distance, so that it cannot underflow to 0.

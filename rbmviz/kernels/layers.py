@@ -29,14 +29,16 @@ REBUILD_SWEEPS = 256
 
 
 class PreActivation(NamedTuple):
-    """Pre-activations of a layer as a function of its input x, and their value ``bias + x @ rows``.
+    """The affine map x -> ``bias + x @ rows`` to the pre-activations of a layer, and its value.
 
     Attributes
     ----------
     rows : float32 (n_in, padded n_out)
         Weights.
-    bias, value : float32 (padded n_out,)
-        The pre-activations at the input 0, and at the current input.
+    bias : float32 (padded n_out,)
+        The pre-activations at the input 0.
+    value : float32 (padded n_out,)
+        The pre-activations at the current input.
     """
 
     rows: np.ndarray
@@ -48,8 +50,8 @@ class PreActivation(NamedTuple):
 class FlipCounts:
     """How many units each list of ``Flips`` holds.
 
-    ``active`` is always up to date; the list itself is valid only if ``active_listed``, after
-    ``list_active``.
+    All three numbers are up to date after ``find_flips``. So are the lists ``on`` and ``off``; the list
+    ``active`` is only if ``active_listed`` is true, which ``list_active`` sees to.
     """
 
     on: int
@@ -61,8 +63,14 @@ class FlipCounts:
 class Flips(NamedTuple):
     """Units that turned on, turned off, and are active, and the previous input.
 
-    on, off, active int32 (n_in + 4,): lists of units, filled as far as ``counts``, FlipCounts (1,), says;
-    previous uint8 (n_in,).
+    Attributes
+    ----------
+    on, off, active : int32 (n_in + 4,)
+        Lists of units; ``counts`` says how many entries of each are in use.
+    counts : FlipCounts (1,)
+        Lengths of the lists.
+    previous : uint8 (n_in,)
+        The input of the last ``find_flips``.
     """
 
     on: np.ndarray
@@ -83,7 +91,7 @@ def make_preactivation(rows: np.ndarray, bias: np.ndarray) -> PreActivation:
 
 
 def share_preactivation(preactivation: PreActivation) -> PreActivation:
-    """Return the same for another chain: rows and bias are shared, the value is that at the input 0."""
+    """Return one for another chain: rows and bias are shared, its own value is that at the input 0."""
     value = aligned_zeros(len(preactivation.value))
     value[:] = preactivation.bias
     return preactivation._replace(value=value)
@@ -168,12 +176,13 @@ def rebuild(preactivation, flips):
     """Compute ``preactivation.value`` from the active rows alone."""
     list_active(flips)
     active, rows = flips.active, preactivation.rows
+    # The rows of the active units are added to the bias, and none is subtracted (a list of 0 units).
     sum_rows(preactivation.bias, preactivation.value, rows, active, flips.counts[0].active, active, i64(0))
 
 
 @inner
 def update_preactivations(preactivation, flips, force_rebuild):
-    """Update ``preactivation.value`` for the input of the last ``find_flips``, from as few rows as it can."""
+    """Update ``preactivation.value`` for the input of the last ``find_flips``, from the fewest rows."""
     value, counts = preactivation.value, flips.counts[0]
     if force_rebuild or counts.active <= counts.on + counts.off:
         rebuild(preactivation, flips)

@@ -30,10 +30,10 @@ class Samples:
     v : uint8 (n, n_visible)
         The samples, values 0 and 1.
     p : float32 (n, n_visible)
-        Mean of v given the h that v was drawn from; v itself for samplers that draw nothing.
+        Mean of v given the h that v was drawn from; v itself if the sampler computes no mean.
     info : dict of arrays (n,)
-        Traces named by the sampler; every sampler has ``sweeps`` (sweeps spent on the sample), the
-        driven ones ``fast_norm`` (norm of theta_F after the sample, float64).
+        Traces named by the sampler; every sampler has ``sweeps`` (sweeps spent on the sample), those with
+        fast weights also ``fast_norm`` (norm of theta_F after the sample, float64).
     """
 
     v: np.ndarray

@@ -37,6 +37,7 @@ class Skeleton:
         self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None
     ) -> SkeletonChain | Chains[SkeletonChain]:
         """Return chains started at v0; see Sampler."""
+        # ``starts`` also yields a random stream for kernels, which a sampler in numpy does not need.
         numbered = enumerate(starts(self.n_chains, model, seed, v0))
         return one_or_many(
             [SkeletonChain(model.rbm, v, rng.generator(seed, "skeleton", c)) for c, (v, _) in numbered]

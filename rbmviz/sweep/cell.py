@@ -481,6 +481,7 @@ class CellRun:
     def _fail(self, reason: str) -> None:
         """End the cell: its remaining points are NaN."""
         self._failure = reason
+        # With a budget in another unit the number of remaining points is not known: one row stands for them.
         amount = self.cell.budget.amount if self.cell.budget.unit == "updates" else self.n + 1
         while self.n < amount:
             self.n = self._next_point()

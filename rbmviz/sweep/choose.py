@@ -1,12 +1,13 @@
 """Choosing a setting honestly: on the validation part, by differences that are paired over seeds.
 
-A setting is a ``setting`` on a ``model`` of a table of cells. At a point (so many samples, sweeps or seconds)
-each has one score for each seed. The best setting is the one whose mean over the seeds is best on the
-*validation* part. Another one is compared with it by the differences seed by seed, as both had the same
-seeds and the same starts: mean, standard error over the seeds, and the interval of Student's t. The
-``region`` is what cannot be told from the best at 95 %. The score of the winner is that on the *test* part,
-which has chosen nothing. Errors over test points say how well a test set of this size knows a score; they
-are the same for all seeds, and are never used to compare.
+A setting is an algorithm with all its knobs on one model: the columns ``setting`` and ``model`` of a table.
+At a point (so many samples, sweeps or seconds) each has one score for each seed. The best setting is the one
+whose mean over the seeds is best on the *validation* part. Another one is compared with it by the differences
+seed by seed, as both had the same seeds and the same starts: mean, standard error over the seeds, and the
+interval of Student's t. The ``region`` has the settings whose interval, at 95 %, is not all on the worse
+side: they cannot be told apart from the best. The score that is reported for the winner is that on the *test*
+part, which was not used to choose. Errors over test points say how precisely a test set of this size measures
+a score; they are common to all seeds, and are never used to compare.
 
 Only seeds that all settings have are compared, so that a sweep that is not complete yet is compared by the
 seeds that are; the number stands in ``Choice.seeds``.
@@ -53,7 +54,7 @@ class ScoredSetting:
     interval : (float, float)
         Of the difference, at 95 %, by Student's t with (seeds - 1) degrees of freedom; NaN with one seed.
     in_region : bool
-        Whether it cannot be told from the best. With one seed, nothing can.
+        Whether it cannot be told apart from the best. With one seed, that holds for every setting.
     test : float
         Mean over the seeds of the score on the test part; NaN if it is not in the table.
     test_std_dev : float
@@ -120,7 +121,7 @@ class Choice:
 
     @property
     def region(self) -> tuple[ScoredSetting, ...]:
-        """The settings that cannot be told from the best, the best included."""
+        """The settings that cannot be told apart from the best, the best included."""
         return tuple(one for one in self.settings if one.in_region)
 
 
@@ -191,7 +192,7 @@ class _Grid:
     def at(self, points: np.ndarray, name: str) -> np.ndarray:
         """Return a measure at each point, float64 (settings, seeds, points); NaN where it is not known.
 
-        Read off linearly in the logarithm of the effort; a column that is not in the table is NaN.
+        Interpolated linearly in the logarithm of the effort; a column that is not in the table is NaN.
         """
         found = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
         if name in self.columns:
@@ -251,8 +252,10 @@ _COLUMN_OF: Mapping[Unit, str] = {
 }
 
 _CHOOSING = ("isl_validation", "log_likelihood_validation")
-"""Measures that choose by default, and behind them those that are reported."""
+"""Measures that choose by default: the first of them of which the table has a number."""
+
 _REPORTED = ("isl_test", "log_likelihood_test")
+"""Measures that are reported by default, in the same way."""
 
 
 def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
@@ -268,7 +271,10 @@ def _sign(name: str) -> int:
 
 
 def _common(known: np.ndarray) -> np.ndarray:
-    """Return which seeds all settings have that have any, bool (seeds,); ``known`` (settings, seeds)."""
+    """Return which seeds are known for every setting, bool (seeds,); ``known``: bool (settings, seeds).
+
+    Settings without any known seed are left aside.
+    """
     some = known[known.any(axis=1)]
     return np.asarray(some.all(axis=0)) if len(some) else np.zeros(known.shape[1], bool)
 
@@ -297,7 +303,7 @@ def compare(
         some of them).
     point : float, optional
         After so many samples, sweeps or seconds (default: the last point that all settings have reached).
-        Between two points of a curve, scores are read off linearly in the logarithm of the effort.
+        Between two points of a curve, scores are interpolated linearly in the logarithm of the effort.
     effort : "samples", "updates", "sweeps" or "seconds"
         What is equal at the point; samples of a sampler and updates of a trainer are the column ``n``.
     by : str
@@ -333,6 +339,7 @@ def compare(
         raise BadInput(
             f"The sweep knows no number of '{by}' at {point:,g} {effort}: choose by another measure."
         )
+    # Seeds with which all settings have reached the point, and settings that have reached it with any seed.
     common, there = _common(reached), np.asarray(reached.any(axis=1))
     # Without a seed that all have, the best is that of the highest mean, and nothing can be told apart.
     means = np.array(
@@ -386,6 +393,7 @@ def compare(
 
 
 _SPENT = ("n", "sweeps", "seconds")
+"""Columns of what a cell has spent."""
 
 
 def _border(grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]]) -> tuple[str, ...]:
@@ -442,9 +450,11 @@ _POINTS: Mapping[Unit, np.ndarray] = {
 def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:
     """Return the point, from 10 samples on, at which the settings differ most; None before it is known.
 
-    That is where the variance of the settings' means exceeds most what chance over the seeds explains (the
-    quantile of F at 99 %, as it is asked at many points). Settings of mostly blank samples do not count,
-    because they are bad at any point. It needs two settings and two seeds.
+    At each point the scores are a table of settings and seeds, as in a two-way analysis of variance. From the
+    variance of the settings' means is subtracted what chance over the seeds explains: the residual variance
+    of a mean times the quantile of F (at 99 %, because many points are tried). The point where most is left
+    is returned, if that is more than 0. Settings of mostly blank samples do not count, because they are bad
+    at any point. It needs two settings and two seeds.
     """
     grid = _Grid(columns, effort)
     by = _measure(grid.columns, by, _CHOOSING)
@@ -460,6 +470,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
         x = x[np.isfinite(x).all(axis=1) & ~(empty.mean(axis=1) > MOSTLY_BLANK)] if common.any() else x
         if min(x.shape) > 1:
             means = x.mean(axis=1)
+            # Residuals after the effects of settings and seeds; degrees of freedom of settings and residuals.
             rest = x - means[:, None] - x.mean(axis=0) + x.mean()
             free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
             chance = (rest**2).sum() / free[1] / x.shape[1]
@@ -492,7 +503,7 @@ class Robustness:
         Standard deviation over the models: how much the sampler depends on how a model was trained; NaN for
         one model.
     worst : str
-        The model with the lowest score.
+        The model with the worst mean score: the lowest, or the highest of a measure of which low is best.
     """
 
     setting: str

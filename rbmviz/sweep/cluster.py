@@ -41,6 +41,23 @@ class ModelsAndData(distributed.WorkerPlugin):
             provide(one)
 
 
+_NOISY = ("distributed", "distributed.client", "tornado.application", "asyncio")
+"""Logs in which a lost connection leaves tracebacks, each with a level of its own."""
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the logs silent in the block: what is wrong is said in a sentence."""
+    levels = {name: logging.getLogger(name).level for name in _NOISY}
+    for name in _NOISY:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
 @contextlib.contextmanager
 def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], None]) -> Iterator[Connection]:
     """Connect to a scheduler, and hand models and data to its workers.
@@ -50,17 +67,7 @@ def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], N
     BadInput
         If no scheduler answers there.
     """
-    # Its log of lost connections comes with tracebacks; what is wrong is said in a sentence.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        why = printable(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
-        raise BadInput(
-            f"No Dask scheduler answers at '{printable(address)[:100]}' ({why}): start one with "
-            "'dask scheduler', and give the address that it prints."
-        ) from None
-    with client:
+    with _quiet(), _client(address) as client:
         client.register_plugin(ModelsAndData(loaded))
         before, alone = 0, False
 
@@ -81,3 +88,14 @@ def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], N
             return sum(workers.values())
 
         yield Connection(client.get_executor(pure=False), n_threads)
+
+
+def _client(address: str) -> distributed.Client:
+    try:
+        return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        why = printable(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
+        raise BadInput(
+            f"No Dask scheduler answers at '{printable(address)[:100]}' ({why}): start one with "
+            "'dask scheduler', and give the address that it prints."
+        ) from None

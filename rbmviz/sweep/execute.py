@@ -51,7 +51,7 @@ class SweepProgress:
     cells : int
         Cells of the plan.
     found : int
-        Cells that were there before.
+        Cells whose results were in the folder already.
     computed : int
         Cells that were computed and written now.
     failed : list of FailedCell
@@ -222,7 +222,10 @@ def _loaded(cells: Sequence[Cell]) -> list[object]:
 
 @dataclass
 class _Pool:
-    """An executor, how many threads it has now, and the event that has running cells give up."""
+    """An executor, how many threads it has now, and the event at which its running cells give up.
+
+    stop : None if cells run in other processes, where they cannot be interrupted
+    """
 
     executor: Executor
     n_threads: Callable[[], int]
@@ -273,6 +276,7 @@ class _Sweeping:
             self.outcome.seconds = time.perf_counter() - self._begin
 
     def _go_through(self, todo: Sequence[Cell]) -> None:
+        # When the number of threads was looked up, and how many cells may be under way with so many.
         waiting, looked, room = iter(todo), -LOOK_SECONDS, 0
         more = True
         while more or self._flying:

@@ -15,7 +15,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, Kernel, chain_diagnostics, log_z, too_large
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
-from rbmviz.metrics.isl import Score, empty_isl
+from rbmviz.metrics.isl import ROWS_PER_PASS, Score, empty_isl
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Samples
 from rbmviz.trainers import STATS, Progress
@@ -32,7 +32,7 @@ class Measure:
     Parameters
     ----------
     name : str
-        The word of plans, and the column of tables.
+        Its name in plans, and its column in tables.
     label : str
         What people read, with the unit.
     kind : "sampler" or "trainer"
@@ -85,6 +85,7 @@ class SamplerEvidence:
         self._score: Score | None = None
         self._blank = self._n = 0
         self._activity: list[np.ndarray] = []
+        self._means = np.zeros((0, self.dataset.n_visible), np.float32)  # not scored yet
         if "isl" in self.needs:
             if len(self.dataset.test) and len(self.dataset.validation):
                 self._isl = empty_isl(self.dataset, self.kernel)
@@ -96,10 +97,12 @@ class SamplerEvidence:
                 self.notes["coverage"] = f"{self.dataset.name} has no classes: nothing is known of switches."
 
     def update(self, samples: Samples) -> None:
-        """Take the next samples; none may lie across a point of the curve."""
+        """Take the next samples, which must not go past the next point of the curve."""
         self._score, self._n = None, self._n + len(samples.v)
-        if self._isl is not None:
-            self._isl.update(samples.p if self.kernel == "mean" else samples.v)
+        if self._isl is not None and self.kernel == "binary":
+            self._isl.update(samples.v)
+        elif self._isl is not None:
+            self._add_means(samples.p)
         if self._coverage is not None:
             self._blank += int(self._coverage.is_blank(samples.v).sum())
             if "coverage" in self.needs:
@@ -107,11 +110,22 @@ class SamplerEvidence:
         if "activity" in self.needs:
             self._activity.append(samples.v.sum(axis=1, dtype=np.uint32))
 
+    def _add_means(self, p: np.ndarray) -> None:
+        """Score whole passes only: sums of floats depend on how they are grouped, which slices must not."""
+        self._means = np.concatenate([self._means, p]) if len(self._means) else p
+        while len(self._means) >= ROWS_PER_PASS:
+            assert self._isl is not None
+            self._isl.update(self._means[:ROWS_PER_PASS])
+            self._means = self._means[ROWS_PER_PASS:]
+
     @property
     def score(self) -> Score:
         """ISL of the samples so far, computed once for each point."""
         if self._score is None:
             nan = float("nan")
+            if self._isl is not None and len(self._means):
+                self._isl.update(self._means)
+                self._means = self._means[:0]
             self._score = self._isl.value() if self._isl is not None else Score(nan, nan, self._n, nan, nan)
         return self._score
 
@@ -279,7 +293,7 @@ DEFAULT_MEASURES = {
     "sampler": ("isl_validation", "isl_test", "blank"),
     "trainer": ("log_likelihood", "log_likelihood_validation", "log_likelihood_test", "inner"),
 }
-"""What a plan measures that names nothing."""
+"""The measures of a plan that names none."""
 
 
 def list_measures(kind: str | None = None) -> list[str]:

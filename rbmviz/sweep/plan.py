@@ -231,8 +231,8 @@ class SweepPlan:
         Texts ``name`` or ``name:knob=value,...``, of one kind. They are kept with *all* knobs, so that a plan
         means the same after a default has changed.
     axes : sequence of Axis
-        Over knobs of the algorithms, all different. An algorithm that has not the knob of an axis is run once
-        along this axis.
+        Over knobs of the algorithms, all different. An algorithm that does not have the knob of an axis is
+        run once along this axis.
     models : sequence of str
         Samplers: names of pretrained models, or files. Trainers: none.
     data : str
@@ -481,7 +481,11 @@ def read_algorithm(kind: Kind, text: str) -> Any:
 
 
 def _fineness(at: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...]:
-    """Return the key by which places are sorted: the finest level of any axis, then bit-reversed places."""
+    """Return the key by which places are sorted: the finest level of any axis, then bit-reversed places.
+
+    Place 0 of an axis is on level 0. On an axis whose places are numbers of b bits, a place that ends with z
+    zero bits is on level b - z: of 8 places, 4 is on level 1, 2 and 6 on level 2, the odd ones on level 3.
+    """
     levels, reversed_places = [0], []
     for i, n in zip(at, lengths, strict=True):
         bits = max(n - 1, 0).bit_length()

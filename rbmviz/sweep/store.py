@@ -308,7 +308,7 @@ class Store:
         return sorted(name for name in names if name[0] not in "._" or name == PLAN_FILE)
 
     def done(self, cells: Iterable[Cell]) -> set[str]:
-        """Return the identities of the cells whose files are there, whole as far as ends of files tell.
+        """Return the identities of the cells whose files are there, whole by their first and last bytes.
 
         Nothing is changed; ``read`` checks the content.
         """
@@ -455,7 +455,7 @@ def write_table(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
 
 
 def _identity_of(name: str) -> str:
-    """Return the identity of which a file has the name, or ""."""
+    """Return the identity in the name of a cell's file; "" for a file with any other name."""
     stem, _, ending = name.partition(".")
     return stem if ending == "parquet" and IDENTITY.fullmatch(stem) else ""
 

@@ -150,7 +150,7 @@ class Trainer(Protocol):
             trainer draws samples, it stores them as ``state.samples``, which ``free_energy_gap`` needs. It
             adds the sweeps of all its chains to ``state.sweeps``, by which trainings are compared.
         theta : parameters.FixedParameters
-            The state's parameters.
+            The parameters of the state, which do not change during the update; products with them are cached.
         batch : float32 (n, n_visible)
             The mini-batch, values 0 and 1.
 
@@ -336,13 +336,14 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
             now["iterations"] = was["iterations"]
     for name, value in was.items():
         if value != now[name]:
+            # Of a seed ([entropy, spawn key], see ``seed_name``) the message has the entropy only.
             before, after = (x[0] if name == "seed" and x else x for x in (value, now[name]))
             raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume it so.")
     return found.state
 
 
 def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: int, **more: Any) -> Model:
-    """Return a trained RBM as a Model, with the rates of its training set and its provenance.
+    """Return a trained RBM as a Model, with its provenance and its rates, the training set's mean statistics.
 
     ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
     """

@@ -206,6 +206,15 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     change = rows[rows["kind"] == "change"].iloc[0]
     assert (change["n"], change["note"]) == (12, "from here on: Step size 0.2")
     assert GREY in json.dumps(spec)
+    assert '"x": {"value": "width"}' in json.dumps(spec)  # the names: a column beside the curves
+    # The first differences are large: later on they are left out, but for a pinned run that has ended.
+    comparison.step(400)
+    wait(lambda: all(s.n == 442 and s.status == "paused" for _, s in comparison.poll()), "400 more")
+    rows, _ = charted(comparison, view="difference to the best")
+    [common] = rows[rows["kind"] == "common"]["x"]
+    points = rows[rows["kind"] == "point"].set_index("sampler")["x"]
+    assert points.drop("Gibbs, pinned at 12 samples").min() * 10 >= common > 380
+    assert points["Gibbs, pinned at 12 samples"].max() <= 12
     # What was scored against other data cannot be compared.
     comparison.setup = comparison.setup._replace(kernel="mean")
     assert "pinned 1" not in set(charted(comparison)[0]["label"])

@@ -4,8 +4,10 @@ import functools
 import re
 
 import pytest
+from waiting import wait
 
 from rbmviz import links
+from rbmviz_app import links as app_links
 from rbmviz_app.messages import MAX_MESSAGE, plain
 
 INJECTED = (
@@ -23,7 +25,14 @@ VALUES = {
 
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
-    return [*links.DEFAULTS[links.VERSION].settings[page], *links.PARTS[page], "paused", "present", "v"]
+    return [
+        *links.DEFAULTS[links.VERSION].settings[page],
+        *links.PARTS[page],
+        "paused",
+        "paused_at",
+        "present",
+        "v",
+    ]
 
 
 @pytest.fixture
@@ -131,3 +140,16 @@ def test_words_from_outside_are_plain_text():
         assert address not in shown  # something invisible parts it, or it would become a link
         assert shown.replace("\u2060", "") == f"see {address} now"
     assert len(plain("x" * 10**6)) == MAX_MESSAGE + 1
+
+
+@pytest.mark.parametrize(("text", "n"), [("30", 30), ("0", 0), ("-3", None), ("many", None), ("٣", None)])
+def test_a_paused_page_opens_where_it_stood(page, text, n):
+    comparison = page("train", t="cd", paused_at=text).session_state["comparisons"]["train"][0]
+    assert comparison.running == (n is None)
+    if n is not None:
+        wait(lambda: [(s.n, s.status) for _, s in comparison.poll()] == [(n, "paused")], "its steps")
+
+
+def test_no_link_makes_a_server_repeat_more_steps_than_it_may(monkeypatch):
+    monkeypatch.setattr(app_links.st, "query_params", {"paused_at": "999999999999"})
+    assert app_links.paused_at() == app_links.MAX_REPEATED_STEPS

@@ -88,9 +88,13 @@ def test_populations_are_named_by_what_tells_them_apart():
         [make(n_chains=10), make(n_chains=1000, proposal="mixture", mixture=3), make(), make()]
     ) == [
         "pop-CD-1, 10 samples",
-        "pop-CD-1, mixture 3, 1,000 samples",
+        "pop-CD-1, mixture, 1,000 samples",
         "pop-CD-1, 100 samples #1",
         "pop-CD-1, 100 samples #2",
+    ]
+    assert population_titles([make(proposal="mixture", mixture=size) for size in (3, 10)]) == [
+        "pop-CD-1, mixture 3",
+        "pop-CD-1, mixture 10",
     ]
 
 

@@ -8,6 +8,7 @@ from waiting import PATIENCE, wait
 
 from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.session import SamplingRun
+from rbmviz_app import shared
 from rbmviz_app.pages.sample import page as sample_page
 from rbmviz_app.pages.sample import recorded
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -85,6 +86,13 @@ def test_other_links_show_their_starts(cold, page, query):
     for part in frame(comparison):
         assert (part.head["status"], part.head["n"], part.head["ready_in"]) == ("starting", 0, 8.0)
         np.testing.assert_array_equal(part.blocks["start"], [comparison.setup.first_state()])
+
+
+def test_a_model_of_the_command_line_has_no_recording(cold, page, monkeypatch):
+    monkeypatch.setattr(shared, "FIRST_CHOICE", ["mnist_cd1"])
+    comparison = comparison_of(page("sample", shell=True))
+    assert comparison.setup.model is shared.pretrained("mnist_cd1")
+    assert statuses(comparison) == {"starting"}
 
 
 def test_another_setting_ends_the_recording(cold, page):

@@ -191,12 +191,11 @@ def test_a_link_reproduces_the_samples(live):
         for n in (1, 2, 3):
             page.page.get_by_role("button", name="Step").click()
             page.until(f"panels.every(p => p.dataset.n === '{n}' && p.dataset.status === 'paused')")
-        page.page.wait_for_timeout(300)
+        page.page.wait_for_url("**paused_at=3**")
         return page.page.url, page.pictures()
 
     query = "?p=gibbs:k=2&p=rates_fpcd:eps=0.2&seed=7"
     url, pictures = three_samples(query)
-    assert "paused_at=3" in url
     again = live().open("?" + url.split("?")[1])  # as a reload does
     again.until("panels.every(p => p.dataset.n === '3' && p.dataset.status === 'paused')")
     again.page.wait_for_timeout(300)
@@ -325,7 +324,7 @@ def test_a_phone_held_upright_does_not_scroll_sideways(live, scheme):
     assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < 844
 
 
-PLACES = """panels.flatMap(p => [p, ...p.querySelectorAll('.stage, .strip, .readouts, .knob, [type=range]')])
+PLACES = """panels.flatMap(p => [p, ...p.querySelectorAll('.stage, .strip, .lead, .knob, [type=range]')])
     .map(e => e.getBoundingClientRect().top)"""
 
 
@@ -366,7 +365,7 @@ def test_what_is_wrong_with_a_link_or_a_file_stands_over_the_page(live, tmp_path
     gone = live().open("?p=gibbs&kept=0123456789abcdef01234567")
     close = gone.page.get_by_role("button", name="Close", exact=True)
     close.wait_for()
-    assert gone.page.get_by_text("is gone").is_visible()
+    assert gone.page.get_by_text("What this link has kept on the server is gone").is_visible()
     gone.page.keyboard.press("Escape")  # the settings are open for the file
     assert gone.ask(PLACES) == before
     close.click()

@@ -12,6 +12,7 @@ from rbmviz import BadInput
 from rbmviz.samplers import make_sampler
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup
 from rbmviz.session.recording import Recording, read_recordings, write_recordings
+from rbmviz.session.worker import Worker
 
 N, RATE = 300, 200.0
 NAMES = ("gibbs", "rates_fpcd")
@@ -99,6 +100,23 @@ def test_a_recording_is_how_the_run_goes_on(open_recorded, compiled, setup):
                 np.unpackbits(shown.newest_samples.v, axis=1, count=5),
                 want[: shown.n][-len(shown.newest_samples.v) :],
             )
+
+
+def test_the_snapshot_is_there_when_a_run_takes_over(open_recorded, compiled, monkeypatch):
+    """Whoever asks at this very moment, without a lock, must not get an older one."""
+    found = []
+
+    def note(worker, name, value):
+        if name == "_recorded_start" and value is None and getattr(worker, name, None) is not None:
+            found.append((worker._snapshot.status, worker._snapshot.n - worker._run.n))
+        object.__setattr__(worker, name, value)
+
+    comparison = open_recorded()
+    wait(lambda: all(shown.n > 20 for _, shown in comparison.poll()), "a part of the recordings")
+    monkeypatch.setattr(Worker, "__setattr__", note)
+    compiled.set()
+    wait(lambda: statuses(comparison) == {"running"}, "live chains")
+    assert found == [("running", 0)] * 2
 
 
 def test_what_is_shown_is_what_the_run_shows(recordings, setup):

@@ -91,11 +91,20 @@ def test_every_measure_is_what_a_naive_run_gives():
     assert (np.diff(found["seconds"]) >= 0).all()
 
 
-@pytest.mark.parametrize("algorithm", ["rates_herding:eps=0.3", "rates_fpcd:n_chains=2", "gibbs:k=3"])
-@pytest.mark.parametrize("budget", [Budget("samples", 500), Budget("sweeps", 500)])
-def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget):
-    [cell] = cells(plan(algorithms=[algorithm], budget=budget, metrics=list_measures("sampler")))
+@pytest.mark.parametrize(
+    ("algorithm", "budget", "kernel"),
+    [
+        ("rates_herding:eps=0.3", Budget("sweeps", 500), "binary"),
+        ("rates_fpcd:n_chains=2", Budget("samples", 500), "binary"),
+        ("gibbs:k=3", Budget("sweeps", 500), "mean"),
+        ("rates_fpcd", Budget("samples", 2500), "mean"),
+    ],
+)
+def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget, kernel, monkeypatch):
+    metrics = list_measures("sampler")
+    [cell] = cells(plan(algorithms=[algorithm], budget=budget, kernel=kernel, metrics=metrics))
     whole = CellRun(cell).finish()
+    monkeypatch.setattr(cell_module, "SLICE_SECONDS", 1e-4)  # small chunks
     steps = CellRun(cell)
     shares = [steps.done]
     while steps.step(0):

@@ -145,6 +145,23 @@ def test_an_interrupt_keeps_what_is_computed(made, on_threads, store):
     same(store.read(made).columns, on_threads)
 
 
+def test_an_interrupt_keeps_results_that_nobody_has_taken_yet(made, store):
+    submitted = []
+
+    class Remembering(ThreadPoolExecutor):
+        def submit(self, *args, **kwargs):
+            submitted.append(super().submit(*args, **kwargs))
+            return submitted[-1]
+
+    def interrupt(outcome):
+        wait(lambda: all(future.done() for future in submitted), "all cells under way")
+        raise KeyboardInterrupt
+
+    with Remembering(1) as executor:
+        outcome = run(made, store, executor, workers=2, on_progress=interrupt)
+    assert outcome.computed == len(submitted) == len(store.done(made)) == 2 * execute.WAITING_EACH
+
+
 def test_an_interrupt_stops_a_long_cell_between_two_slices(store):
     [cell] = cells(plan_of(1, 1, samples=10**9))
     quick = cells(plan_of(1, 2))[1]

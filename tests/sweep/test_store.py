@@ -95,7 +95,9 @@ def test_the_table_does_not_depend_on_the_order_of_writing(store, computed, plan
     same(store.read().columns, other.read().columns)
 
 
-@pytest.mark.parametrize("content", [b"", b"PA", b"PAR1", b"text", b"PAR1" + b"\0" * 100 + b"PAR1"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PA", b"PAR1", b"PAR1" + bytes(100), b"text" * 9, b"PAR1" + bytes(100) + b"PAR1"]
+)
 def test_a_torn_file_is_named_and_its_cell_computed_again(store, computed, content):
     made = [cell for cell, _ in computed]
     path = store.path(made[1].identity)
@@ -105,7 +107,7 @@ def test_a_torn_file_is_named_and_its_cell_computed_again(store, computed, conte
     [sentence] = table.refused
     assert sentence.startswith(f"'{path.name}' is left out (it ")
     assert "\n" not in sentence
-    if len(content) < 12:
+    if len(content) < 12 or not (content.startswith(b"PAR1") and content.endswith(b"PAR1")):
         assert store.done(made) == {cell.identity for cell in made} - {made[1].identity}
         store.write(made[1].identity, encode(computed[1][1]))
         assert store.read(made).refused == []

@@ -14,7 +14,9 @@ def main() -> None:
     """Draw the page."""
     session.keep_hidden(session.settings_of(Settings).values())  # the settings of the part that is not drawn
     present = links.presenting()
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"
+    ):
         PAGE.heading()
         part = controls.choose(
             Settings.little,

@@ -30,7 +30,8 @@ from rbmviz_app.shared import random_coupled
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
 DEFAULT_PANELS = ["scale=1.5"]
-"""The knobs of a random model; a trained one begins at scale 1, as it is."""
+"""The knobs of a random model; a trained one begins at scale 1, as it is. ``rbmviz.links.DEFAULTS`` has the
+same, and decides what a page without a link opens."""
 
 KNOBS = "c"
 """Name of the knobs in the address."""
@@ -121,7 +122,7 @@ def setup_of(values: Mapping[str, Any]) -> CouplingSetup:
 
 
 def remember_model(preset: Preset) -> None:
-    """Remember whose scale the knobs have."""
+    """Remember the model that the scale knob belongs to."""
     COUPLED_MODEL.set(preset.settings.get("coupling_model", RANDOM_MODEL))
 
 

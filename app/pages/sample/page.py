@@ -63,6 +63,7 @@ SECONDS_CAPTION = (
 """What a comparison at equal seconds measures, below its chart."""
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
+"""As in ``rbmviz.links.DEFAULTS``, which decides what a page without a link opens; a test compares them."""
 
 
 class Settings:
@@ -239,6 +240,7 @@ def main() -> None:
         )
     comparison = PAGE.open(setup, fill)
     comparison.cost_unit = cost_unit
+    # Only the default view has been recorded.
     if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
         comparison.end_recordings()
     with PAGE.notes():
@@ -385,10 +387,12 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     score = training_set_score(
         setup.model, dataset, setup.kernel, lambda dataset, kernel: training_part_isl(dataset.name, kernel)
     )
-    line = None if score is None else (reference_label(dataset.name, score), score.isl)
+    present = links.presenting()
+    line = None
+    if score is not None:  # while presenting the words are large, and the chart may be narrow
+        line = "the training set" if present else reference_label(dataset.name, score), score.isl
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
-    present = links.presenting()
     curves = curves_of(comparison, [one for _, one in shown])
     with st.container(key="isl place"):  # while presenting its size is that of the window: presenting.css
         draw_chart(

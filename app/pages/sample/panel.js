@@ -3,7 +3,10 @@
 
 /** @typedef {PageData & { classes: string[], data_shares: number[] }} SamplePageData */
 
-/** @typedef {{ n_bins: number, n_classes: number, shares: Uint8Array }} ClassShares in stretches of the run, 0 to 255 */
+/**
+ * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class].
+ * @typedef {{ n_bins: number, n_classes: number, shares: Uint8Array }} ClassShares
+ */
 
 class SamplePanel extends Panel {
   unit = 'samples';
@@ -12,7 +15,7 @@ class SamplePanel extends Panel {
   /** @type {ClassShares | null} */
   classShares = null;
 
-  /** Where the numbers were taken, and those since the last change of a knob. */
+  /** Two lines of text: at which point the scores were taken, and the scores since the last change of a knob. */
   standing = element('p', { class: 'standing' });
   since = element('p', { class: 'standing since' });
 
@@ -20,8 +23,8 @@ class SamplePanel extends Panel {
 
   build() {
     this.readouts.node.before(this.standing);
-    // Both have places of their own size: no knob moves when there is more to say. A warning covers what is known since a
-    // change, and is not read aloud with it.
+    // Both lines have a place of a fixed size, so that no knob moves when there is more to say. The warning and the scores
+    // since a change share one place: the warning covers them, and is read aloud alone.
     const place = element('div', { class: 'place' });
     this.warning.replaceWith(place);
     place.append(this.warning, this.since);
@@ -45,6 +48,7 @@ class SamplePanel extends Panel {
       picture.clear();
       this.classShares = null;
     }
+    // Before the first sample the starts of the chains are shown; the first samples take their place.
     if (blocks.start) for (let i = 0; i < rowCount(blocks.start); i++) picture.put(i, blocks.start, i);
     else if (this.showsStart) picture.clear();
     this.showsStart = Boolean(blocks.start);

@@ -29,10 +29,11 @@ Named = Sequence[tuple[str, WeightSnapshot]]
 def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
     """Name populations by sweeps and proposal, and by what else tells them apart."""
     sizes = {algorithm.n_chains for algorithm in algorithms}
+    mixtures = {algorithm.mixture for algorithm in algorithms if algorithm.proposal == "mixture"}
     names = []
     for algorithm in algorithms:
         name = f"pop-CD-{algorithm.k}"
-        if algorithm.proposal == "mixture":
+        if algorithm.proposal == "mixture" and len(mixtures) > 1:
             name += f", mixture {algorithm.mixture}"
         elif algorithm.proposal != "visible":
             name += f", {algorithm.proposal}"

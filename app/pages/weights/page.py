@@ -35,6 +35,7 @@ DEFAULT_PANELS = [
     "pop_cd:n_chains=100,proposal=joint",
     "pop_cd:n_chains=100,proposal=mixture",
 ]
+"""As in ``rbmviz.links.DEFAULTS``, which decides what a page without a link opens; a test compares them."""
 
 
 PRESETS = (

@@ -56,8 +56,8 @@ time tau is the smallest t with xi_t = eta_{t - lag}. In numpy, for lag 1::
         return tau, total
 
 (A1, 3) is line 3 of algorithm 1; the kernels carry the same marks. ``uniform(n)`` returns n uniform numbers;
-``common`` is algorithm 3. From the same uniform numbers the kernels make the same chains. They differ in what
-they compute anew: see ``sweep``. Start reading at ``pairs.run_pairs``.
+``common`` is algorithm 3. From the same uniform numbers the kernels make the same chains; ``sweep`` says what
+they compute once and keep. Start reading at ``pairs.run_pairs``.
 """
 
 from rbmviz.kernels.coupling.pairs import (

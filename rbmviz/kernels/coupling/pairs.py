@@ -51,7 +51,7 @@ class PairSetup(NamedTuple):
 
 
 class PairOutcomes(NamedTuple):
-    """How pairs ended, one row per pair; the counts of the current pair grow.
+    """How pairs ended, one row per pair. The current pair has only its counts so far, and no ``tau`` yet.
 
     Parameters
     ----------
@@ -73,7 +73,17 @@ class PairOutcomes(NamedTuple):
 
 @record
 class PairProgress:
-    """Current pair; sweeps of its first chain, 0 before it begins; index of the next of the watched times."""
+    """How far ``run_pairs`` has come.
+
+    Parameters
+    ----------
+    pair : int
+        The current pair; the number of pairs when all have ended.
+    t : int
+        Sweeps of its first chain; 0 before the pair begins.
+    next_time : int
+        Index of the next of the watched times.
+    """
 
     pair: int
     t: int
@@ -129,8 +139,8 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
     ValueError
         If the arrays do not fit each other.
     """
-    lag, pairs = setup.lag, v0.shape[0]
-    m, n, slots = chains.h.rows.shape[0], chains.v.rows.shape[0], sums.W.shape[0]
+    lag, pairs, slots = setup.lag, v0.shape[0], sums.W.shape[0]
+    m, n = chains.h.rows.shape[0], chains.v.rows.shape[0]  # visible and hidden units
     fit = chains_fit(chains) and v0.shape[1] == m and streams_fit(streams, pairs)
     fit = fit and outcomes.tau.shape[0] >= pairs and outcomes.truncated.shape[0] >= pairs
     fit = fit and outcomes.rejected.shape[0] >= pairs and outcomes.rejected.shape[1] == 2
@@ -145,7 +155,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
     # The loop is not split into functions: with one for each estimate numba compiles a second longer.
     swept, current = 0, progress[0]
     while swept < sweeps and current.pair < pairs:
-        i, t, begun, tau = current.pair, current.t, current.t, i64(0)
+        i, t, t_before, tau = current.pair, current.t, current.t, i64(0)
         slot, met, ended = min(i, slots - 1), False, False
         pause_at = max(lag, t + sweeps - swept)
         if t == 0:
@@ -162,6 +172,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
                 outcomes.rejected[i, 0] += found.rejected
                 outcomes.rejected[i, 1] += found.rejected2
                 outcomes.loops_given_up[i] += found.loops_given_up
+            # tau is 0 before the first joint sweep, and then t, until the pair has ended and xi moves alone.
             if watching and t >= lag and (tau == 0 or tau == t):
                 record_distance(chains.v, t, current, watched.times, watched.distances[i])
             v, p = chains.v.bits, chains.h.p
@@ -184,8 +195,8 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
                 reset_to_bias(chains.h)
         if not ended:
             current.t = t
-            return swept + t - begun
-        swept += tau - begun
+            return swept + t - t_before
+        swept += tau - t_before  # what xi has done alone after tau is not counted
         outcomes.tau[i], outcomes.truncated[i] = tau, not met
         if met:
             # The second chain stays where they met; the first may have gone on to k.

@@ -1,9 +1,9 @@
 """One sweep of two coupled chains: the maximal coupling of v, then h (UCD, algorithms 1 and 3).
 
-What depends on a state only is computed once a half-sweep: the pre-activations (from as few rows as
-possible), the means, and the constant of the log ratio. A proposal then costs its uniform numbers, a
-comparison and a masked sum. Densities are compared by their logarithms: a product of clamped probabilities
-can make the residual loop endless.
+Everything that depends only on the state of the other layer is computed once in a half-sweep: the
+pre-activations (from as few rows as possible), the means, and the constant of the log ratio. A proposal then
+costs its uniform numbers, a comparison and a masked sum. Densities are compared by their logarithms: a
+product of clamped probabilities can make the residual loop endless.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,8 @@ from rbmviz.kernels.vectors import WIDTH, ones_below, product, sum_rows, total
 f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 
 FACTORS = 800
-"""A product of 800 factors in [1/2, 2] neither overflows nor underflows in float64."""
+"""Quotients that are multiplied before one logarithm is taken of them: a product of 800 factors in [1/2, 2]
+neither overflows nor underflows in float64."""
 
 
 class SweepOutcome(NamedTuple):
@@ -46,14 +47,16 @@ def update_means(layer, state, chain, scratch):
     """Update the pre-activations and means of a layer for a state of the other layer, from few rows.
 
     The rows added are those of the active units, or of the units that flipped, or, in the second chain, of
-    the units in which the chains differ: whichever are fewest.
+    the units in which the chains differ: whichever are fewest. ``given`` and ``a`` of a chain always belong
+    together. The first chain is updated first, so that the second may begin at its new pre-activations.
     """
     on, off = scratch.on, scratch.off
     active, flipped, apart = u64(0), u64(0), u64(0)
     for w in range(state.shape[0]):
         active += popcount(state[w])
         flipped += popcount(state[w] ^ layer.given[chain, w])
-        apart += popcount(state[w] ^ layer.given[0, w])
+        apart += popcount(state[w] ^ layer.given[0, w])  # from the other chain; in the first chain: flipped
+    # Begin at the state ``origin``, whose pre-activations are ``base``.
     origin, base = layer.given[0], layer.a[0]
     if flipped <= apart:
         origin, base = layer.given[chain], layer.a[chain]
@@ -73,7 +76,10 @@ def update_means(layer, state, chain, scratch):
 
 @inline
 def draw(layer, chain, z):
-    """Set the state of a layer to [z < p], for its means p and uniform numbers z."""
+    """Set the state of a layer to [z < p], for its means p and uniform numbers z.
+
+    Units that only pad the layer stay off, see ``state.PADDING_BIAS``.
+    """
     p = layer.p[chain]
     for w in range(layer.bits.shape[1]):
         bits = u64(0)
@@ -116,7 +122,8 @@ def draw_residuals(chains, common, constant, max_proposals, stream):
     """Draw v of each chain from what its law has in excess of the other's; return the rejected proposals.
 
     Both chains propose from the same Z_2 until each has accepted. In algorithm 1 (``common`` false) the
-    first chain keeps the v that it has: rejected by U, that v has the residual law already.
+    first chain keeps the v that it has: because U did not accept it for both chains, it follows the residual
+    law already.
 
     Returns
     -------
@@ -124,23 +131,23 @@ def draw_residuals(chains, common, constant, max_proposals, stream):
         See SweepOutcome.
     """
     v, scratch, z, m = chains.v, chains.scratch, chains.scratch.z, chains.h.rows.shape[0]
-    first, second, rejected, rejected2, proposals = common, True, 0, 0, 0
+    first_waits, second_waits, rejected, rejected2, proposals = common, True, 0, 0, 0
     # If a training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
-    while (first or second) and proposals < max_proposals and np.isfinite(constant):
+    while (first_waits or second_waits) and proposals < max_proposals and np.isfinite(constant):
         proposals += 1
         uniforms(stream, z, m + 2)  # (A3, 6) Z_2, then U_2 and U'_2
         for chain in range(2):
-            waiting = second if chain else first
-            if waiting:  # (A3, 7 and 10)
+            waits = second_waits if chain else first_waits
+            if waits:  # (A3, 7 and 10)
                 ratio = log_ratio(z, v.p[chain], constant, scratch)
                 again = np.log(f64(z[m + chain])) <= (-ratio if chain else ratio)
                 if not again:
                     draw(v, chain, z)  # (A3, 8 and 11; A1, 7 for the second chain)
                 if chain:
-                    second, rejected2 = again, rejected2 + again
+                    second_waits, rejected2 = again, rejected2 + again
                 else:
-                    first, rejected = again, rejected + again
-    return rejected, rejected2, i64(first or second)
+                    first_waits, rejected = again, rejected + again
+    return rejected, rejected2, i64(first_waits or second_waits)
 
 
 @inline

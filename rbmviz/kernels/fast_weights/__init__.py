@@ -1,6 +1,7 @@
 """One chain whose parameters move: theta + theta_F, updated after every emitted sample.
 
-In numpy, one sample of rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b, c)::
+R, the rates, are the means of (v E[h|v]', v, E[h|v]) over the training data. In numpy, one sample of
+rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b, c)::
 
     def sample(v, theta, theta_F, R, eps, alpha, k, bernoulli):
         W, b, c = (part + fast for part, fast in zip(theta, theta_F))
@@ -19,17 +20,18 @@ Adding a whole matrix for each sample would cost more than the sweep. theta_F is
 
     theta + theta_F = theta_coef theta + rates_coef R + M_coef M - P,
 
-with three scalars, one matrix M (with biases of its own; it is one part of theta_F, and may hold theta, too),
-and P, the weighted sum of the statistics of the newest samples. The pre-activations under theta, R and M are
-updated from the units that flipped, see ``layers``. The cost is memory traffic. There are two regimes, each
-of which updates the pre-activations under as few of the three as possible:
+with three scalars, a matrix M with biases of its own, and P, the weighted sum of the statistics of the newest
+samples. M holds one part of theta_F, and in some phases theta, too. The pre-activations under theta, R and M
+are updated from the units that flipped, see ``layers``. The cost is memory traffic. There are two regimes,
+each of which updates the pre-activations under as few of theta, R and M as possible:
 
 - **History** (alpha up to 0.984): the newest samples are stored as bits (see ``history``), and P is the
-  weighted sum of their statistics. Once the weights of all older samples are negligible and ``rates_coef``
-  has reached its limit eps / (1 - alpha), M absorbs theta + limit R and no longer changes: theta_coef = 0,
-  M_coef = 1, and ``rates_coef``, from then on the excess over the limit, is 0. Only M is left, and R
-  from v to h, which the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated
-  until its coefficient has reached the new limit.
+  weighted sum of their statistics. It has two phases. At first ``rates_coef`` moves towards its limit
+  eps / (1 - alpha), and what M held before fades. When both have come to an end, M absorbs
+  theta + limit R, and no longer changes: theta_coef = 0, M_coef = 1, and ``rates_coef`` is from then on the
+  excess over the limit, 0. Only the pre-activations under M are still updated, and from v to h those under
+  R, which the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated in both
+  directions until M has absorbed the new limit.
 - **Rows** (alpha near 1, or s with the means of h, which are not bits): P = 0, and every sample is one
   rank-1 update of M; the decay multiplies the scalars. From time to time theta_F is written out into M,
   because ``rates_coef R`` and ``M_coef M`` would otherwise grow against each other until float32 loses
@@ -37,7 +39,7 @@ of which updates the pre-activations under as few of the three as possible:
   absorbs theta as well: one of the three less.
 
 A kernel never changes the regime, because the code of the change would be compiled into it.
-``regime.prepare`` chooses the regime between two calls, and for how many samples that choice is valid.
+``regime.prepare`` chooses the regime between two calls, and sets for how many samples that choice is valid.
 |theta_F|^2 and <theta_F, R> are advanced from inner products that the sweep computes anyway, and recomputed
 whenever theta_F is written out (see ``norm``).
 

@@ -81,15 +81,15 @@ def add_outer(half_step, x, y, step):
 
 
 @private
-def update_rows(up, down, overlap, step, mean_statistics):
+def update_rows(up, down, h_sampled_h, step, mean_statistics):
     """M <- M + step s, for the statistics s of h = ``up.units`` and v = ``down.units``.
 
-    overlap: inner product of that h with the sampled h, the input of ``down``; the value of ``down`` moves by
-    step (overlap + 1) v.
+    h_sampled_h: inner product of that h with the sampled h, which is the input of ``down``: the value of
+    ``down`` moves by step (h_sampled_h + 1) v.
     """
     hidden, visible = up.units, down.units
     add_scaled(up.M.value, step * f32(up.flips.counts[0].active + 1), hidden)
-    add_scaled(down.M.value, step * (f32(overlap) + f32(1.0)), visible)
+    add_scaled(down.M.value, step * (f32(h_sampled_h) + f32(1.0)), visible)
     defer_update(up, hidden, step)
     if mean_statistics:
         add_outer(down, hidden, visible, step)

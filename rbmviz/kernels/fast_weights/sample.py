@@ -3,9 +3,10 @@
 The kernels run within one regime, and return when the chain has to be prepared again (see ``regime``);
 ``sample_chain`` and ``climb_chain`` prepare it and call them until all samples are made.
 
-Each kernel is compiled once for each regime, when the regime is first needed. One of the arguments
-``in_rows`` and ``history`` is None, and the compiler leaves out what is done only if it is not None. (It
-decides by types that are None; the test for the other value stays, so that there is no ``else``.)
+Each kernel is compiled once for each regime, when the regime is first needed. Of the arguments ``in_rows``
+and ``history`` one is None: when numba compiles for the type None, it leaves out what stands under
+``if history is not None``. For any other type it keeps the test, and would compile an ``else``, too, in which
+the types are wrong. Hence there are two ``if``s, and no ``else``.
 """
 
 import numpy as np
@@ -52,8 +53,9 @@ def sample_chain(
 def climb_chain(
     chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Climb to n modes in turn, theta_F <- alpha theta_F + eps (R - s) after every one.
+    """Draw n samples of rates-herding, theta_F <- alpha theta_F + eps (R - s) after every one.
 
+    Each sample is the mode of theta + theta_F to which the chain climbs from the one before.
     Returns v uint8 (n, n_visible), the sweeps that each took, int64 (n,), and |theta_F| after each, float64.
     """
     v = np.empty((n, len(chain.v)), np.uint8)
@@ -160,7 +162,8 @@ def herding(
     v_history = h_history = None
     if history is not None:
         v_history, h_history = history.visible, history.hidden
-    mean_statistics = eps < 0.0  # False, but no literal, for which numba would compile every callee again
+    # False. A literal has a type of its own, for which numba would compile every callee once more.
+    mean_statistics = eps < 0.0
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
         sweeps, changed = 0, True
@@ -212,7 +215,8 @@ def update_half_step(half_step, in_rows, input_history, x, scalars):
 def preactivate(half_step, history, input_history, output_history, scalars):
     """Write the pre-activations under theta + theta_F into ``total``.
 
-    input_history, output_history: the layers of the history that belong to the input and to the output.
+    input_history, output_history: the history of the input's layer and of the output's; None in the regime of
+    rows, as ``history`` is.
     """
     rates_coef, M_coef, theta_coef = (
         f32(scalars.rates_coef),
@@ -250,23 +254,25 @@ def maximise(total, out):
 def update_fast_weights(up, down, in_rows, history, v, h, scalars, eps, alpha, mean_statistics):
     """Advance theta_F by one emitted sample, and return its norm.
 
-    The statistics are those of ``down.units`` (v) and ``up.units`` (h, or its means if ``mean_statistics``).
-    The values of ``up`` belong to v, and those of ``down`` to the sampled h, before and after the update.
+    s are the statistics of ``down.units`` (v) and ``up.units`` (h, or its means if ``mean_statistics``). The
+    pre-activations of ``up`` are those at v, and those of ``down`` are those at the sampled h, before and
+    after the update.
     """
     decay(in_rows, history, scalars, alpha)
-    overlap = h_h = np.float64(down.flips.counts[0].active)
+    # Inner products of the h in s with the sampled h and with itself: for bits, the number of active ones.
+    h_sampled_h = h_h = np.float64(down.flips.counts[0].active)
     if in_rows is not None:
         if mean_statistics:
             as_float(h, up.total)  # which is free until the next sweep, and holds the sampled h here
-            overlap, h_h = dot(up.total, up.units), dot(up.units, up.units)
+            h_sampled_h, h_h = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
         advance_norm(up, down, history, h_h, scalars, eps)
         scalars.rates_coef += eps
         if in_rows is not None:
-            update_rows(up, down, overlap, f32(-eps / scalars.M_coef), mean_statistics)
+            update_rows(up, down, h_sampled_h, f32(-eps / scalars.M_coef), mean_statistics)
     if history is not None:
         append(history, v, h, eps, scalars.samples, scalars.history_length)
-        scalars.samples_since_change += 1
+        scalars.samples_since_change += 1  # since the history began, or eps changed
         if scalars.samples_since_change > scalars.history_length:
             scalars.rates_coef = 0.0  # the limit is reached; the rest is rounding
     scalars.samples += 1
@@ -275,7 +281,11 @@ def update_fast_weights(up, down, in_rows, history, v, h, scalars, eps, alpha, m
 
 @private
 def decay(in_rows, history, scalars, alpha):
-    """theta_F <- alpha theta_F; in the regime of rows M_coef stays positive: updates divide by it."""
+    """theta_F <- alpha theta_F.
+
+    In the regime of rows M_coef stays positive, because updates divide by it. In a history M stops decaying
+    when it has absorbed theta (theta_coef = 0): it then holds theta + limit R, which do not decay.
+    """
     limit = scalars.rates_coef_limit
     scalars.rates_coef = alpha * (limit + scalars.rates_coef) - limit
     if in_rows is not None:
