@@ -360,6 +360,7 @@ def test_every_page_is_tested():
         "coupling",
         "weights",
         "chain",
+        "tune",
         "glossary",
     }
 
