@@ -50,5 +50,6 @@ export default ({ data, parentElement }) => {
   });
   label.append(box, ` ${data.label}`);
   label.title = data.help;
-  parentElement.replaceChildren(label);
+  parentElement.querySelector('label')?.remove(); // and nothing else: the style is in there, too
+  parentElement.append(label);
 };

@@ -165,6 +165,7 @@ class LivePage(Generic[S]):
 
     def heading(self) -> bool:
         """Draw the question; return whether the page is for a projector."""
+        session.keep_set()  # before any widget of the page
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.title(self.question, anchor=False, width="content")
@@ -372,6 +373,7 @@ class LivePage(Generic[S]):
     def preset_caption(self, comparison: Comparison[S]) -> None:
         """Draw the caption of the preset that the screen shows, if it shows one."""
         # Always there, and a line high: otherwise the elements below would be rebuilt, and jump.
+        session.keep_set()  # this begins a fragment, which a click in it draws alone
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
             if shown:
@@ -584,7 +586,7 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
         st.toast(messages.plain(error))  # a message on the page would go with the run that follows
         return
     for name, value in session.UNDO_SETTINGS.value.get(page, {}).items():
-        session.set_on_other_page(name, value)
+        session.set_for_widget(name, value)
 
 
 def draw_chart(

@@ -12,6 +12,7 @@ minutes, while Streamlit still has the session, rebuilds them.
 import hashlib
 import re
 import secrets
+import time
 import weakref
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -79,6 +80,10 @@ class Setting(Entry[T]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.key = name
 
+    def set(self, value: T) -> None:
+        """Store a value in the place of that of its widget."""
+        set_for_widget(self.key, value)
+
     @property
     def chosen(self) -> T | None:
         """The value of the widget; None if it has not been drawn or set yet."""
@@ -88,6 +93,55 @@ class Setting(Entry[T]):
     def bound(self) -> dict[str, Any]:
         """Arguments that bind a Streamlit widget to this setting."""
         return {"key": self.key, "bind": "query-params"}
+
+
+class SetByServer(NamedTuple):
+    """A setting that a preset or Undo has set, and not its widget.
+
+    Parameters
+    ----------
+    value : int, float, bool or str
+    old : tuple
+        The values that it had before, which a browser may still send.
+    at : float
+        time.monotonic() when it was set.
+    """
+
+    value: Any
+    old: tuple[Any, ...]
+    at: float
+
+
+STALE_SECONDS = 5.0
+"""How long a browser may send a value that the server has replaced: then a user has chosen it."""
+
+
+def set_for_widget(key: str, value: Any) -> None:
+    """Set the value of a widget; no browser that does not know of it yet will replace it (``keep_set``)."""
+    before = st.session_state.get(key)
+    if before is not None and before != value:
+        known = SET_BY_SERVER.value
+        old = (*(known[key].old if key in known else ()), before)
+        one = SetByServer(value, tuple(x for x in old if x != value), time.monotonic())
+        SET_BY_SERVER.set(known | {key: one})
+    st.session_state[key] = value
+
+
+def keep_set() -> None:
+    """Take back what browsers have sent that did not know yet what a preset has set.
+
+    A browser sends the values of all widgets with every message, with those of timers, too. One that it sends
+    between a click on a preset and the new page would bring the old values back, without a word.
+    """
+    pending = SET_BY_SERVER.value
+    if not pending:
+        return
+    now = time.monotonic()
+    pending = {key: one for key, one in pending.items() if now - one.at < STALE_SECONDS}
+    SET_BY_SERVER.set(pending)
+    for key, one in pending.items():
+        if key in st.session_state and st.session_state[key] in one.old:
+            st.session_state[key] = one.value
 
 
 def settings_of(page_settings: type) -> dict[str, Setting[Any]]:
@@ -129,6 +183,9 @@ def _visitors() -> weakref.WeakSet[VisitorUsage]:
 
 
 # Entries
+
+SET_BY_SERVER: Entry[dict[str, SetByServer]] = Entry("set by server", dict)
+"""Settings that the server has set lately, by key."""
 
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page that has been drawn, and its token."""
@@ -292,7 +349,8 @@ CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
 def add_link_warning(sentence: object, page: str = "") -> None:
     """Keep a sentence about an ignored part of the link, for ``messages.draw_link_warnings`` of this page."""
     known = LINK_WARNINGS.ensure()
-    known[page] = (*known.get(page, ()), str(sentence))
+    if str(sentence) not in known.get(page, ()):  # of two files that are gone it is the same
+        known[page] = (*known.get(page, ()), str(sentence))
 
 
 def close_link_warnings(page: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec
 import streamlit as st
 
 from rbmviz.session import Comparison
-from rbmviz_app.session import STOPPED_TIMERS, StoppedTimer
+from rbmviz_app.session import STOPPED_TIMERS, StoppedTimer, keep_set
 
 Args = ParamSpec("Args")
 
@@ -89,6 +89,7 @@ def every_second(
         @functools.wraps(draw)
         def draw_again() -> None:
             nonlocal unwatched
+            keep_set()
             draw(comparison, *args, **kwargs)
             shown = shown_state(comparison)
             newest.append(shown)

@@ -13,7 +13,7 @@ from rbmviz_app.compared import amount_text
 LABEL_PIXELS = 15
 """Distance of two labels: they stand in a column at the right, so that they cover no curve that goes on."""
 LEADER_PIXELS = 18
-"""Distance of that column from the plot; a line leads there from the end of each curve."""
+"""Distance of that column from the plot; dots lead there from the end of each curve."""
 NARROW = "windowSize()[0] < 1600"
 """Whether a presented chart is narrow: then it has no labels (the panels beside it have the same strokes)."""
 MAX_LABEL_PIXELS = 170
@@ -93,18 +93,18 @@ Of = Callable[[str], alt.Chart]
 
 
 def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = False) -> list[Any]:
-    """Return the layers of the names at the ends, each with a line to its curve.
+    """Return the layers of the names at the ends, each with dots that lead to its curve.
 
     title : of the tooltip; present : whether the chart is for a projector, beside the panels
     """
     ends = of("end").encode(y=y)
     known = tooltips(("note", title, ""))
-    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, opacity=0.6)
+    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, strokeDash=[1, 3], opacity=0.8)
     leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=known)
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
     label = label.encode(x=alt.value("width"), y="label_y:Q", text="label:N", tooltip=known)
     if present:
-        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.6)))
+        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.8)))
         label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
     return [leader, label]
 

@@ -214,16 +214,16 @@ def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> 
 
 
 def series(
-    field: str, names: Sequence[str], algorithms: Sequence[str], legend: alt.Legend | None
+    field: str, names: Sequence[str], tones: Sequence[str], legend: alt.Legend | None
 ) -> tuple[alt.Color, alt.StrokeDash]:
-    """Return the colour and the dashes of curves by name, one colour an algorithm.
+    """Return the colour and the dashes of curves by name.
 
-    field : column of the names; algorithms: registered name of each; legend: None where curves carry names
+    field : column of the names; tones: colour of each; legend: None where curves carry names
     """
-    colours = alt.Scale(domain=list(names), range=[colour(name) for name in algorithms])
-    strokes = alt.Scale(domain=list(names), range=dashes(algorithms))
+    scale = alt.Scale(domain=list(names), range=list(tones))
+    strokes = alt.Scale(domain=list(names), range=dashes(names))
     return (
-        alt.Color(f"{field}:N", title=None, sort=list(names), scale=colours).legend(legend),
+        alt.Color(f"{field}:N", title=None, sort=list(names), scale=scale).legend(legend),
         alt.StrokeDash(f"{field}:N", title=None, sort=list(names), scale=strokes),
     )
 

@@ -15,7 +15,7 @@ from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
-from rbmviz_app.charts.style import about, colour, dashes, titles
+from rbmviz_app.charts.style import about, colours, dashes, titles
 from rbmviz_app.formulas import prose
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.panel.readouts import Readout
@@ -195,21 +195,19 @@ def panel_specs(
     front: Callable[[Knob], bool],
     origins: Sequence[str] = (),
     hidden: Sequence[str] = (),
-    accents: Sequence[str] = (),
     multiples: bool = False,
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
 
     origins : a word for the start of each run, "" for the default start
     multiples : whether panels have a menu of others beside them
-    accents : colour of each panel; default: that of its algorithm
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
         panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples)
         for panel, accent, label, dash in zip(
             comparison.panels,
-            accents or [colour(algorithm.name) for algorithm in algorithms],
+            colours(algorithms),
             titles(algorithms, origins),
             dashes([algorithm.name for algorithm in algorithms]),
             strict=True,

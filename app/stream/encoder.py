@@ -123,7 +123,8 @@ class FrameEncoder:
         if request != self._request:
             self._request = request
             self._clients.clear()
-        waiting = self._comparison.waiting_for_all
+        # A run that has been started shows so after its first step, which may have to be compiled.
+        waiting = self._comparison.running
         panels = []
         for key, shown in self._snapshots():
             if key not in request.panels:

@@ -360,6 +360,7 @@ def test_every_page_is_tested():
         "coupling",
         "weights",
         "chain",
+        "tune",
         "glossary",
     }
 
@@ -571,7 +572,7 @@ def test_training_curves_and_their_files(trainings):
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
-    looks = [(name, snapshot.algorithm.label, snapshot.algorithm.name) for name, snapshot in shown]
+    looks = [(name, snapshot.algorithm.label, colour(snapshot.algorithm.name)) for name, snapshot in shown]
     compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
     data, spec = training_chart(rows, looks, "updates", "nats", best=-1.0, compared=compared)
     assert "data" not in spec["layer"][0]
@@ -611,7 +612,11 @@ def test_a_collapse_leaves_the_other_curves_their_height():
     floor = likelihood_floor(good + fallen)
     assert floor == -60
     data, _ = training_chart(
-        good + fallen, [("good", "PCD", "pcd"), ("fallen", "CD", "cd")], "updates", "nats", floor=floor
+        good + fallen,
+        [("good", "PCD", colour("pcd")), ("fallen", "CD", colour("cd"))],
+        "updates",
+        "nats",
+        floor=floor,
     )
     assert data["y"].min() == data["low"].min() == floor
     assert data.loc[data["mark"].fillna(False).astype(bool), ["trainer", "value"]].to_numpy().tolist() == [

@@ -137,6 +137,9 @@ def test_walk_charts_and_files(comparison):
         assert set(rows["sampler"]) == {"a", "b"}
         assert "data" not in spec["layer"][0]
         assert walk_chart(named, quantity, "title")[1] == spec
+    twins = [named[1], ("c", named[1][1])]
+    scale = walk_chart(twins, "visits", "title")[1]["layer"][0]["encoding"]["color"]["scale"]
+    assert len(set(scale["range"])) == 2  # those of one sampler have colours of their own
     law = landscape(comparison.setup.model.rbm).law
     lines = walks_csv(named, law).decode().splitlines()
     assert lines[0] == "state,model law,a visits,a law now,b visits,b law now"

@@ -107,6 +107,22 @@ def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page,
     assert address_of(test)["pace"] == ["50"]
 
 
+def test_a_browser_that_does_not_know_of_a_preset_yet_takes_none_of_it_back(page, monkeypatch):
+    """It sends what its widgets had with the message of a timer, and has it drawn again."""
+    [yardstick] = [preset for preset in live_page("train").presets if preset.slug == "the-yardstick"]
+    test = page("train", preset="four-prototypes")
+    test.button(key="train preset The yardstick").click().run()
+    test.select_slider(key="pace").set_value(200)
+    test.number_input(key="hidden").set_value(16).run()
+    assert shown(test, yardstick)
+    assert (test.session_state["pace"], test.session_state["hidden"]) == (500, 8)
+    assert test.session_state["comparisons"]["train"][0].rate == 500
+    monkeypatch.setattr("rbmviz_app.session.STALE_SECONDS", 0.0)
+    test.select_slider(key="pace").set_value(200).run()  # by a user
+    assert not shown(test, yardstick)
+    assert test.session_state["pace"] == 200
+
+
 def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
     test = page("coupling", preset="weights-grow")
     [grow] = [preset for preset in live_page("coupling").presets if preset.slug == "weights-grow"]

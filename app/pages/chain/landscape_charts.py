@@ -12,6 +12,7 @@ from rbmviz_app.charts.style import (
     Chart,
     Rows,
     Spec,
+    colours,
     kept_spec,
     legend_columns,
     live_spec,
@@ -35,23 +36,23 @@ def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, ti
     """
     rows = [row for row in walk_rows(named) if row[quantity] > 0]
     names = tuple(name for name, _ in named)
-    algorithms = tuple(snapshot.algorithm.name for _, snapshot in named)
+    tones = tuple(colours([snapshot.algorithm for _, snapshot in named]))
     # Whole decades: the spec changes rarely, so that a live chart keeps its zoom.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
-    spec = _walk_spec(names, algorithms, quantity, title, far, least)
+    spec = _walk_spec(names, tones, quantity, title, far, least)
     return pd.DataFrame(rows, columns=list(WALK_COLUMNS)), spec
 
 
 @kept_spec
 def _walk_spec(
-    names: tuple[str, ...], algorithms: tuple[str, ...], quantity: str, title: str, far: float, least: float
+    names: tuple[str, ...], tones: tuple[str, ...], quantity: str, title: str, far: float, least: float
 ) -> Spec:
     x = alt.X("n:Q", title="Samples (t)", scale=alt.Scale(type="log", nice=False, domain=[1, far]))
     x = x.axis(format="~s", tickCount=8, grid=False)
     y = alt.Y(f"{quantity}:Q", title=title, scale=alt.Scale(type="log", nice=False, domain=[least, 3]))
     y = y.axis(format="~g", tickCount=5)
-    tone, dash = series("sampler", names, algorithms, stroke_legend(legend_columns(4)))
+    tone, dash = series("sampler", names, tones, stroke_legend(legend_columns(4)))
     walks = (
         alt.Chart(alt.NamedData("curves"))
         .mark_line(strokeWidth=2, clip=True)

@@ -13,7 +13,6 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
-from rbmviz_app.charts.style import colours
 from rbmviz_app.compared import amount_text, standing_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value
@@ -318,7 +317,6 @@ def sample_grid(
             comparison,
             readouts,
             front=front,
-            accents=colours([panel.worker.algorithm for panel in comparison.panels]),
             multiples=True,
         ),
         view=view,

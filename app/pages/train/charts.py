@@ -89,9 +89,9 @@ def training_chart(
     compared: Sequence[Compared] = (),
     present: bool = False,
 ) -> Chart:
-    """Return the chart of curves with bands, each with its name at its end, one colour a trainer.
+    """Return the chart of curves with bands, each with its name at its end.
 
-    algorithms : (name of the panel in full, in brief, and registered name of its trainer), in order
+    algorithms : (name of the panel in full, in brief, and its colour), in order
     cost_unit : what the curves are drawn against
     best : a line that no curve can pass
     floor : curves end there, with a mark where one falls below it and at its newest point; None: nowhere
@@ -139,7 +139,7 @@ def _training_spec(
     scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
     y = alt.Y("y:Q", title=title, scale=scale)
     names = [name for name, *_ in algorithms]
-    tone, dash = series("trainer", names, [trainer for *_, trainer in algorithms], None)
+    tone, dash = series("trainer", names, [tone for *_, tone in algorithms], None)
 
     def of(kind: str) -> alt.Chart:
         return alt.Chart(alt.NamedData("curves")).transform_filter(f"datum.kind == '{kind}'").encode(x=x)

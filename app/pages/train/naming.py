@@ -4,7 +4,7 @@ from rbmviz.knobs import Value, knobs_of
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer, make_trainer
-from rbmviz_app.charts.style import labels, named_apart, origin_text, titles
+from rbmviz_app.charts.style import colours, labels, named_apart, origin_text, titles
 
 
 def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnapshot]]:
@@ -15,12 +15,13 @@ def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnap
 
 
 def looks(comparison: Comparison[TrainingSetup]) -> list[tuple[str, str, str]]:
-    """Return the name of each panel in full and in brief, and the registered name of its trainer."""
+    """Return the name of each panel in full and in brief, and its colour."""
     shown = named(comparison)
     algorithms = [snapshot.algorithm for _, snapshot in shown]
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
     brief = named_apart([label + origin for label, origin in zip(labels(algorithms), origins, strict=True)])
-    return [(name, label, one.algorithm.name) for (name, one), label in zip(shown, brief, strict=True)]
+    names = [name for name, _ in shown]
+    return list(zip(names, brief, colours(algorithms), strict=True))
 
 
 def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:

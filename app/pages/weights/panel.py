@@ -9,7 +9,6 @@ import numpy as np
 from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
-from rbmviz_app.charts.style import colours
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
 from rbmviz_app.panel.readouts import Readout, Value, finite
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -216,7 +215,6 @@ def weights_grid(
         comparison,
         readouts,
         front=lambda knob: knob.name != "mixture",
-        accents=colours([panel.worker.algorithm for panel in comparison.panels]),
     )
     for spec, label in zip(specs, labels, strict=True):
         spec["label"] = label
