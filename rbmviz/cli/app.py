@@ -34,7 +34,6 @@ def add(commands: Any) -> None:
         "--results",
         action="append",
         default=[],
-        type=Path,
         metavar="DIR",
         help="folder of a sweep (rbmviz sweep --out DIR) that the Tune page lists; may be repeated",
     )
@@ -52,7 +51,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for folder in args.results:
         plan = Store(folder).plan()
         check_scores(plan, f"'{folder}'")
-        results.append((folder, plan))
+        results.append((Path(folder), plan))
     with brought_by("app", "The app"):
         # By its name: the package stands below the app, and is installed without Streamlit, too.
         serve = importlib.import_module("rbmviz_app.serve").serve
