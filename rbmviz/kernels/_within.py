@@ -60,8 +60,8 @@ class _Whole(JITCodeLibrary):
         private = {function.name for one in libraries for function in _defined(one._final_module)}
         for function in _defined(self._final_module):
             if function.name in private:
-                # Not "internal": the linker of the JIT finds such a function by its name, also for another
-                # module that has a form of its own. Here it may have lost arguments, so that the call crashed.
+                # Not "internal": the JIT's linker finds such a function by its name, also for another module
+                # that has its own form of it. Here it may have lost arguments: such a call crashed.
                 function.linkage = "private"
         if self.counts_references or hasattr(self._codegen, "_mpm_full"):  # the latter before numba 0.62
             super()._optimize_final_module()
