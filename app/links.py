@@ -13,8 +13,8 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import VERSION, VERSION_KEY, names_of_other_pages, settings_left_out, version_of
-from rbmviz_app import kept, session, shared
+from rbmviz.links import VERSION, VERSION_KEY, settings_left_out, version_of
+from rbmviz_app import kept, pages, session, shared
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -79,7 +79,7 @@ def write(
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},
-            "others": [*names_of_other_pages(page), *gone],
+            "others": [*pages.names_of_other_pages(page), *gone],
         }
         if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"

@@ -29,11 +29,11 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
-from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
+from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_panels, write_panels
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import controls, links, messages, presenting, presets, session
+from rbmviz_app import controls, links, messages, pages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
@@ -105,6 +105,8 @@ class PanelsInAddress(NamedTuple):
         Their name in the address.
     table : Algorithms
         The algorithms that they can have, by name.
+    default : sequence of str
+        Their texts where a link names none; ``rbmviz.links.DEFAULTS`` precedes it for the pages of a version.
     only_name : str
         The one algorithm of the table that they can have; "" (the default): any.
     only_knobs : sequence of str, optional
@@ -115,6 +117,7 @@ class PanelsInAddress(NamedTuple):
 
     key: str
     table: Algorithms
+    default: Sequence[str]
     only_name: str = ""
     only_knobs: Sequence[str] | None = None
     linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
@@ -237,7 +240,7 @@ class LivePage(Generic[S]):
         messages.draw_link_warnings(self.name)
         messages.show_refused()
         self._note_shown_preset(comparison)
-        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name)
+        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(pages.settings(self.name))
         with self._transport_place:
             draw_transport(self, comparison)
             if links.presenting():
@@ -292,7 +295,7 @@ class LivePage(Generic[S]):
         read, refused = self.read(asked[:most], version)
         for sentence in refused:
             session.add_link_warning(sentence, self.name)
-        for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
+        for algorithm in read or wanted or self.read(self.default_panels(version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
@@ -300,6 +303,10 @@ class LivePage(Generic[S]):
                     raise
                 session.add_link_warning(f"Not all panels are open. {error}", self.name)
                 break
+
+    def default_panels(self, version: int = VERSION) -> Sequence[str]:
+        """Return the panels of a link of this version that names none."""
+        return default_panels(self.name, version) or self.in_address.default
 
     # Presets
 
@@ -311,7 +318,7 @@ class LivePage(Generic[S]):
         """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
-        before = session.settings_now(self.name)
+        before = session.settings_now(pages.settings(self.name))
         try:
             comparison.replace(self.setup_of(values), self.read(preset.panels)[0])
         except BadInput as error:
@@ -400,7 +407,8 @@ class LivePage(Generic[S]):
         """
         if panels is None:
             address = self.in_address
-            panels = write_panels(address.table, self.name, address.linkable(comparison), address.only_knobs)
+            algorithms = address.linkable(comparison)
+            panels = write_panels(address.table, self.default_panels(), algorithms, address.only_knobs)
         shown = next((one for one in self.presets if one.slug == SHOWN_PRESET.value.get(self.name)), None)
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
         hidden = session.HIDDEN.value

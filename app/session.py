@@ -22,7 +22,6 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes
-from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
@@ -368,15 +367,14 @@ def widget_value(key: str) -> Any:
     return st.session_state[key]
 
 
-def settings_now(page: str) -> dict[str, Any]:
-    """Return the settings of a page that have been drawn, by name."""
-    names = DEFAULTS[VERSION].settings.get(page, {})
+def settings_now(names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of the settings that have been drawn, by name."""
     return {name: st.session_state[name] for name in names if name in st.session_state}
 
 
 def set_undo_settings(page: str, before: dict[str, Any]) -> None:
     """Let Undo set the settings that have changed since ``before``."""
-    now = settings_now(page)
+    now = settings_now(before)
     UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
 
 

@@ -1,4 +1,4 @@
-"""One file is one algorithm: a throw-away sampler and trainer, found in the folder, are everywhere."""
+"""One file is one algorithm, one folder one page: throw-away ones, found in their place, are everywhere."""
 
 import importlib
 import json
@@ -13,6 +13,7 @@ from rbmviz.cli import main
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import SamplingSetup, TrainingSetup
 from rbmviz.testing import check_sampler, check_trainer
+from rbmviz_app import pages
 
 SAMPLER = '''
 """Metropolis sampling that flips one visible unit at a time."""
@@ -111,6 +112,81 @@ class MeanCD(CommonKnobs):
         return training.progress(self, state, sharpness=float(abs(h - 0.5)))
 '''
 
+PAGE = '''
+"""Two chains of one small model, side by side."""
+
+import streamlit as st
+
+from rbmviz.models import load_model
+from rbmviz.registry import samplers
+from rbmviz.session import SamplingSetup
+from rbmviz_app import controls
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page
+from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.session import Setting, settings_of
+
+TITLE, ICON, PLACE = "Twins", "group", 8
+PARTS = ("twin",)
+
+
+class Settings:
+    """Values of the widgets, which are in the address."""
+
+    twins_seed = Setting(0)
+    twins_speed = Setting(30)
+
+
+def setup_of(values):
+    """Return what both panels share, for values of the settings by name."""
+    return SamplingSetup(load_model("bas_pcd"), None, values["twins_seed"])
+
+
+PAGE = LivePage(
+    name="twins",
+    question="Do two chains of one model differ?",
+    about="Two chains.",
+    settings=settings_of(Settings),
+    setup_of=setup_of,
+    presets=(),
+    speed=Settings.twins_speed,
+    transport=Transport("Samples per second", (10, 30), "Speed.", "Go.", "One more.", "Back."),
+    in_address=PanelsInAddress("twin", samplers, ("gibbs", "gibbs:k=2")),
+)
+
+
+def main():
+    """Draw the page."""
+    present = PAGE.heading()
+    with PAGE.toolbar():
+        seed = controls.seed(Settings.twins_seed, "Same seed, same samples.")
+    comparison = PAGE.open(setup_of({"twins_seed": seed}))
+    with PAGE.notes():
+        st.caption("Both are of one model.")
+    panels(comparison, present)
+
+
+@st.fragment
+def panels(comparison, present):
+    """Draw the live panels."""
+    sample_grid(
+        comparison,
+        PAGE.socket(),
+        view="sequence",
+        pixels="binary",
+        cells=4,
+        present=present,
+        on_multiply=lambda: None,
+        key="twins_grid",
+        **PAGE.callbacks(comparison, "twins_grid"),
+    )
+    catch_up_page(comparison)
+    PAGE.write_address(comparison)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
 
 @pytest.fixture
 def new_files(tmp_path, monkeypatch):
@@ -202,3 +278,37 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
     wait(lambda: comparison.poll()[-1][1].n > 0, "the first step of the new panel")
     test.run()
     assert not test.exception
+
+
+def forget_pages():
+    """Let the folders be looked through again."""
+    for function in (pages.found, pages.names_of_other_pages):
+        function.cache_clear()
+
+
+def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
+    folder = tmp_path / "twins"
+    folder.mkdir()
+    (folder / "page.py").write_text(PAGE)
+    monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(tmp_path)])
+    forget_pages()
+    try:
+        test = page("twins", shell=True, twins_seed="3")
+        [(comparison, _)] = test.session_state["comparisons"].values()
+        assert [panel.worker.algorithm for panel in comparison.panels] == [
+            rbmviz.make_sampler("gibbs", k=k) for k in (1, 2)
+        ]
+        assert comparison.setup.seed == 3
+        wait(lambda: all(shown.n > 0 for _, shown in comparison.poll()), "samples of both")
+        assert address_of(test)["twins_seed"] == ["3"]
+        assert address_of(test)["twin"] == []
+        again = page("twins", shell=True, twin="rates_fpcd:eps=0.5", twins_speed="10")
+        assert address_of(again)["twin"] == ["rates_fpcd:eps=0.5"]
+        assert again.session_state["comparisons"]["twins"][0].rate == 10
+        # Other pages take its names out of the address, and it takes theirs.
+        assert {"twin", "twins_seed"} <= set(pages.names_of_other_pages("sample"))
+        assert "twin" not in pages.names_of_other_pages("twins")
+    finally:
+        forget_pages()
+        for name in ("twins.page", "twins"):
+            del sys.modules[f"rbmviz_app.pages.{name}"]

@@ -135,7 +135,7 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "then all pixels, which moves the ball; a **mode** is a valley, with unlikely pictures all around. "
     "First let it run and see which ball leaves its valley, then press *Step*, or the key **S**, and watch "
     "the ground rise where the ball stood.",
-    in_address=PanelsInAddress("l", samplers),
+    in_address=PanelsInAddress("l", samplers, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if name.startswith("land")},
     setup_of=setup_of,
     presets=PRESETS,

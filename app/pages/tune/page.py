@@ -49,6 +49,7 @@ from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 6
+PARTS = ("m", "sweep")
 DEFAULT_PANELS = ["rates_fpcd"]
 MAX_PINNED = 4
 """Settings beside the one under the pointer."""
@@ -80,7 +81,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "early, small ones late. Hatched cells cannot be told from the best. Point at a cell: the chain beside "
     "the map takes its knobs while it runs; click to keep a setting open, up to four. First press *Start*, "
     "or drag over the empty map to feel what the knobs do.",
-    in_address=PanelsInAddress("m", samplers),
+    in_address=PanelsInAddress("m", samplers, DEFAULT_PANELS),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=(),
