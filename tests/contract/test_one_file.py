@@ -1,4 +1,4 @@
-"""One file is one algorithm, one folder one page: throw-away ones, found in their place, are everywhere."""
+"""One file: a sampler, a trainer, a live metric; one folder: a page. Throw-away ones are found everywhere."""
 
 import importlib
 import json
@@ -10,7 +10,7 @@ from waiting import wait
 
 import rbmviz
 from rbmviz.cli import main
-from rbmviz.registry import samplers, trainers
+from rbmviz.registry import live_metrics, samplers, trainers
 from rbmviz.session import SamplingSetup, TrainingSetup
 from rbmviz.testing import check_sampler, check_trainer
 from rbmviz_app import pages
@@ -112,6 +112,41 @@ class MeanCD(CommonKnobs):
         return training.progress(self, state, sharpness=float(abs(h - 0.5)))
 '''
 
+METRIC = '''
+"""How many of the samples are different."""
+
+from typing import ClassVar
+
+from rbmviz.metrics.live import Number
+from rbmviz.registry import live_metric
+
+
+@live_metric("different")
+class Different:
+    """Number of different rows among all samples so far."""
+
+    numbers: ClassVar[tuple[Number, ...]] = (
+        Number("different", "Different samples", "How many there are.", "compact", source="Counted here."),
+    )
+
+    def __init__(self, dataset, n_chains):
+        self._seen = set()
+
+    @staticmethod
+    def applies(n_chains):
+        return True
+
+    @staticmethod
+    def bytes(n_chains):
+        return 1_000_000
+
+    def update(self, v):
+        self._seen.update(row.tobytes() for row in v)
+
+    def values(self):
+        return {"different": len(self._seen)}
+'''
+
 PAGE = '''
 """Two chains of one small model, side by side."""
 
@@ -190,18 +225,23 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def new_files(tmp_path, monkeypatch):
-    """Two files, found as if they lay in the folders of the package; gone after the test."""
-    for table, name, text in ((samplers, "flips", SAMPLER), (trainers, "mean_cd", TRAINER)):
+    """Files of each kind, found as if they lay in the folders of the package; gone after the test."""
+    for table, name, text in (
+        (samplers, "flips", SAMPLER),
+        (trainers, "mean_cd", TRAINER),
+        (live_metrics, "different", METRIC),
+    ):
         assert list(table)  # those of the package are found, and stay when these are gone
-        package = importlib.import_module(f"rbmviz.{table.kind}s")
+        package = importlib.import_module(table.package)
         folder = tmp_path / table.kind
         folder.mkdir()
         (folder / f"{name}.py").write_text(text)
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
         monkeypatch.setattr(table, "_entries", dict(table._entries))
         monkeypatch.setattr(table, "_discovered", False)
+        assert name in list(table)
     yield tmp_path
-    for name in ("rbmviz.samplers.flips", "rbmviz.trainers.mean_cd"):
+    for name in ("rbmviz.samplers.flips", "rbmviz.trainers.mean_cd", "rbmviz.metrics.different"):
         package, _, attribute = name.rpartition(".")
         delattr(sys.modules[package], attribute)
         del sys.modules[name]
@@ -266,6 +306,9 @@ def test_a_session_runs_them(new_files, open_worker, model, toy):
         worker.step(3)
         wait(lambda worker=worker: worker.snapshot.n == 15, "three more")
         assert not worker.snapshot.error
+        if algorithm.name == "flips":
+            v = np.unpackbits(worker.snapshot.newest_samples.v, axis=1)
+            assert worker.snapshot.live_numbers == {"different": len(np.unique(v, axis=0))}
 
 
 @pytest.mark.parametrize(("name", "new"), [("sample", "flips"), ("chain", "flips"), ("train", "mean_cd")])
@@ -278,6 +321,14 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
     wait(lambda: comparison.poll()[-1][1].n > 0, "the first step of the new panel")
     test.run()
     assert not test.exception
+    if name == "sample":  # the live metric has a number on every panel, and help in the glossary
+        [grid] = [
+            json.loads(one.proto.json) for one in test.get("bidi_component") if "panels" in one.proto.json
+        ]
+        for panel in grid["panels"]:
+            assert "Different samples" in {readout["label"] for readout in panel["readouts"]}
+        shown = page("glossary")
+        assert any("Different samples" in text.value for text in shown.markdown)
 
 
 def forget_pages():
