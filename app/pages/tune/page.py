@@ -65,7 +65,7 @@ def setup_of(values: Mapping[str, Any]) -> SamplingSetup:
 
 
 def chains_setup(model_name: str, data_choice: str, start: Any, kernel: Any, seed: int) -> SamplingSetup:
-    """Return the setup of the chains: those of the page are runs of the cells, from the same starts."""
+    """Return the setup of the chains beside the map, which is that of the runs of the sweep."""
     model = controls.model_called(model_name)
     chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
     dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
@@ -119,7 +119,9 @@ def main() -> None:
     bring_pointer(comparison, sweep.plan)
     if has_chains(sweep.plan) and comparison.setup.dataset is None:
         offer_download(sweep.plan.data or data_name(comparison.setup.model.meta), "tune")
-    weak = weakref.ref(comparison)
+    weak = weakref.ref(
+        comparison
+    )  # the view keeps point_at, and must not keep what another setup has replaced
     key = POINTER_PANEL.value
 
     def point_at(setting: int) -> None:
@@ -465,6 +467,7 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
     """Draw curves, slices and the table at the point of the map."""
     sweep, scores = view.sweep, view.sweep.scores
     choice = view.choice()
+    # The sweep has ended since the whole page was drawn: its buttons and its list are those of before.
     if not sweep.active and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
         session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
         st.rerun()
