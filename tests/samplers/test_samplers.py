@@ -387,7 +387,7 @@ for module in (random, gibbs, layers, states, history, rows, norm, regime, chain
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
             others = kernel.__name__ in ("bernoulli_rows", "random_bits", "uniforms")  # trainers', couplings'
-            forms = kernel, getattr(kernel, "within_kernels", kernel)
+            forms = kernel, getattr(kernel, "private_form", kernel)
             compiled = max(len(form.signatures) for form in forms)
             regimes = 2 if "fast_weights" in kernel.py_func.__module__ else 1
             assert compiled <= regimes, (kernel, compiled)
