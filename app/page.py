@@ -29,11 +29,12 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
+from rbmviz.lessons import PageState
 from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import controls, links, messages, presenting, presets, session
+from rbmviz_app import card, controls, links, messages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
@@ -166,6 +167,7 @@ class LivePage(Generic[S]):
     def heading(self) -> bool:
         """Draw the question; return whether the page is for a projector."""
         session.keep_set()  # before any widget of the page
+        card.set_settings(self.name)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.title(self.question, anchor=False, width="content")
@@ -221,7 +223,10 @@ class LivePage(Generic[S]):
         try:
             preset = self._preset_of_link()
             comparison, self._token, is_new = session.open_comparison(self.name, setup, self.speed.value)
-            if is_new:
+            step = card.to_set(self.name)
+            if step is not None:
+                self._set_to_step(comparison, setup, step)
+            elif is_new:
                 self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
@@ -245,6 +250,15 @@ class LivePage(Generic[S]):
                 labels = {name: knob.label for own in knobs for name, knob in own.items()}
                 presenting.draw_settings(self.name, labels)
         return comparison
+
+    def _set_to_step(self, comparison: Comparison[S], setup: S, state: PageState) -> None:
+        """Open the panels of a step of a lesson, whose settings are set; nothing runs before Play."""
+        comparison.pause()
+        comparison.replace(setup, state.algorithms())
+        comparison.set_rate(self.speed.value)
+        comparison.drop_undo()
+        self.on_preset(Preset("", "", state.panels, state.settings))
+        card.note_opened()
 
     def _start(self, comparison: Comparison[S]) -> None:
         """Start the runs of a page that is opened; if the link has them paused at a step, go to that step.
@@ -504,6 +518,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
     page, speed, transport = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label, icon = ("Pause", "pause") if comparison.running else ("Play", "play_arrow")
+        held = card.holds_play(page)
         clicked = st.button(
             label,
             icon=f":material/{icon}:",
@@ -512,7 +527,8 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             shortcut="P",
             key=f"{page}_play",
             type="secondary" if comparison.running else "primary",
-            help=transport.play_help,
+            help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
+            disabled=held,
         )
         clicked |= st.button(
             "Step",
@@ -521,6 +537,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             shortcut="S",
             key=f"{page}_step",
             help=transport.step_help,
+            disabled=held,
         )
         clicked |= st.button(
             "Reset",

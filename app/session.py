@@ -342,6 +342,44 @@ DRAWN_CHAINS: Entry[tuple[int, ...]] = Entry("drawn chains", tuple)
 TRIED: Entry[list[Any]] = Entry("tried", list)
 """Sample: settings that were kept with their scores, the newest last."""
 
+
+class LessonStep(NamedTuple):
+    """A step of a lesson: the lesson's name, and the place of the step, from 0."""
+
+    lesson: str
+    step: int
+
+
+OPEN_STEP: Entry[LessonStep | None] = Entry("open step", lambda: None)
+"""The step of a lesson whose card is open; None: no lesson is open."""
+
+STEP_TO_SET: Entry[bool] = Entry("step to set", bool)
+"""Whether the page of the open step is still to be set to what the step asks for."""
+
+LESSON_ANSWERS: Entry[dict[LessonStep, int | None]] = Entry("lesson answers", dict)
+"""Place of the chosen answer of each step that has been answered."""
+
+SEEN_CLAIMS: Entry[dict[LessonStep, dict[int, float]]] = Entry("seen claims", dict)
+"""Claims of each step that have been seen, by their places, and the numbers that were seen."""
+
+REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
+"""Steps whose answers have been asked for."""
+
+LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
+"""The farthest step (from 1) that has been opened of each lesson, by its name."""
+
+LESSON_LINK_READ: Entry[bool] = Entry("lesson link read", bool)
+"""Whether the address with which the session began has been asked for a lesson."""
+
+
+def forget_step(lesson: str, step: int) -> None:
+    """Forget what was answered and seen in a step, which begins anew."""
+    place = LessonStep(lesson, step)
+    LESSON_ANSWERS.ensure().pop(place, None)
+    SEEN_CLAIMS.ensure().pop(place, None)
+    REVEALED.set(REVEALED.value - {place})
+
+
 CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
 """Tune: the model of the cell that was clicked last; "": none."""
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_registered
+from rbmviz.lessons import Lesson
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import describe_model, load_pretrained, pattern_model, random_model
 from rbmviz.session import random_rbm
@@ -66,6 +67,9 @@ def sweep_queue() -> SweepQueue:
 RESULTS_OF_COMMAND: list[tuple[Path, SweepPlan]] = []
 """Folders of results that the command line names, and their plans."""
 
+
+LESSONS_OF_COMMAND: dict[str, Lesson] = {}
+"""The lessons of the folder that the command line names, by their names."""
 
 MODELS_OF_COMMAND: dict[str, Model] = {}
 """The model of a file that the command line names, under the name of that file."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import keys, messages, presenting
+from rbmviz_app import card, keys, messages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
 
 folder = Path(__file__).parent
@@ -34,8 +34,10 @@ page = st.navigation(
 )
 drop_unreadable()
 open_link(page.url_path or names[0])
+card.open_link(page.url_path or names[0])
 presenting.draw_reader()
 presenting.draw_switch()
 messages.draw_link_warnings()
+card.draw(page.url_path or names[0])
 page.run()
 keys.draw_switch()

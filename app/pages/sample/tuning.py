@@ -85,7 +85,8 @@ def sweep_around(
     session.SHOWN_SWEEP.set("")
     for name, value in settings.items():
         session.set_on_other_page(name, value)
-    st.switch_page("pages/tune/page.py")
+    # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
+    st.switch_page("pages/tune/page.py", query_params={})
 
 
 def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any]], model_name: str) -> None:

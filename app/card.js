@@ -1,0 +1,103 @@
+// @ts-check
+// What the card of a lesson marks on the page: a ring around what to look at. It also says aloud that it is to be seen,
+// folds the card on a phone, and remembers in this browser how far each lesson has been read.
+
+/** Where the browser remembers the steps that have been reached, by lesson. */
+const KEPT = 'rbmviz lessons';
+
+/** Milliseconds after which the ring is put again around what the page has built anew. */
+const AGAIN = 500;
+
+const MAX_STEPS = 40;
+
+/** @returns {Record<string, number>} */
+const kept = () => {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEPT) ?? '{}');
+    return Object.fromEntries(Object.entries(found).filter(([name, step]) => /^[a-z][a-z0-9-]{0,39}$/.test(name) && Number.isInteger(step) && step > 0 && step <= MAX_STEPS));
+  } catch {
+    return {};
+  }
+};
+
+/** @returns {HTMLElement[]} the panels of the page, which are within components */
+const panels = () => [...document.querySelectorAll('.stBidiComponent *')].flatMap(node => [...node.shadowRoot?.querySelectorAll('section.panel') ?? []]).map(node => /** @type {HTMLElement} */ (node));
+
+/** @type {Record<string, string>} */
+const CONTROLS = {
+  play: '.st-key-toolbar [class*=_play] button',
+  step: '.st-key-toolbar [class*=_step] button',
+  reset: '.st-key-toolbar [class*=_reset] button',
+  speed: '.st-key-toolbar [data-testid=stSlider]',
+  presets: '.st-key-toolbar [class*=-presets-] button',
+  chart: '[data-testid=stVegaLiteChart]',
+};
+
+/** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
+const target = look => {
+  const [name, part] = look.split('.');
+  if (name in CONTROLS) return document.querySelector(CONTROLS[name]);
+  const panel = panels()[Number(name.replace('panel', '')) - 1];
+  if (!panel || !part) return panel ?? null;
+  const number = panel.querySelector(`[data-readout="${part}"]`)?.parentElement;
+  const knob = panel.querySelector(`[id$="-${part}"]`)?.closest('.knob');
+  let found = /** @type {HTMLElement | null | undefined} */ (number ?? knob);
+  while (found && found !== panel && !found.checkVisibility()) found = found.parentElement;
+  return found ?? panel;
+};
+
+/** @param {{ data: any, parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */
+export default ({ data, parentElement, setTriggerValue }) => {
+  if (data.index) { // on the page of all lessons: say once what this browser remembers
+    if (JSON.stringify(kept()) !== JSON.stringify(data.progress)) setTriggerValue('progress', kept());
+    return () => {};
+  }
+  const progress = kept();
+  progress[data.lesson] = Math.max(progress[data.lesson] ?? 0, data.step);
+  localStorage.setItem(KEPT, JSON.stringify(progress));
+
+  const root = parentElement.getRootNode();
+  const card = (root instanceof ShadowRoot ? root.host : parentElement).closest('.st-key-lesson');
+  card?.toggleAttribute('data-seen', data.seen);
+  const place = `${data.lesson} ${data.step}`;
+  if (card && card.getAttribute('data-place') !== place) { // another step opens from its beginning
+    card.setAttribute('data-place', place);
+    card.removeAttribute('data-folded');
+    if (card.parentElement) card.parentElement.scrollTop = 0;
+  }
+
+  let host = parentElement.querySelector('.host');
+  if (!host) {
+    host = document.createElement('div');
+    host.className = 'host';
+    host.innerHTML = '<button class="fold" type="button"></button><span class="head"></span><p class="look"><button type="button"></button></p><p class="said" role="status"></p>';
+    parentElement.append(host);
+  }
+  const [fold, show] = host.querySelectorAll('button');
+  const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
+  fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
+  name();
+  host.querySelector('.head').textContent = data.head;
+  host.querySelector('.look').hidden = !data.look;
+  show.textContent = `Look here: ${data.look_words}`;
+  show.onclick = () => target(data.look)?.scrollIntoView({ block: 'center' });
+  const said = data.seen ? 'What this step claims is to be seen now.' : '';
+  const status = host.querySelector('.said');
+  if (status.textContent !== said) status.textContent = said;
+
+  /** @type {HTMLElement | null} */
+  let ringed = null;
+  const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
+  const ring = () => {
+    const found = data.look ? target(data.look) : null;
+    if (found === ringed) return;
+    unring();
+    ringed = found;
+    if (found) { found.style.outline = '3px solid #d97706'; found.style.outlineOffset = '3px'; }
+  };
+  parentElement.rbmvizUnring?.();
+  const timer = setInterval(ring, AGAIN);
+  ring();
+  parentElement.rbmvizUnring = () => { clearInterval(timer); unring(); };
+  return () => parentElement.rbmvizUnring?.();
+};
