@@ -104,7 +104,7 @@ def shipped_lessons() -> list[str]:
     return sorted(known, key=lambda name: (COURSE.index(name) if name in COURSE else len(COURSE), name))
 
 
-COURSE = ("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune")
+COURSE = ("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet")
 """The order in which the lessons build on each other."""
 
 
