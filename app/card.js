@@ -46,18 +46,25 @@ const target = look => {
   return found ?? panel;
 };
 
-/** @param {{ data: any, parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */
-export default ({ data, parentElement, setTriggerValue }) => {
-  if (data.index) { // on the page of all lessons: say once what this browser remembers
-    if (JSON.stringify(kept()) !== JSON.stringify(data.progress)) setTriggerValue('progress', kept());
-    return () => {};
+/** @param {any} parent @param {string} html @returns {any} the element of a part of the card, made once */
+const hostOf = (parent, html) => {
+  let host = parent.querySelector('.host');
+  if (!host) {
+    host = document.createElement('div');
+    host.className = 'host';
+    host.innerHTML = html;
+    parent.append(host);
   }
+  return host;
+};
+
+/** The head of the card: how far the lesson is, what is to be seen, and on a phone what folds it. @param {any} data @param {any} parent */
+const drawHead = (data, parent) => {
   const progress = kept();
   progress[data.lesson] = Math.max(progress[data.lesson] ?? 0, data.step);
   localStorage.setItem(KEPT, JSON.stringify(progress));
-
-  const root = parentElement.getRootNode();
-  const card = (root instanceof ShadowRoot ? root.host : parentElement).closest('.st-key-lesson');
+  const root = parent.getRootNode();
+  const card = (root instanceof ShadowRoot ? root.host : parent).closest('.st-key-lesson');
   card?.toggleAttribute('data-seen', data.seen);
   const place = `${data.lesson} ${data.step}`;
   if (card && card.getAttribute('data-place') !== place) { // another step opens from its beginning
@@ -65,39 +72,45 @@ export default ({ data, parentElement, setTriggerValue }) => {
     card.removeAttribute('data-folded');
     if (card.parentElement) card.parentElement.scrollTop = 0;
   }
-
-  let host = parentElement.querySelector('.host');
-  if (!host) {
-    host = document.createElement('div');
-    host.className = 'host';
-    host.innerHTML = '<button class="fold" type="button"></button><span class="head"></span><p class="look"><button type="button"></button></p><p class="said" role="status"></p>';
-    parentElement.append(host);
-  }
-  const [fold, show] = host.querySelectorAll('button');
+  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><p class="said" role="status"></p>');
+  const fold = host.querySelector('button');
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
   fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
   name();
   host.querySelector('.head').textContent = data.head;
-  host.querySelector('.look').hidden = !data.look;
-  show.textContent = `Look here: ${data.look_words}`;
-  show.onclick = () => target(data.look)?.scrollIntoView({ block: 'center' });
   const said = data.seen ? 'What this step claims is to be seen now.' : '';
   const status = host.querySelector('.said');
   if (status.textContent !== said) status.textContent = said;
+};
 
+/** What the card points at: a ring on the page, and a button that brings it into sight. @param {any} data @param {any} parent */
+const drawLook = (data, parent) => {
+  const button = hostOf(parent, '<button type="button"></button>').querySelector('button');
+  button.onclick = () => target(data.look)?.scrollIntoView({ block: 'center' });
   /** @type {HTMLElement | null} */
   let ringed = null;
   const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
   const ring = () => {
-    const found = data.look ? target(data.look) : null;
+    const found = target(data.look);
+    const label = data.look.includes('.') ? found?.querySelector('dt button, dt, label')?.textContent : '';
+    const words = `Look here: ${label ? `${label} of ${data.words}` : data.words}`;
+    if (button.textContent !== words) button.textContent = words;
     if (found === ringed) return;
     unring();
     ringed = found;
     if (found) { found.style.outline = '3px solid #d97706'; found.style.outlineOffset = '3px'; }
   };
-  parentElement.rbmvizUnring?.();
+  parent.rbmvizUnring?.();
   const timer = setInterval(ring, AGAIN);
   ring();
-  parentElement.rbmvizUnring = () => { clearInterval(timer); unring(); };
-  return () => parentElement.rbmvizUnring?.();
+  parent.rbmvizUnring = () => { clearInterval(timer); unring(); };
+  return () => parent.rbmvizUnring?.();
+};
+
+/** @param {{ data: any, parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */
+export default ({ data, parentElement, setTriggerValue }) => {
+  if (data.look) return drawLook(data, parentElement);
+  if (data.head) drawHead(data, parentElement);
+  // On the page of all lessons: say once what this browser remembers.
+  else if (JSON.stringify(kept()) !== JSON.stringify(data.progress)) setTriggerValue('progress', kept());
 };

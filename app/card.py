@@ -34,6 +34,7 @@ _marks = st.components.v2.component(
     "@media (max-width: 999px) { .fold { display: inline-block; } } "
     ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
 )
+"""Three parts: the head of the card, what it points at, and, on the page of all lessons, how far they are."""
 
 LOOK_WORDS = {
     "play": "the button Play",
@@ -214,8 +215,6 @@ def _draw_open(page: str) -> None:
             "lesson": place.lesson,
             "step": place.step + 1,
             "head": f"{lesson.title} · step {place.step + 1} of {len(lesson.steps)}",
-            "look": step.look,
-            "look_words": look_words(step),
             "seen": all_seen,
         },
     )
@@ -224,6 +223,8 @@ def _draw_open(page: str) -> None:
         st.markdown(step.text)
     answer = _draw_question(step, place)
     st.markdown(f"**Do this.** {step.do}")
+    if step.look:
+        _marks(key="lesson look", data={"look": step.look, "words": look_words(step)})
     _draw_claims(step, seen, now)
     _draw_reveal(step, place, answer, all_seen)
     _draw_moves(place, last, page)
@@ -312,9 +313,14 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bo
         return
     shown = session.REVEALED.value
     if place not in shown and not all_seen:
-        if not st.button("Reveal", icon=":material/visibility:", key="lesson reveal"):
-            return
-        session.REVEALED.set(shown | {place})
+        st.button(
+            "Reveal",
+            icon=":material/visibility:",
+            key="lesson reveal",
+            on_click=session.REVEALED.set,
+            args=(shown | {place},),
+        )
+        return
     if answer is not None and step.right >= 0:
         right = step.answers[step.right]
         st.markdown("**You were right.**" if answer == step.right else f"**It is: {right}.**")

@@ -526,7 +526,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             args=(comparison,),
             shortcut="P",
             key=f"{page}_play",
-            type="secondary" if comparison.running else "primary",
+            type="secondary" if comparison.running or held else "primary",
             help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
             disabled=held,
         )

@@ -41,7 +41,7 @@ def answer(page: Page, step: Step) -> None:
     if step.hold:
         expect(play).to_be_disabled(timeout=PATIENCE)
     if step.question:
-        page.locator(".st-key-lesson [data-testid=stRadio] label").nth(max(step.right, 0)).click()
+        page.locator(".st-key-lesson [role=radiogroup] label").nth(max(step.right, 0)).click()
     if step.hold:
         expect(play).to_be_enabled(timeout=PATIENCE)
 
