@@ -240,7 +240,7 @@ class LivePage(Generic[S]):
         messages.draw_link_warnings(self.name)
         messages.show_refused()
         self._note_shown_preset(comparison)
-        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(pages.settings(self.name))
+        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name, pages.settings(self.name))
         with self._transport_place:
             draw_transport(self, comparison)
             if links.presenting():
@@ -318,7 +318,7 @@ class LivePage(Generic[S]):
         """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
-        before = session.settings_now(pages.settings(self.name))
+        before = session.settings_now(self.name, pages.settings(self.name))
         try:
             comparison.replace(self.setup_of(values), self.read(preset.panels)[0])
         except BadInput as error:
@@ -501,6 +501,38 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
         messages.alert("setup", f"{error} The panels go on as they were.")
 
 
+def hand_over(page: str, setup: Any, algorithms: Sequence[Any], settings: Mapping[str, Any]) -> None:
+    """Give another page these panels, before it is opened; there, Undo brings back what it had.
+
+    A page that this session has not opened yet begins with what its address says.
+
+    Parameters
+    ----------
+    page : str
+        Name of the other page.
+    setup : Setup
+        What its panels share; that of the settings.
+    algorithms : sequence of Sampler or Trainer
+        Its panels.
+    settings : mapping of str to value
+        Its settings, by key; those that are not named stay.
+
+    Raises
+    ------
+    BadInput
+        If the limits do not allow these panels; then nothing has changed.
+    """
+    comparison, _ = COMPARISONS.value.get(page, (None, ""))
+    before = session.SHOWN_SETTINGS.value.get(page, {})
+    if comparison is not None:
+        comparison.replace(setup, algorithms)
+    for name, value in settings.items():
+        session.set_on_other_page(name, value)
+    if comparison is not None:
+        session.set_undo_settings(page, before)
+        comparison.resume()
+
+
 def play_or_pause(comparison: Comparison[Any]) -> None:
     """Pause a running comparison, or resume a paused one."""
     (comparison.pause if comparison.running else comparison.resume)()
@@ -593,8 +625,7 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would go with the run that follows
         return
-    for name, value in session.UNDO_SETTINGS.value.get(page, {}).items():
-        session.set_for_widget(name, value)
+    session.undo_settings(page)
 
 
 def draw_chart(

@@ -118,6 +118,8 @@ DEFAULTS: dict[int, Defaults] = {
                 **{"tune_x_scale": "log", "tune_y": "alpha", "tune_y_from": 0.8, "tune_y_to": 1.0},
                 **{"tune_y_n": 5, "tune_y_scale": "linear", "tune_n": 10_000, "tune_unit": "samples"},
                 **{"tune_seeds": 5, "tune_kernel": "binary", "tune_start": "data", "tune_measures": []},
+                **{"tune_what": "samplers", "tune_trainers": ["cd"], "tune_train_data": "bas"},
+                **{"tune_hidden": 16, "tune_updates": 3000, "tune_z": "none", "tune_z_values": ""},
                 "tune_knobs": "",
                 "tune_speed": 60,
             },

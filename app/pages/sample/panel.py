@@ -1,6 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -268,11 +268,13 @@ def sample_grid(
     key: str,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
+    marks: Sequence[str] = (),
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
     front : whether a knob is in sight; the others are under "More knobs"
     knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
+    marks : a word before the title of each panel
     """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible
@@ -290,6 +292,7 @@ def sample_grid(
             readouts,
             front=front,
             multiples=True,
+            marks=marks,
         ),
         view=view,
         pixels=pixels,
