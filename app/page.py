@@ -280,7 +280,7 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        most, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
+        most, version, asked = limits().panels, links.version(self.name), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > most:
