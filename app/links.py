@@ -36,9 +36,13 @@ def gives_any(keys: Iterable[str]) -> bool:
     return any(key in st.query_params for key in keys)
 
 
-def version() -> int:
-    """Return the version of the link; its defaults apply to what the link leaves out."""
-    return version_of(st.query_params.get(VERSION_KEY))[0]
+def version(page: str) -> int:
+    """Return the version of the link to a page; its defaults apply to what the link leaves out."""
+    return _version(page)[0]
+
+
+def _version(page: str) -> tuple[int, str]:
+    return version_of(st.query_params.get(VERSION_KEY), gives_any(pages.names_of_page(page)))
 
 
 def presenting() -> bool:
@@ -91,7 +95,7 @@ def open_link(page: str) -> None:
     if session.LINK_OPENED.value:
         return
     session.LINK_OPENED.set(True)
-    known, sentence = version_of(st.query_params.get(VERSION_KEY))
+    known, sentence = _version(page)
     for key, value in settings_left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
     if shared.FIRST_CHOICE and VERSION_KEY not in st.query_params:  # no link, which means what it leaves out

@@ -240,7 +240,9 @@ class LivePage(Generic[S]):
         messages.draw_link_warnings(self.name)
         messages.show_refused()
         self._note_shown_preset(comparison)
-        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name, pages.settings(self.name))
+        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(
+            self.name, pages.settings(self.name)
+        )
         with self._transport_place:
             draw_transport(self, comparison)
             if links.presenting():
@@ -283,7 +285,7 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        most, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
+        most, version, asked = limits().panels, links.version(self.name), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > most:

@@ -146,7 +146,7 @@ def test_what_else_a_link_says_comes_before_its_preset(page):
     assert (test.session_state["land"], comparison.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning
     assert warning.value.startswith(
-        r"The link's preset 'no\<b\>such' is none of this page: the-valley-fills-up"
+        r"The link's preset 'no\<b\>such' is none of this page: two-valleys, the-valley-fills-up"
     )
 
 

@@ -41,8 +41,8 @@ KNOBS = "c"
 PRESETS = (
     Preset(
         "Small enough to know",
-        "So small that everything can be computed exactly. The curves under More charts show it: the bound "
-        "stays above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
+        "So small that everything can be computed exactly, and held against the estimates: the bound stays "
+        "above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
         ("coupling:scale=1.5",),
         claims=(
             Claim(0, "rbm_ucd_errors", "<", 3, n=1000),
@@ -195,7 +195,7 @@ def own_knobs(name: str, version: int = VERSION) -> Coupling:
 
 def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
     """Add the only panel of a new comparison, with the knobs of a preset, of the link or of its model."""
-    coupling = wanted[0] if wanted else own_knobs(name, links.version())
+    coupling = wanted[0] if wanted else own_knobs(name, links.version(PAGE.name))
     for text in links.values(KNOBS)[:1]:
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))
