@@ -31,8 +31,8 @@ TALL = 480
 """Height of charts with large words, in pixels."""
 WINDOW_PER_WORD = 50
 """Large words are no larger than this part of the window's height."""
-COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
-"""The two couplings; UCD has the colour of the first."""
+COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d", "half_step": "#a860f0"}
+"""The couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
 """For algorithms that say none."""
 RAMP = ("#2952f8", "#6589fd", "#8354a7", "#af7cb6", "#e14784", "#925d48", "#ce7f56", "#b34905")
