@@ -112,5 +112,8 @@ export default ({ data, parentElement, setTriggerValue }) => {
   if (data.look) return drawLook(data, parentElement);
   if (data.head) drawHead(data, parentElement);
   // On the page of all lessons: say once what this browser remembers.
-  else if (JSON.stringify(kept()) !== JSON.stringify(data.progress)) setTriggerValue('progress', kept());
+  else if (!parentElement.rbmvizSent && Object.entries(kept()).some(([name, step]) => step > (data.progress[name] ?? 0))) {
+    parentElement.rbmvizSent = true;
+    setTriggerValue('progress', kept());
+  }
 };

@@ -13,8 +13,8 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import VERSION, VERSION_KEY, names_of_other_pages, settings_left_out, version_of
-from rbmviz_app import kept, session, shared
+from rbmviz.links import VERSION, VERSION_KEY, settings_left_out, version_of
+from rbmviz_app import kept, pages, session, shared
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -44,9 +44,13 @@ def gives_settings() -> bool:
     return any(key not in (LESSON, STEP, VERSION_KEY) for key in st.query_params)
 
 
-def version() -> int:
-    """Return the version of the link; its defaults apply to what the link leaves out."""
-    return version_of(st.query_params.get(VERSION_KEY))[0]
+def version(page: str) -> int:
+    """Return the version of the link to a page; its defaults apply to what the link leaves out."""
+    return _version(page)[0]
+
+
+def _version(page: str) -> tuple[int, str]:
+    return version_of(st.query_params.get(VERSION_KEY), gives_any(pages.names_of_page(page)))
 
 
 def presenting() -> bool:
@@ -94,7 +98,7 @@ def write(
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},
-            "others": [*names_of_other_pages(page), *gone],
+            "others": [*pages.names_of_other_pages(page), *gone],
         }
         if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
@@ -106,7 +110,7 @@ def open_link(page: str) -> None:
     if session.LINK_OPENED.value:
         return
     session.LINK_OPENED.set(True)
-    known, sentence = version_of(st.query_params.get(VERSION_KEY))
+    known, sentence = _version(page)
     for key, value in settings_left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
     if shared.FIRST_CHOICE and VERSION_KEY not in st.query_params:  # no link, which means what it leaves out

@@ -353,7 +353,7 @@ def _summary(
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
     if "truncated" in last.stats:
-        result["truncated"] = last.stats["truncated"]
+        result["truncated"] = result["share_cut"] = last.stats["truncated"]
     if outcome.warning:
         result["warning"] = outcome.warning
     if outcome.interrupted:

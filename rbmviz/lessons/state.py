@@ -8,16 +8,16 @@ from urllib.parse import parse_qs, urlsplit
 
 from rbmviz.coupling import STATISTICS
 from rbmviz.datasets import Dataset, list_datasets, load_registered
-from rbmviz.errors import MAX_SHOWN, BadInput, shown, unknown
+from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.links import (
     DEFAULTS,
     NO_PANEL,
-    PARTS,
-    VERSION,
     VERSION_KEY,
     Algorithms,
     default_panels,
     read_panels,
+    version_of,
+    write_panel,
 )
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.landscape import Order
@@ -140,6 +140,9 @@ STEPS_CALLED = {
 }
 """What is counted on each page."""
 
+PANELS_KEY = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l"}
+"""Name of the panels in the address of each page."""
+
 ALGORITHMS_OF_PAGE: dict[str, Algorithms] = {
     "sample": samplers,
     "train": trainers,
@@ -245,38 +248,41 @@ def read_state(link: str) -> PageState:
     page = parts.path.rstrip("/").rpartition("/")[2] or "sample"
     if page not in OFFERED:
         raise unknown("page with live panels", page, OFFERED)
-    if said.get(VERSION_KEY, [str(VERSION)]) != [str(VERSION)]:
-        raise BadInput(f"the link is of version {said[VERSION_KEY][0][:MAX_SHOWN]}, and {VERSION} is known.")
-    key, known = PARTS[page][0], OFFERED[page]
+    version, unknown_version = version_of(said.get(VERSION_KEY, [None])[0])
+    if unknown_version:
+        raise BadInput(f"the link's version {shown(said[VERSION_KEY][0])} is not known.")
+    key, known = PANELS_KEY[page], OFFERED[page]
     texts = said.pop(key, None)
-    values = {name: DEFAULTS[VERSION].settings[page][name] for name in known}
+    values = {name: DEFAULTS[version].settings[page][name] for name in known}
     for name, given in said.items():
         if name in LEFT_OUT:
             continue
         if name not in known:
             raise unknown(f"setting of the page {page}", name, [key, *known])
         values[name] = read_setting(name, given[-1], known[name], values[name])
-    panels = _read_panels(page, texts, values)
+    panels = _read_panels(page, texts, values, version)
     return PageState(page, panels, values)
 
 
-def _read_panels(page: str, texts: list[str] | None, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the panels as texts, those of the page if the link has none."""
+def _read_panels(
+    page: str, texts: list[str] | None, values: Mapping[str, Any], version: int
+) -> tuple[str, ...]:
+    """Return the panels as texts of the newest version, those of the page if the link has none."""
     if page == "coupling":  # its address has the knobs alone
         random = values["coupling_model"] == RANDOM
         texts = [
             f"{Coupling.name}:{text}".rstrip(":")
-            for text in texts or (default_panels(page) if random else [""])
+            for text in texts or (default_panels(page, version) if random else [""])
         ]
-    panels = tuple(texts or default_panels(page))
+    panels = tuple(texts or default_panels(page, version))
     if panels == (NO_PANEL,) or len(panels) > (1 if page == "coupling" else MAX_STEP_PANELS):
         raise BadInput(f"the link has {len(panels)} panels: give from 1 to {MAX_STEP_PANELS}, on Coupling 1.")
-    read, refused = read_panels(ALGORITHMS_OF_PAGE[page], panels)
+    read, refused = read_panels(ALGORITHMS_OF_PAGE[page], panels, version)
     if refused:
         raise BadInput(refused[0])
     if page == "weights" and {one.name for one in read} != {"pop_cd"}:
         raise BadInput("the panels of the page weights are all pop_cd.")
-    return panels
+    return tuple(write_panel(algorithm) for algorithm in read)
 
 
 def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:

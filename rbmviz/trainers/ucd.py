@@ -71,7 +71,8 @@ class UCD(CommonKnobs):
         "rbm",
         label="Coupling",
         choices=ALGORITHMS,
-        help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 may not.",
+        help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 (general) "
+        "may not; half_step couples the hidden units, too: less noise and fewer pairs cut off.",
     )
     t_max: int = knob(
         100,
@@ -113,11 +114,16 @@ class UCD(CommonKnobs):
         )
         return Parameters(*((x[0] / n).astype(np.float32) for x in sums))
 
+    def share_cut(self, state: TrainingState) -> float:
+        """Return the share of the last update's pairs that had not met at t_max; see Trainer."""
+        own: CoupledState = state.own_state
+        return float(own.counts[:, 1].mean())
+
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the pairs are those of the last one."""
         training.advance(self, state, n)
         tau, counts = state.own_state.tau, state.own_state.counts
-        truncated, warning = float(counts[:, 1].mean()), ""
+        truncated, warning = self.share_cut(state), ""
         if truncated > MAX_TRUNCATED:
             warning = (
                 f"{truncated:.0%} of the pairs had not met after t_max = {self.t_max} sweeps, which biases "

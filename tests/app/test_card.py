@@ -8,7 +8,7 @@ from waiting import wait
 
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
-from rbmviz.lessons.state import OFFERED
+from rbmviz.lessons.state import OFFERED, PANELS_KEY
 from rbmviz_app import session, shared
 from rbmviz_app.formulas import mathml
 from rbmviz_app.pages.chain import matrix
@@ -36,6 +36,7 @@ def test_a_page_and_its_lessons_offer_the_same():
         module = importlib.import_module(
             f"rbmviz_app.pages.{page}.{'settings' if page == 'chain' else 'page'}"
         )
+        assert live.in_address.key == PANELS_KEY[page]
         declared = session.settings_of(module.Settings)
         assert set(OFFERED[page]) <= set(declared)
         state = read_state(page)

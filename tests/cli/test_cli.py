@@ -564,7 +564,9 @@ def test_couple(capsys, model_file):
     assert len(result["tv_std_error"]) == len(result["tv_bound"])
     assert 0 < result["tv_std_error"][0] < result["tv_bound"][0][1]
     result = run(capsys, "couple", "--random", "20x7:0.5", "--replications", 30, "--max-sweeps", 3)
-    assert result["truncated"] > 0
+    assert result["share_cut"] == result["truncated"] / 30 > 0
+    result = run(capsys, "couple", "--random", "20x7:0.5", "--algorithm", "half_step", "--replications", 30)
+    assert (result["algorithm"], result["share_cut"]) == ("half_step", 0)
     assert "500x100:0.1" in refused(capsys, "couple", "--random", "20x7")
     assert "not allowed with" in refused(capsys, "couple", "--random", "2x2:1", "--model", model_file)
 

@@ -15,6 +15,7 @@ from rbmviz.lessons import (
 )
 from rbmviz.lessons.claims import PANEL_NUMBERS, read_claim
 from rbmviz.lessons.state import ALGORITHMS_OF_PAGE, OFFERED, SETUPS, STEPS_CALLED
+from rbmviz.links import VERSION
 from rbmviz.metadata import data_name
 from rbmviz.metrics import eigenvalues, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
@@ -130,7 +131,7 @@ BAD = {
         ('link = "chain?land_depth=99"', "land_depth = '99' is none of 2, 2.5"),
         ('link = "chain?l=gibs"', "did you mean 'gibbs'"),
         ('link = "sample?model=../x"', "model = '../x' is none of"),
-        ('link = "chain?v=99"', "version 99"),
+        ('link = "chain?v=99"', "version '99' is not known"),
         ('link = "weights?w=cd"', "are all pop_cd"),
         ('link = "chain?l=none"', "has 1 panels"),
         ('link = "train?train_seed=-1"', "is not a whole number from 0"),
@@ -208,7 +209,7 @@ def test_a_folder_of_lessons(tmp_path):
 def test_each_page_has_all_that_a_claim_needs():
     assert set(PANEL_NUMBERS) == set(OFFERED) == set(STEPS_CALLED) == set(SETUPS) == set(ALGORITHMS_OF_PAGE)
     for page in OFFERED:
-        state = read_state(page)
+        state = read_state(f"{page}?v={VERSION}")
         assert state.algorithms()
-        assert state == read_state(f"http://127.0.0.1:8501/{page}?v=1&paused_at=30&lesson=stick&step=1")
+        assert state == read_state(f"http://127.0.0.1:8501/{page}?v=2&paused_at=30&lesson=stick&step=1")
     assert read_state("http://127.0.0.1:8501/?p=gibbs").page == "sample"

@@ -34,6 +34,18 @@ VISIT_QUANTITIES = {
 
 PRESETS = (
     Preset(
+        "Two valleys",
+        "Nine nats deep. Gibbs crosses when it is lucky. Both chains that unlearn cross more often, but "
+        "while the visits of rates-FPCD come near the model’s law, those of penalization stay far from it.",
+        tuple(DEFAULT_PANELS),
+        claims=(
+            Claim(1, "crossings", ">", 2, of=0),
+            Claim(2, "crossings", ">", 2, of=0),
+            Claim(1, "visits", "<", 0.12, not_of=2),
+            Claim(2, "visits", ">", 0.15, not_of=1),
+        ),
+    ),
+    Preset(
         "The valley fills up",
         "Two valleys, twelve nats deep. Each sample raises the ground under rates-FPCD until it rolls out, "
         "again and again. Under Gibbs nothing ever moves: it waits for luck, once in 3,500 samples.",
@@ -136,7 +148,7 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "then all pixels, which moves the ball; a **mode** is a valley, with unlikely pictures all around. "
     "First let it run and see which ball leaves its valley, then press *Step*, or the key **S**, and watch "
     "the ground rise where the ball stood.",
-    in_address=PanelsInAddress("l", samplers),
+    in_address=PanelsInAddress("l", samplers, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if name.startswith("land")},
     setup_of=setup_of,
     presets=PRESETS,

@@ -11,6 +11,7 @@ from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
 from rbmviz_app.pages.train.naming import looks, named
 from rbmviz_app.pages.train.settings import Settings
+from rbmviz_app.session import show_in_address
 
 
 def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
@@ -88,6 +89,8 @@ def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
             label_visibility="collapsed",
             width=420,
         )
+        # The first of the list is what an address shows that does not name one.
+        show_in_address([Settings.statistic], statistic != next(iter(labels)))
         log = controls.toggle(Settings.log, "Log scale")
     having = [
         look
