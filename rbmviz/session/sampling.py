@@ -83,6 +83,8 @@ class SamplingSnapshot(Snapshot):
     spurious : float or None
         Share of samples (0 to 1) that are blank, or farther from every training example than the 99th
         percentile of held-out data.
+    ink : float or None
+        Mean share of the pixels that are on.
     agreement : Diagnostics or None
         R-hat and ESS of the newest rounds of several chains, by the number of active units.
     compared : Compared or None
@@ -109,6 +111,7 @@ class SamplingSnapshot(Snapshot):
     class_coverage: float | None = None
     blank: float | None = None
     spurious: float | None = None
+    ink: float | None = None
     agreement: Diagnostics | None = None
     compared: Compared | None = None
     start: np.ndarray | None = None
@@ -292,6 +295,7 @@ class SamplingRun(Run):
             class_coverage=covered.class_coverage if covered and self.n else None,
             blank=covered.blank if covered and self.n else None,
             spurious=covered.spurious if covered and self.n else None,
+            ink=covered.ink if covered and self.n else None,
             agreement=scores.agreement if scores else None,
             start=self._packed_start(),
         )
