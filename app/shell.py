@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import keys, messages, pages, presenting
+from rbmviz_app import card, keys, messages, pages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
 
 folder = Path(__file__).parent
@@ -22,9 +22,12 @@ page = st.navigation(
     position="top",
 )
 drop_unreadable()
-open_link(page.url_path or next(iter(modules)))
+name = page.url_path or next(iter(modules))
+open_link(name)
+card.open_link(name)
 presenting.draw_reader()
 presenting.draw_switch()
 messages.draw_link_warnings()
+card.draw(name)
 page.run()
 keys.draw_switch()

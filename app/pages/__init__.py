@@ -29,7 +29,13 @@ def settings(page: str) -> dict[str, Setting[Any]]:
 
 
 @functools.cache
+def names_of_page(page: str) -> set[str]:
+    """Return the names of the address by which a link says what is on this page."""
+    return {*getattr(found()[page], "PARTS", ()), *settings(page)}
+
+
+@functools.cache
 def names_of_other_pages(page: str) -> list[str]:
     """Return the names of the address that belong to other pages than this one; names that all share stay."""
-    names = {name: [*getattr(module, "PARTS", ()), *settings(name)] for name, module in found().items()}
-    return [name for other in names.values() for name in other if name not in names[page]]
+    names = {name for other in found() for name in names_of_page(other)}
+    return sorted(names - names_of_page(page))

@@ -1,6 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,17 @@ SCORES = (
         formula=r"\frac{1}{n} \left|\left\{ s : \sum_d s_d < \frac{1}{2} q_1 \right\}\right|",
         source="Computed here: q is the first percentile of the number of pixels on in the training "
         "examples.",
+    ),
+    Readout(
+        "ink",
+        "Ink",
+        "Mean share of the pixels that are on: it falls where a chain fades to blank images, and rises where "
+        "its strokes become bolder than those of the data.",
+        lambda shown: _percent(shown.ink),
+        "fixed1",
+        unit="%",
+        formula=r"\frac{1}{n} \sum_s \frac{1}{D} \sum_d s_d",
+        source="Counted.",
     ),
 )
 """Numbers of samplers that are scored against data."""
@@ -268,11 +279,13 @@ def sample_grid(
     key: str,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
+    marks: Sequence[str] = (),
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
     front : whether a knob is in sight; the others are under "More knobs"
     knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
+    marks : a word before the title of each panel
     """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible
@@ -290,6 +303,7 @@ def sample_grid(
             readouts,
             front=front,
             multiples=True,
+            marks=marks,
         ),
         view=view,
         pixels=pixels,
