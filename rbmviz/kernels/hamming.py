@@ -133,13 +133,14 @@ def nearest(points, block, index, distance):
 def log_mixtures(histograms, log_odds, out):
     """Write log sum_d histogram[d] exp(-d log_odds[b]) for every histogram and b, float64 (points, betas).
 
-    Up to a factor this is the density of a point in the ISL's mixture of one kernel around each sample, whose
-    odds that a unit is equal are log_odds = log(beta / (1 - beta)), for several values of beta.
+    Up to a factor this is the density of a point in the mixture of the indirect sampling likelihood
+    (``metrics/isl.py``): one bump around each sample, whose odds that a unit is equal are
+    log_odds = log(beta / (1 - beta)), for several values of beta.
 
-    histograms (points, width + 1), none of them empty; log_odds float64 (betas,). Each sum is divided by the
-    term of its smallest distance, so that it cannot underflow to 0.
+    histograms (points, width + 1), none of them empty; log_odds float64 (betas,). The power of the smallest
+    distance is taken out of each sum, so that it cannot underflow to 0.
     """
-    width, betas = histograms.shape[1], log_odds.shape[0]
+    n_distances, betas = histograms.shape[1], log_odds.shape[0]
     if out.shape != (histograms.shape[0], betas):
         raise ValueError("log_mixtures: the arrays do not fit each other")
     ratio = np.exp(-log_odds)
@@ -147,9 +148,9 @@ def log_mixtures(histograms, log_odds, out):
     for t in range(histograms.shape[0]):
         histogram = histograms[t]
         first = 0
-        while first < width - 1 and histogram[first] == 0:
+        while first < n_distances - 1 and histogram[first] == 0:
             first += 1
-        last = width - 1
+        last = n_distances - 1
         while last > first and histogram[last] == 0:
             last -= 1
         for b in range(betas):

@@ -151,7 +151,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     assert page.ask("panels.map(p => p.dataset.status)") == ["paused", "paused"]
 
 
-def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
+def test_no_frame_is_broken_or_blank(live):
     page = live().open()
     page.ask(
         """(() => {
@@ -175,10 +175,8 @@ def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
             watch();
         })()"""
     )
-    time.sleep(8)
-    seen = page.ask("window.seen")
-    assert seen["bad"] == 0
-    assert seen["frames"] > 16  # it moved all the time; how fast is the benchmark's business
+    page.until("window.seen.frames > 60")
+    assert page.ask("window.seen.bad") == 0
 
 
 def test_a_link_reproduces_the_samples(live):
