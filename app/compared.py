@@ -57,5 +57,5 @@ def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
         at += f" ({amount_text(steps, made)})"
     if compared.behind:
         furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}: this panel is the last; the first has {furthest}."
+        return f"{at}: this panel is last, the first has {furthest}."
     return f"{at}: another panel is no further." if compared.held_back else at
