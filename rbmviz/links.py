@@ -26,16 +26,6 @@ VERSION_KEY = "v"
 NO_PANEL = "none"
 """Stands in a link for a page from which all panels have been removed."""
 
-PARTS: dict[str, tuple[str, ...]] = {
-    "sample": ("p",),
-    "train": ("t",),
-    "coupling": ("c",),
-    "weights": ("w",),
-    "chain": ("l", "A", "lam"),
-    "tune": ("m", "sweep"),
-}
-"""Parts of the address of each page that no widget is bound to: its panels, its matrix."""
-
 
 class Defaults(NamedTuple):
     """What a link of one version means by what it leaves out.
@@ -127,6 +117,8 @@ _FIRST = Defaults(
             **{"tune_x_scale": "log", "tune_y": "alpha", "tune_y_from": 0.8, "tune_y_to": 1.0},
             **{"tune_y_n": 5, "tune_y_scale": "linear", "tune_n": 10_000, "tune_unit": "samples"},
             **{"tune_seeds": 5, "tune_kernel": "binary", "tune_start": "data", "tune_measures": []},
+            **{"tune_what": "samplers", "tune_trainers": ["cd"], "tune_train_data": "bas"},
+            **{"tune_hidden": 16, "tune_updates": 3000, "tune_z": "none", "tune_z_values": ""},
             "tune_knobs": "",
             "tune_speed": 60,
         },
@@ -144,19 +136,6 @@ DEFAULTS: dict[int, Defaults] = {
     ),
 }
 """The defaults of each version; an entry that has been published is never changed."""
-
-
-def names_of_page(page: str) -> set[str]:
-    """Return the names of the address by which a link says what is on this page."""
-    return {*PARTS.get(page, ()), *DEFAULTS[VERSION].settings.get(page, ())}
-
-
-def names_of_other_pages(page: str) -> list[str]:
-    """Return the names of the address that belong to other pages than this one; names that all share stay."""
-    own = names_of_page(page)
-    names = [name for parts in PARTS.values() for name in parts]
-    names += [name for settings in DEFAULTS[VERSION].settings.values() for name in settings]
-    return [name for name in names if name not in own]
 
 
 def version_of(text: str | None, is_link: bool = True) -> tuple[int, str]:
@@ -181,8 +160,8 @@ def version_of(text: str | None, is_link: bool = True) -> tuple[int, str]:
 
 
 def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
-    """Return the panels of a link of this version that names none."""
-    return DEFAULTS[version].panels[page]
+    """Return the panels of a link of this version that names none; none if the page is younger than it."""
+    return DEFAULTS[version].panels.get(page, ())
 
 
 def settings_left_out(page: str, named: Collection[str], version: int) -> dict[str, Any]:
@@ -272,14 +251,15 @@ def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def write_panels(
-    table: Algorithms, page: str, algorithms: Sequence[Any], only: Collection[str] | None = None
+    table: Algorithms, default: Sequence[str], algorithms: Sequence[Any], only: Collection[str] | None = None
 ) -> list[str]:
     """Write the panels of a page: nothing where they are those of a link that names none.
 
-    table : of the algorithms; only : names of the knobs that the page's link holds, None: all
+    table : of the algorithms; default : the texts of the panels of such a link; only : names of the knobs
+    that the page's link holds, None: all
     """
     texts = [write_panel(algorithm, only) for algorithm in algorithms]
-    meant, _ = read_panels(table, default_panels(page))
+    meant, _ = read_panels(table, default)
     if texts == [write_panel(algorithm, only) for algorithm in meant]:
         return []
     return texts or [NO_PANEL]

@@ -3,14 +3,15 @@
 import time
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import values_of
-from rbmviz.metrics import Diagnostics, Kernel
+from rbmviz.metrics import Kernel, live
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
@@ -83,8 +84,10 @@ class SamplingSnapshot(Snapshot):
     spurious : float or None
         Share of samples (0 to 1) that are blank, or farther from every training example than the 99th
         percentile of held-out data.
-    agreement : Diagnostics or None
-        R-hat and ESS of the newest rounds of several chains, by the number of active units.
+    ink : float or None
+        Mean share of the pixels that are on.
+    live_numbers : mapping of str to live.Value
+        The newest numbers of the live metrics, by name; those that are not known yet may be missing.
     compared : Compared or None
         The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
         newest ones. See ``equal_points.at_common_point``.
@@ -109,7 +112,8 @@ class SamplingSnapshot(Snapshot):
     class_coverage: float | None = None
     blank: float | None = None
     spurious: float | None = None
-    agreement: Diagnostics | None = None
+    ink: float | None = None
+    live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     compared: Compared | None = None
     start: np.ndarray | None = None
 
@@ -292,7 +296,8 @@ class SamplingRun(Run):
             class_coverage=covered.class_coverage if covered and self.n else None,
             blank=covered.blank if covered and self.n else None,
             spurious=covered.spurious if covered and self.n else None,
-            agreement=scores.agreement if scores else None,
+            ink=covered.ink if covered and self.n else None,
+            live_numbers=scores.live_numbers if scores else {},
             start=self._packed_start(),
         )
 

@@ -8,6 +8,7 @@ from waiting import wait
 
 from rbmviz import links
 from rbmviz_app import links as app_links
+from rbmviz_app import pages
 from rbmviz_app.messages import MAX_MESSAGE, plain
 
 INJECTED = (
@@ -26,8 +27,8 @@ VALUES = {
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
     return [
-        *links.DEFAULTS[links.VERSION].settings[page],
-        *links.PARTS[page],
+        *pages.settings(page),
+        *pages.found()[page].PARTS,
         "paused",
         "paused_at",
         "present",

@@ -123,7 +123,7 @@ def test_couplings(rates_model):
     watched = coupling.WatchedPairs(
         np.zeros(2, np.int64), np.zeros((pairs, 5)), np.zeros((pairs, 5)), times, near
     )
-    call = (chains, v0, streams, coupling.PairSetup(1, 1, 20, True, 1000), 50, coupling.make_progress())
+    call = (chains, v0, streams, coupling.PairSetup(1, 1, 20, True, True, 1000), 50, coupling.make_progress())
     call = (*call, coupling.make_outcomes(pairs), sums, watched)
     check(coupling.run_pairs, call, [((1,), 0)])  # fewer starts than states
 

@@ -26,6 +26,7 @@ from rbmviz_app.shared import data
 from rbmviz_app.timer import every_second
 
 TITLE, ICON, PLACE = "Train", "school", 2
+PARTS = ("t",)
 BAS_KNOBS = "learning_rate=0.1,schedule=constant"
 DEFAULT_PANELS = [f"cd:{BAS_KNOBS}", f"pcd:{BAS_KNOBS}", f"pop_cd:{BAS_KNOBS}", f"ucd:{BAS_KNOBS},t_max=50"]
 
@@ -114,7 +115,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "picture, of which training knows nothing. First watch in the chart which curve climbs highest and which "
     "one falls again, then change a learning rate.",
     # Learned weights to begin at have no place in the address.
-    in_address=PanelsInAddress("t", trainers, linkable=fresh_starts),
+    in_address=PanelsInAddress("t", trainers, DEFAULT_PANELS, linkable=fresh_starts),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,
