@@ -402,8 +402,7 @@ class LivePage(Generic[S]):
         session.keep_set()  # this begins a fragment, which a click in it draws alone
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
-            if shown:
-                st.caption(shown.caption)
+            st.caption(shown.caption if shown else "&nbsp;")  # Streamlit draws no container that is empty
 
     def withdraw_preset(self, comparison: Comparison[S]) -> None:
         """Draw the page again if a control of this fragment has made it another preset, or none.

@@ -336,7 +336,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     # What a panel says of itself: where it is behind, what is known since a change, what is wrong.
     page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
-        panel.head.standing = 'Scores at 750 samples, because this panel is no further: another has 2,438.';
+        panel.head.standing = 'Scores at 750 samples: this panel is last, the first has 2,438 samples.';
         panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
         panel.draw();
     })()""")
