@@ -1,10 +1,8 @@
 """What pages say of a comparison at equal points; ``rbmviz.session.equal_points`` finds the points."""
 
-from rbmviz.session.equal_points import Compared, CostUnit
-from rbmviz.session.worker import CATCH_UP_SECONDS
+import math
 
-SOON = f"{CATCH_UP_SECONDS:g} s of computing"
-"""How long a panel that begins late is left out at most."""
+from rbmviz.session.equal_points import Compared, CostUnit
 
 AXIS_TITLES: dict[CostUnit, str] = {
     "samples": "Samples",
@@ -46,8 +44,10 @@ def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
     if compared.passed is None:
         return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
     if compared.catching_up:
-        passed, last = (amount_text(cost_unit, one) for one in (compared.passed, compared.least_passed))
-        return f"Not compared yet: it catches up, {passed} of {last}. It joins there, or after {SOON}."
+        last = amount_text(cost_unit, compared.least_passed)
+        passed = amount_text(cost_unit, compared.passed).rpartition(" ")[0]
+        left = math.ceil(compared.seconds_left)
+        return f"Not compared yet: it catches up, {passed} of {last}, and joins in about {left} s."
     if point is None:
         return "Nothing is scored yet." if compared.behind else ""
     if made is None:
@@ -57,5 +57,5 @@ def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
         at += f" ({amount_text(steps, made)})"
     if compared.behind:
         furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}, because this panel is no further: another has {furthest}."
-    return f"{at}, because another panel is no further." if compared.held_back else at
+        return f"{at}: this panel is the last; the first has {furthest}."
+    return f"{at}: another panel is no further." if compared.held_back else at

@@ -23,7 +23,7 @@ class Table:
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
-        self._package = package
+        self.package = package
         self._entries: dict[str, Any] = {}
         self._discovered = False
 
@@ -35,12 +35,12 @@ class Table:
 
     def is_example(self, module: str) -> bool:
         """Whether a module of the folder is there to be copied: its name begins with an underscore."""
-        return module.startswith(f"{self._package}._")
+        return module.startswith(f"{self.package}._")
 
     def _discover(self) -> None:
         if not self._discovered:
-            package = importlib.import_module(self._package)
-            for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
+            package = importlib.import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__, f"{self.package}."):
                 importlib.import_module(module.name)
             self._discovered = True
 
@@ -75,6 +75,7 @@ class Table:
 samplers = Table("sampler", "rbmviz.samplers")
 trainers = Table("trainer", "rbmviz.trainers")
 metrics = Table("metric", "rbmviz.metrics")
+live_metrics = Table("live metric", "rbmviz.metrics")
 datasets = Table("data set", "rbmviz.datasets")
 
 
@@ -122,6 +123,16 @@ def metric(name: str) -> Callable[[F], F]:
     def register(entry: F) -> F:
         metrics.add(name, entry)
         return entry
+
+    return register
+
+
+def live_metric(name: str) -> Callable[[C], C]:
+    """Register a class as ``rbmviz.metrics.live`` describes: a metric that a run keeps up to date."""
+
+    def register(cls: C) -> C:
+        live_metrics.add(name, cls)
+        return cls
 
     return register
 

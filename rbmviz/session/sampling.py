@@ -3,14 +3,15 @@
 import time
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import values_of
-from rbmviz.metrics import Diagnostics, Kernel
+from rbmviz.metrics import Kernel, live
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
@@ -87,8 +88,8 @@ class SamplingSnapshot(Snapshot):
         percentile of held-out data.
     ink : float or None
         Mean share of the pixels that are on.
-    agreement : Diagnostics or None
-        R-hat and ESS of the newest rounds of several chains, by the number of active units.
+    live_numbers : mapping of str to live.Value
+        The newest numbers of the live metrics, by name; those that are not known yet may be missing.
     compared : Compared or None
         The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
         newest ones. See ``equal_points.at_common_point``.
@@ -114,7 +115,7 @@ class SamplingSnapshot(Snapshot):
     blank: float | None = None
     spurious: float | None = None
     ink: float | None = None
-    agreement: Diagnostics | None = None
+    live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     compared: Compared | None = None
     start: np.ndarray | None = None
 
@@ -319,7 +320,7 @@ class SamplingRun(Run):
             blank=covered.blank if covered and self.n else None,
             spurious=covered.spurious if covered and self.n else None,
             ink=covered.ink if covered and self.n else None,
-            agreement=scores.agreement if scores else None,
+            live_numbers=scores.live_numbers if scores else {},
             start=self._packed_start(),
         )
 

@@ -30,7 +30,7 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
-from rbmviz.session.limits import limits, variable_of
+from rbmviz.session.limits import VisitorUsage, limits, variable_of
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
@@ -202,10 +202,13 @@ class SweepQueue:
         Where their folders are; made with mode 0700 when the first one begins.
     slots : Slots
         Turns at the cores (default: those of the process).
+    memory : VisitorUsage
+        Among the visitors of a server: the scores that are in memory count as what one more visitor keeps
+        (default: nobody counts them).
     """
 
-    def __init__(self, folder: Path, slots: Slots = SLOTS) -> None:
-        self.folder, self._slots, self._group = folder, slots, Group()
+    def __init__(self, folder: Path, slots: Slots = SLOTS, memory: VisitorUsage | None = None) -> None:
+        self.folder, self._slots, self._group, self._memory = folder, slots, Group(), memory
         self._lock = threading.RLock()
         self._sweeps: dict[str, Sweep] = {}
         self._threads = 0
@@ -221,7 +224,7 @@ class SweepQueue:
             return list(self._sweeps.values())[::-1]
 
     def get(self, name: str) -> Sweep:
-        """Return the sweep of this name; BadInput if there is none."""
+        """Return the sweep of this name; BadInput if there is none, or no room for its scores."""
         with self._lock:
             sweep = self._sweeps.get(name)
         if sweep is None:
@@ -276,7 +279,7 @@ class SweepQueue:
         Raises
         ------
         BadInput
-            If it exceeds a limit of the server.
+            If it exceeds a limit of the server, or there is no room for its scores.
         OutputFailure
             If its folder cannot be written.
         """
@@ -287,7 +290,12 @@ class SweepQueue:
         with self._lock:
             self._check_room(owner, most.sweeps, most.visitor_sweeps)
             sweep = Sweep(name, title, plan, _hashed(owner), self.folder / name)
-            self._write_note(sweep)
+            self._count(sweep)
+            try:
+                self._write_note(sweep)
+            except BaseException:
+                self._count(sweep, 0)
+                raise
             sweep.loaded = True
             self._sweeps[name] = sweep
         self._begin_threads()
@@ -331,6 +339,7 @@ class SweepQueue:
             if sweep.status in ("queued", "running"):
                 raise BadInput("This sweep has not ended: stop it first.")
             del self._sweeps[name]
+            self._count(sweep, 0)
         if sweep.folder is not None and SWEEP_NAME.fullmatch(name):
             shutil.rmtree(sweep.folder, ignore_errors=True)
 
@@ -361,6 +370,19 @@ class SweepQueue:
             sweep._progress_before = sweep.progress
         sweep.status = status
         sweep.version += 1
+
+    def _count(self, sweep: Sweep, times: int = 1) -> None:
+        """Count the scores of a sweep among the memory of the server; times 0: no longer."""
+        if self._memory is None:
+            return
+        needed = times * SweepScores.bytes(sweep.plan)
+        try:
+            self._memory.keep(f"sweep {sweep.name}", needed)
+        except BadInput:
+            raise BadInput(
+                f"The scores of this sweep take {needed / 1e6:,.0f} MB of memory, which the server has not "
+                f"left: delete sweeps that have ended, or start it with a larger {variable_of('server_mb')}."
+            ) from None
 
     # Folders
 
@@ -403,10 +425,14 @@ class SweepQueue:
                     self._sweeps[path.name] = sweep
 
     def _load(self, sweep: Sweep) -> None:
-        """Read the results of a sweep that an earlier server, or somebody else, has made."""
+        """Read the results of a sweep that an earlier server, or somebody else, has made.
+
+        BadInput if there is no room for its scores.
+        """
         with self._lock:
             if sweep.loaded or sweep.folder is None:
                 return
+            self._count(sweep)
             sweep.loaded = True
         try:
             tables, sentences = _read_cells(sweep)
@@ -476,8 +502,8 @@ class SweepQueue:
 
     def _prepare(self, sweep: Sweep) -> None:
         """Load models and data of a sweep, and find out which of its cells are done."""
-        self._load(sweep)
         try:
+            self._load(sweep)
             with self._turn():
                 found = cells(sweep.plan)
         except (BadInput, OutputFailure) as error:

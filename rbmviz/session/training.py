@@ -43,6 +43,9 @@ REPLAY_SECONDS = 10.0
 KEPT_BYTES = 200_000
 """Most bytes of such checkpoints, all replicates of a panel together."""
 
+FIRST_SWEEPS_SECONDS = 0.1
+"""Seconds of sweeps by which the fantasy chains of a run leave their random bits before its first picture."""
+
 SCORING_SHARE = 1.0
 """Seconds of scoring per second of training at full speed; at a fixed rate, idle time is used as well."""
 
@@ -127,7 +130,7 @@ class TrainingSnapshot(Snapshot):
     models : tuple of RBM
         The newest finite parameters of every replicate.
     fantasy : NewestSamples or None
-        Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the first update.
+        Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the run is prepared.
     method : "exact" or "ais"
         How log Z is computed.
     likelihoods : tuple of Likelihood
@@ -437,6 +440,7 @@ class TrainingRun(Run):
     plan: TrainingPlan
     algorithm: Trainer
     has_background_work = True
+    catches_up = True
 
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
         origin = plan.origin
@@ -490,10 +494,20 @@ class TrainingRun(Run):
             self._states, models = [self._resumed], (RBM(*self._resumed.theta),)
         else:
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
-        self._chains = Fantasy(plan.dataset.n_visible, plan.seed)
         self._models = models
+        self._show_model(models[0])
         self._likelihood_estimator.start(self.n, self.sweeps, self.seconds, models)
         self.prepared = True
+
+    def _show_model(self, rbm: RBM) -> None:
+        """Begin the fantasy chains with this model, so that there are pictures before the next update."""
+        self._chains = Fantasy(self.plan.dataset.n_visible, self.plan.seed)
+        begin = time.perf_counter()
+        self._chains.sweep(rbm)
+        # Small random weights draw nothing but noise, however many sweeps they make.
+        while self.n and time.perf_counter() < begin + FIRST_SWEEPS_SECONDS:
+            self._chains.sweep(rbm)
+        self._fantasy = self._chains.newest(self.n)
 
     def kept_state(self) -> Kept:
         """Return what the run keeps while it rests."""

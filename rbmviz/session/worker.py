@@ -435,6 +435,16 @@ class Worker(Generic[R]):
         """Whether the run is making steps that it has missed."""
         return self._recorded_start is None and self._pace.catching_up(self._run.n)
 
+    @property
+    def seconds_to_catch_up(self) -> float:
+        """In about how many seconds the run has made the steps that it has missed; 0: it has missed none."""
+        return self._pace.seconds_to_catch_up(self._run.n) if self.catching_up else 0.0
+
+    @property
+    def caught_up_to(self) -> float:
+        """Step up to which the run has made, or makes, those that it has missed; 0: it has given up."""
+        return self._pace.missed_to
+
     # Internal; commands hold _wake when they call these.
 
     def _begin(self) -> None:

@@ -368,6 +368,7 @@ def test_every_page_is_tested():
         "weights",
         "chain",
         "tune",
+        "papers",
         "glossary",
     }
 

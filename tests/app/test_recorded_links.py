@@ -1,6 +1,7 @@
 """Old links open what they opened when they were written, whatever the defaults are now.
 
-``recorded_links.json`` holds links and what each of them opened: never mend an entry, add others.
+``recorded_links.json`` holds links and what each of them opened: never mend an entry, add others. An address
+that names nothing, not even ``v``, is no link: it opens its page as it is now.
 """
 
 import json

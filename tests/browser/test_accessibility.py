@@ -20,7 +20,8 @@ RULES = {
 """All rules on the light page; on the dark one, whose elements are the same, those about colours."""
 
 PAGES = (
-    *("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "glossary", "?present=1"),
+    *("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "papers", "glossary"),
+    "?present=1",
 )
 
 NOT_OURS = {
@@ -41,13 +42,15 @@ def found_on(page, path, rules):
     page.page.on("console", lambda told: warnings.append(told.text) if told.type == "warning" else None)
     page.page.goto(f"{page.address}/{path}")
     page.page.locator("h1").wait_for()
-    if path not in ("chain?little=matrix", "glossary"):
+    if path not in ("chain?little=matrix", "papers", "glossary"):
         # The map of the Tune page is empty until somebody presses Start.
         page.until(
             "panels.length > 0 && panels.every(p => p.querySelector('.map') || Number(p.dataset.n) > 0)"
         )
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
+    if path == "papers":  # figure and reasons of an entry
+        page.page.locator("summary").first.click()
     if path not in ("glossary", "tune"):
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     if path == "chain?little=matrix":

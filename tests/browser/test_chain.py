@@ -29,7 +29,7 @@ def test_the_valley_fills_up_and_knobs_act(live):
     page.set_knob(1, "eps", 0.0)
     page.set_knob(1, "alpha", 0.0)
     page.until("panels[1].querySelector('dd[data-readout=bent]').textContent === '0.000'")
-    page.page.wait_for_url("**rates_fpcd%3Aeps%3D0.0**")
+    page.page.wait_for_url("**rates_fpcd:eps=0.0**")
     caption.wait_for(state="hidden")
     page.page.wait_for_url(lambda url: "preset=" not in url and "land_depth=12" in url)
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()

@@ -32,7 +32,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page.until("Number(panels[0].querySelector('dd[data-readout=likelihood]').textContent) < -11.5")
     assert page.counts()[0] > n
     page.set_knob(0, "learning_rate", 1.0)
-    page.page.wait_for_url("**learning_rate%3D10.0**")
+    page.page.wait_for_url("**learning_rate=10.0**")
 
 
 def test_pause_step_and_other_data(live):

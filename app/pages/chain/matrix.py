@@ -27,7 +27,7 @@ from rbmviz.metrics.finite_chain import (
 )
 from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
-from rbmviz_app import controls, links, messages, session
+from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
 from rbmviz_app.pages.chain.exports import chain_csv
@@ -89,6 +89,9 @@ MAX_MATRIX_VISIBLE = 8
 def draw_matrix(present: bool) -> None:
     """Draw a chain that can be edited, and the same chain with less staying."""
     begin_with_link()
+    if card.to_set("chain") is not None:
+        reset_to_preset()
+        card.note_opened()
     messages.draw_link_warnings("matrix")
     row = st.container(horizontal=True, vertical_alignment="center" if present else "bottom")
     with row:

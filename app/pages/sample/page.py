@@ -43,6 +43,7 @@ from rbmviz_app.shared import data, training_part_isl
 from rbmviz_app.timer import every_second
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
+PARTS = ("p",)
 AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
@@ -205,7 +206,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
     "that it shows. First wait until the large numbers differ, then drag a step size and watch how the "
     "pictures and the numbers answer.",
-    in_address=PanelsInAddress("p", samplers),
+    in_address=PanelsInAddress("p", samplers, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.improvement},
     setup_of=setup_of,
     presets=PRESETS,

@@ -18,6 +18,7 @@ from rbmviz_app.pages.train.charts import (
 )
 from rbmviz_app.pages.train.naming import looks, named
 from rbmviz_app.pages.train.settings import Settings
+from rbmviz_app.session import show_in_address
 
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "**Look** at the tail: the few pairs that meet late make updates noisy; pairs "
@@ -102,6 +103,8 @@ def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
             label_visibility="collapsed",
             width=420,
         )
+        # The first of the list is what an address shows that does not name one.
+        show_in_address([Settings.statistic], statistic != next(iter(labels)))
         log = controls.toggle(Settings.log, "Log scale")
     having = [
         look

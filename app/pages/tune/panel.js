@@ -18,7 +18,7 @@
  * @property {string[]} efforts
  * @property {number} seeds
  * @property {number} cells
- * @property {number[]} pinned settings that are open at the right
+ * @property {(number | null)[]} pinned settings that are open at the right; null: one that has no cell
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
@@ -390,7 +390,7 @@ class MapPanel extends Panel {
       c.fillText('★', x + w / 2, y + h / 2 + 1);
     }
     this.map.pinned.forEach((i, place) => {
-      if (!this.boxes[i]) return;
+      if (i === null || !this.boxes[i]) return;
       const { x, y } = this.boxes[i];
       frame(i, 1.5);
       c.fillStyle = translucent(ink, 1);
