@@ -595,6 +595,16 @@ def test_a_model_too_large_to_enumerate_names_the_cost_and_the_way_out(capsys, t
     assert "more than a hundred millennia" in refused(capsys, "log-z", "--model", "mnist_fpcd")
 
 
+def test_sampling_says_whether_it_improves_the_model(capsys, tmp_path):
+    words = ["sample", "--sampler", "rates_fpcd", "--eps", 0.003, "-n", 5000, "--out", tmp_path / "s.npz"]
+    found = run(capsys, *words, "--model", "bas_cd1", "--likelihood")["likelihood"]
+    want = rbmviz.metrics.log_likelihood(load_model("bas_cd1").rbm, rbmviz.load_dataset("bas").train)
+    assert found["model"] == [pytest.approx(want), 0.0]
+    assert found["now"][0] < want < found["averaged"][0]
+    assert found["samples"] == 5000
+    assert "likelihood" not in run(capsys, *words, "--model", "bas_cd1")
+
+
 def test_couple(capsys, model_file):
     result = run(capsys, "couple", "--model", model_file, "--replications", 200, "--lag", 2, "--seed", 1)
     assert len(result["tau"]) == 200
