@@ -131,6 +131,7 @@ DEFAULTS: dict[int, Defaults] = {
                 "tune_knobs": "",
                 "tune_speed": 60,
             },
+            "papers": {"ledger_paper": "all", "ledger_verdict": "all"},
         },
     )
 }
