@@ -17,7 +17,7 @@ COUNTS = (100, 1000, 10_000)
 
 def work(size: Size) -> list[Work]:
     """Return the work: long Gibbs chains, and short ones of rates-FPCD."""
-    given: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, 3, 10)}
+    given: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, 8, 40)}
     given |= {"metrics": ("isl_test", "isl_validation")}
     samples = Budget("samples", max(COUNTS))
     return [
