@@ -84,7 +84,7 @@ RECIPE = Recipe(
         "Three models of MNIST with 500 hidden units, trained by CD-1, PCD and FPCD; one chain each, one "
         "sweep a sample. The second claim is one about models of words in the paper."
     ),
-    cost={"quick": 0.9, "full": 20.0},
+    cost={"quick": 0.9, "full": 35.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -87,7 +87,7 @@ RECIPE = Recipe(
         "sample is spurious if it is farther from the training digits than 99 % of held-out digits are, or "
         "nearly empty."
     ),
-    cost={"quick": 0.5, "full": 2.5},
+    cost={"quick": 0.6, "full": 2.7},
     work=work,
     numbers=numbers,
     drawing=drawing,

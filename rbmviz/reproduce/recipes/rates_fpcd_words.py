@@ -91,7 +91,7 @@ RECIPE = Recipe(
         "Reviews of restaurants, 1,000 word stems, in the place of the paper's OpenTable set, which is not "
         "public; `reviews_cd1` and `reviews_fpcd` have 100 hidden units. One chain, one sweep a sample."
     ),
-    cost={"quick": 1.5, "full": 12.0},
+    cost={"quick": 1.8, "full": 14.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
