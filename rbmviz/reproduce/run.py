@@ -231,7 +231,7 @@ def result_of(
     claims = []
     for claim in recipe.claims:
         used = {part.number: numbers[part.number] for part in claim.parts if part.number in numbers}
-        verdict = judge(claim, numbers, size) if found is not None else _not_run(recipe, size)
+        verdict = judge(claim, numbers, size) if used else _not_run(recipe, size)
         labels = {part.number: part.label for part in claim.parts}
         measured = [
             {"number": key, "label": labels[key], "value": one.value, "error": one.error, "n": one.n}
