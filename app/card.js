@@ -30,13 +30,14 @@ const CONTROLS = {
   reset: '.st-key-toolbar [class*=_reset] button',
   speed: '.st-key-toolbar [data-testid=stSlider]',
   presets: '.st-key-toolbar [class*=-presets-] button',
-  chart: '[data-testid=stVegaLiteChart]',
 };
 
 /** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
 const target = look => {
   const [name, part] = look.split('.');
   if (name in CONTROLS) return document.querySelector(CONTROLS[name]);
+  const chart = /^chart([2-9]?)$/.exec(name);
+  if (chart) return /** @type {HTMLElement | null} */ (document.querySelectorAll('[data-testid=stVegaLiteChart]')[Number(chart[1] || 1) - 1] ?? null);
   const panel = panels()[Number(name.replace('panel', '')) - 1];
   if (!panel || !part) return panel ?? null;
   const number = panel.querySelector(`[data-readout="${part}"]`)?.parentElement;

@@ -218,7 +218,7 @@ def _draw_open(page: str) -> None:
             "seen": all_seen,
         },
     )
-    st.subheader(step.title, anchor=False)
+    st.header(step.title, anchor=False)
     if step.text:
         st.markdown(step.text)
     answer = _draw_question(step, place)
@@ -303,7 +303,7 @@ def look_words(step: Step) -> str:
     """Return in words what a step points at."""
     panel = step.look.partition(".")[0]
     if not panel.startswith("panel"):
-        return LOOK_WORDS.get(panel, "")
+        return LOOK_WORDS["chart"] if panel.startswith("chart") else LOOK_WORDS[panel]
     return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
 
 

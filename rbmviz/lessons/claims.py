@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz.coupling import ALGORITHMS
+from rbmviz.coupling import ALGORITHMS, STATISTICS
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.lessons.state import STEPS_CALLED, PageState
 
@@ -104,13 +104,21 @@ def _pairs(algorithm: str, of: Callable[[Any, int], float]) -> Callable[[Any, in
     return value
 
 
+def _cd_off(pairs: Any, n: int) -> float:
+    """Return by how many standard errors CD and the unbiased estimate of the same pairs differ."""
+    i = STATISTICS.index("both units on")
+    apart = pairs.cd_estimate[:n, i] - pairs.unbiased[:n, i]
+    return float(abs(apart.mean()) / (apart.std() / np.sqrt(n)))
+
+
 _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
     "mean": ("sweeps until they meet, on average", "", lambda pairs, n: float(pairs.tau[:n].mean())),
     "median": ("sweeps until half have met", "", lambda pairs, n: float(np.median(pairs.tau[:n]))),
     "within_10": ("met within 10 sweeps", "%", lambda pairs, n: 100 * float((pairs.tau[:n] <= 10).mean())),
+    "cd_off": ("CD-1 off by so many standard errors", "", _cd_off),
     "cut": ("cut off before they met", "%", lambda pairs, n: 100 * float(pairs.truncated[:n].mean())),
 }
-_ALGORITHM_LABELS = {"rbm": "algorithm 3", "general": "algorithm 1"}
+_ALGORITHM_LABELS = {"rbm": "algorithm 3", "general": "algorithm 1", "half_step": "half-step"}
 
 PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
     "sample": {
@@ -132,6 +140,7 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         "moments": PanelNumber("moments off by", _walk("moments")),
         "raised": PanelNumber("ground raised", lambda shown, n: shown.raised),
         "bent": PanelNumber("ground bent by", lambda shown, n: shown.bent),
+        "states": PanelNumber("different states visited", lambda shown, n: (shown.visits > 0).sum()),
         "empty": PanelNumber("empty states", lambda shown, n: 100 * shown.visits[0] / n if n else None, "%"),
         "fast_norm": PanelNumber("fast norm", lambda shown, n: shown.fast_norm),
     },

@@ -163,7 +163,7 @@ def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypa
     state = {"lesson reached": {"stick": 3}}
     test = page("learn", shell=True, state=state)
     titles = [load_lesson(name).title for name in shipped_lessons()]
-    assert [one.value for one in test.subheader] == [*titles, "A lesson"]
+    assert [one.value for one in test.header] == [*titles, "A lesson"]
     assert [one.label for one in test.button if one.label.startswith("Go on")] == ["Go on at step 3"]
     next(one for one in test.button if one.key == "open a-lesson").click().run()
     assert not test.exception

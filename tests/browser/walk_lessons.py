@@ -30,7 +30,7 @@ PATIENCE = 90_000
 def open_step(page: Page, lesson: Lesson, number: int) -> Step:
     """Wait until the card of a step (from 1) is there; return the step."""
     step = lesson.steps[number - 1]
-    expect(page.locator(".st-key-lesson h3")).to_have_text(step.title, timeout=PATIENCE)
+    expect(page.locator(".st-key-lesson h2")).to_have_text(step.title, timeout=PATIENCE)
     page.wait_for_function(f"location.search.includes('step={number}')", timeout=PATIENCE)
     return step
 
