@@ -169,6 +169,10 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
 """The numbers that claims may be about, by page and name: a closed list."""
 
 
+def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> str:
+    return f"{names[panel]}: {PANEL_NUMBERS[page][metric].label}".removeprefix(": ")
+
+
 class StepClaim(NamedTuple):
     """After n steps a number of one panel is above, or below, another number.
 
@@ -204,17 +208,17 @@ class StepClaim(NamedTuple):
         other = 0.0 if self.of is None else values[self.of]
         return one is not None and other is not None and COMPARED[self.operator](one, other + self.number)
 
+    def number_words(self, page: str, names: Sequence[str]) -> str:
+        """Return what the claim is about; ``names`` are those of the panels, "" where one needs none."""
+        return _number_words(page, names, self.panel, self.metric)
+
     def words(self, page: str, names: Sequence[str]) -> str:
-        """Return the claim in words; ``names`` are those of the panels, "" for a panel that needs none."""
-
-        def number(panel: int, metric: str) -> str:
-            return f"{names[panel]}: {PANEL_NUMBERS[page][metric].label}".removeprefix(": ")
-
+        """Return the claim in words, see ``number_words``."""
         said = f"{self.number:g}{PANEL_NUMBERS[page][self.metric].unit}"
         if self.of is not None:
             offset = f" {'-' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
-            said = f"{number(*self.of)}{offset}"
-        return f"{number(self.panel, self.metric)} {self.operator} {said}, at {self.n:,} {STEPS_CALLED[page]}"
+            said = f"{_number_words(page, names, *self.of)}{offset}"
+        return f"{self.number_words(page, names)} {self.operator} {said}, at {self.n:,} {STEPS_CALLED[page]}"
 
     @property
     def about(self) -> tuple[tuple[int, str], ...]:
