@@ -10,6 +10,9 @@ const AGAIN = 500;
 
 const MAX_STEPS = 40;
 
+/** Milliseconds for which the button says that the link has been copied. */
+const COPIED_MS = 2000;
+
 /** @returns {Record<string, number>} */
 const kept = () => {
   try {
@@ -73,8 +76,14 @@ const drawHead = (data, parent) => {
     card.removeAttribute('data-folded');
     if (card.parentElement) card.parentElement.scrollTop = 0;
   }
-  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><p class="said" role="status"></p>');
-  const fold = host.querySelector('button');
+  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span> <button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
+  const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
+  copy.onclick = () => {
+    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
+    // Where the page is not from this machine and not encrypted, browsers give no clipboard.
+    const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
+    copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
+  };
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
   fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
   name();

@@ -33,6 +33,7 @@ _marks = st.components.v2.component(
     "border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } .fold { float: right; display: none; } "
     "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
     ".host { font: .875rem var(--st-font); color: var(--st-text-color); } "
+    ".copy { font-weight: 400; border: none; padding: 0 .2rem; text-decoration: underline; opacity: .85; } "
     "@media (max-width: 999px) { .fold { display: inline-block; } } "
     ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
 )
