@@ -102,7 +102,7 @@ const drawLook = (data, parent) => {
   const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
   const ring = () => {
     const found = target(data.look);
-    const label = data.look.includes('.') ? found?.querySelector('dt button, dt, label')?.textContent : '';
+    const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
     const words = `Look here: ${label ? `${label} of ${data.words}` : data.words}`;
     if (button.textContent !== words) button.textContent = words;
     if (found === ringed) return;

@@ -101,6 +101,12 @@ def leave() -> None:
 # What a page asks
 
 
+def is_open(page: str) -> bool:
+    """Return whether a step about this page is open."""
+    found = opened()
+    return found is not None and found[1].state.page == page
+
+
 def to_set(page: str) -> PageState | None:
     """Return the state that this page is to be set to, because a step has been opened; else None."""
     found = opened()
@@ -305,7 +311,7 @@ def _draw_claims(step: Step, seen: dict[int, float], now: dict[int, float]) -> N
         said = said if names[0] else said[:1].upper() + said[1:]
         number = "" if value is None else f" **{number_text(value)}**"
         lines.append(f"{mark} {messages.plain(said)}{number}")
-    st.markdown("  \n".join(lines))
+    st.markdown("  \n".join(dict.fromkeys(lines)))  # two claims may be about one number
 
 
 def number_text(value: float) -> str:

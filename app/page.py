@@ -399,7 +399,7 @@ class LivePage(Generic[S]):
         session.keep_set()  # this begins a fragment, which a click in it draws alone
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
-            if shown:
+            if shown and not card.is_open(self.name):  # it says what a lesson asks
                 st.caption(shown.caption)
 
     def withdraw_preset(self, comparison: Comparison[S]) -> None:

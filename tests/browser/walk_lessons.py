@@ -105,7 +105,12 @@ def main() -> None:
                 begin = time.monotonic()
                 context = browser.new_context(viewport=size, color_scheme=args.theme)
                 page = Live(context.new_page(), server.address)
-                walk(page, load_lesson(name), args.folder, not args.look)
+                try:
+                    walk(page, load_lesson(name), args.folder, not args.look)
+                except Exception:
+                    page.page.screenshot(path=args.folder / f"{name}-failed.png")
+                    sys.stdout.write(f"{page.page.url} {page.errors}\n{server.log.read_text()[-3000:]}\n")
+                    raise
                 context.close()
                 assert not page.errors, page.errors
                 sys.stdout.write(f"{name}: {time.monotonic() - begin:.0f} s\n")
