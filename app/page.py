@@ -402,7 +402,8 @@ class LivePage(Generic[S]):
         session.keep_set()  # this begins a fragment, which a click in it draws alone
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
-            st.caption(shown.caption if shown else "&nbsp;")  # Streamlit draws no container that is empty
+            # A lesson's card says what it asks. Streamlit draws no container that is empty.
+            st.caption(shown.caption if shown and not card.is_open(self.name) else "&nbsp;")
 
     def withdraw_preset(self, comparison: Comparison[S]) -> None:
         """Draw the page again if a control of this fragment has made it another preset, or none.
