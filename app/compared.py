@@ -57,5 +57,5 @@ def standing_text(compared: Compared, made_unit: CostUnit, made: int | None) -> 
         at += f" ({amount_text(made_unit, made)})"
     if compared.behind:
         furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}: this panel is the last; the first has {furthest}."
+        return f"{at}: this panel is last, the first has {furthest}."
     return f"{at}: another panel is no further." if compared.held_back else at

@@ -21,7 +21,7 @@ RULES = {
 
 PAGES = (
     *("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "papers", "glossary"),
-    "?present=1",
+    *("?present=1", "learn", "chain?lesson=stick&step=1"),
 )
 
 NOT_OURS = {
@@ -46,7 +46,9 @@ def found_on(page, path):
     page.page.emulate_media(color_scheme="light")
     page.page.goto(f"{page.address}/{path}")
     page.page.locator("h1").wait_for()
-    if path not in ("chain?little=matrix", "papers", "glossary"):
+    if "lesson" in path:
+        page.until("panels.length > 0 && panels.every(p => p.dataset.status === 'paused')")
+    elif path not in ("chain?little=matrix", "papers", "glossary", "learn"):
         # The map of the Tune page is empty until somebody presses Start.
         page.until(
             "panels.length > 0 && panels.every(p => p.querySelector('.map') || Number(p.dataset.n) > 0)"
@@ -55,7 +57,7 @@ def found_on(page, path):
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":  # figure and reasons of an entry
         page.page.locator("summary").first.click()
-    if path not in ("glossary", "tune"):
+    if path not in ("glossary", "tune", "learn") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")

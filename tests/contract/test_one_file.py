@@ -126,7 +126,7 @@ class Different:
     """Number of different rows among all samples so far."""
 
     numbers: ClassVar[tuple[LiveNumber, ...]] = (
-        LiveNumber("different", "Different samples", "How many there are.", "compact", source="Counted."),
+        LiveNumber("different", "Different samples", "How many.", "compact", source="Counted here."),
     )
 
     def __init__(self, dataset, n_chains):

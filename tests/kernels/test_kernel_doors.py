@@ -152,6 +152,11 @@ def test_hamming():
     for a, b, n, shape in wrong:
         with pytest.raises(ValueError, match="do not fit"):
             hamming.count_distances(a, b, n, np.zeros(shape, np.uint32))
+    counts = np.zeros((6, M + 1), np.uint32)
+    check(hamming.add_counts, (counts, 0, np.zeros((6, 32), np.uint32)), [((0,), 1), ((2,), 1)])
+    for shape in ((5, 32), (6, M + 2)):
+        with pytest.raises(ValueError, match="do not fit"):
+            hamming.add_counts(counts, 0, np.zeros(shape, np.uint32))
     check(hamming.nearest, (points, blocks[0], np.zeros(128, np.int64), np.zeros(128, np.int64)), [((0,), 0)])
     check(hamming.log_mixtures, (np.ones((6, M + 1), np.uint32), np.ones(3), np.zeros((6, 3))), [((0,), 1)])
 
