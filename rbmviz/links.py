@@ -40,10 +40,7 @@ class Defaults(NamedTuple):
     settings: Mapping[str, Mapping[str, Any]]
 
 
-_TRAINING = (
-    "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0,initial_scale=0.01,"
-    "initial_law=normal,initial_biases=data"
-)
+_TRAINING = "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0"
 _BAS = "learning_rate=0.1,schedule=constant"
 
 _FIRST = Defaults(
