@@ -613,6 +613,29 @@ def test_training_curves_and_their_files(trainings):
     assert len(lines) == 1 + 2 * points
 
 
+def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
+    test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
+    test.session_state["improvement"] = True
+    test.run()
+    comparison = test.session_state["comparisons"]["sample"][0]
+
+    def likelihoods():
+        comparison.poll()
+        return [panel.worker.read(SamplingRun.request_improvement) for panel in comparison.panels]
+
+    wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
+    test.run()
+    assert not test.exception
+    [table] = [frame.value for frame in test.dataframe if "The model" in frame.value]
+    assert list(table["The model"]) == ["-5.633", "-5.633"]
+    gibbs = likelihoods()[0]
+    assert gibbs.now == gibbs.model
+    assert gibbs.averaged == pytest.approx(gibbs.model)
+    test.session_state["improvement"] = False
+    test.run()
+    assert all(panel.worker.read(lambda run: run._improvement) is None for panel in comparison.panels)
+
+
 def test_a_collapse_leaves_the_other_curves_their_height():
     def curve(name, *values):
         return [
