@@ -405,6 +405,11 @@ class LivePage(Generic[S]):
             # A lesson's card says what it asks. Streamlit draws no container that is empty.
             st.caption(shown.caption if shown and not card.is_open(self.name) else "&nbsp;")
 
+    def shown_caption(self) -> str:
+        """Return the caption of the preset that the screen shows; "" if it shows none."""
+        slug = SHOWN_PRESET.value.get(self.name)
+        return next((preset.caption for preset in self.presets if preset.slug == slug), "")
+
     def withdraw_preset(self, comparison: Comparison[S]) -> None:
         """Draw the page again if a control of this fragment has made it another preset, or none.
 

@@ -1,12 +1,16 @@
 """The Sample page in a browser."""
 
+import base64
 import re
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from rbmviz_app.stream.frames import read_frame
 
 pytestmark = pytest.mark.browser
 
@@ -460,13 +464,16 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     counts, files = page.counts(), {}
-    for name in ("Samples", "Curves", "Mosaic"):
+    for name in ("Samples", "Curves", "Mosaic", "Replay file"):
         with page.page.expect_download() as download:
             page.page.get_by_role("button", name=name, exact=True).click()
         files[name] = tmp_path / download.value.suggested_filename
         download.value.save_as(files[name])
     with np.load(files["Samples"]) as archive:
         assert [len(archive[f"v{i}"]) for i in range(2)] == counts
+        data = re.search(rb'data-packed="deflate">([^<]*)<', files["Replay file"].read_bytes())[1]
+        for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
+            np.testing.assert_array_equal(panel.blocks["v"], archive[f"v{i}"])
     assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta,sweeps\nGibbs,1,")
     with Image.open(files["Mosaic"]) as picture:
         assert picture.format == "PNG"
