@@ -51,8 +51,9 @@ class UCD(CommonKnobs):
     the statistic ``truncated`` is the share of pairs that are.
 
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias;
-    a falling learning rate averages it out (corollary 1), hence the default. The documentation's page
-    on UCD has the measurements.
+    a falling learning rate averages it out (corollary 1), hence the default; and the half-step coupling of
+    the authors' program has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep, as in that
+    program; section 4 of the paper names another one. The documentation's page on UCD has the measurements.
     """
 
     chains: ClassVar[str] = "fresh"
