@@ -10,6 +10,9 @@ const AGAIN = 500;
 
 const MAX_STEPS = 40;
 
+/** Milliseconds for which the button says that the link has been copied. */
+const COPIED_MS = 2000;
+
 /** @returns {Record<string, number>} */
 const kept = () => {
   try {
@@ -30,13 +33,14 @@ const CONTROLS = {
   reset: '.st-key-toolbar [class*=_reset] button',
   speed: '.st-key-toolbar [data-testid=stSlider]',
   presets: '.st-key-toolbar [class*=-presets-] button',
-  chart: '[data-testid=stVegaLiteChart]',
 };
 
 /** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
 const target = look => {
   const [name, part] = look.split('.');
   if (name in CONTROLS) return document.querySelector(CONTROLS[name]);
+  const chart = /^chart([2-9]?)$/.exec(name);
+  if (chart) return /** @type {HTMLElement | null} */ (document.querySelectorAll('[data-testid=stVegaLiteChart]')[Number(chart[1] || 1) - 1] ?? null);
   const panel = panels()[Number(name.replace('panel', '')) - 1];
   if (!panel || !part) return panel ?? null;
   const number = panel.querySelector(`[data-readout="${part}"]`)?.parentElement;
@@ -72,8 +76,14 @@ const drawHead = (data, parent) => {
     card.removeAttribute('data-folded');
     if (card.parentElement) card.parentElement.scrollTop = 0;
   }
-  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><p class="said" role="status"></p>');
-  const fold = host.querySelector('button');
+  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span> <button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
+  const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
+  copy.onclick = () => {
+    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
+    // Where the page is not from this machine and not encrypted, browsers give no clipboard.
+    const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
+    copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
+  };
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
   fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
   name();
@@ -92,7 +102,7 @@ const drawLook = (data, parent) => {
   const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
   const ring = () => {
     const found = target(data.look);
-    const label = data.look.includes('.') ? found?.querySelector('dt button, dt, label')?.textContent : '';
+    const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
     const words = `Look here: ${label ? `${label} of ${data.words}` : data.words}`;
     if (button.textContent !== words) button.textContent = words;
     if (found === ringed) return;

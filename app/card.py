@@ -9,18 +9,20 @@ opens one notes that it is to be set (``open_step``). The page sets its settings
 
 import functools
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shipped_lessons, steps_of
-from rbmviz.lessons.claims import StepClaim
+from rbmviz.lessons.state import STEPS_CALLED
+from rbmviz.session import Comparison
 from rbmviz_app import links, messages, session
 from rbmviz_app.charts.style import titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
 from rbmviz_app.shared import LESSONS_OF_COMMAND
-from rbmviz_app.timer import while_running
+from rbmviz_app.timer import every_second, while_running
 
 folder = Path(__file__).parent
 
@@ -31,6 +33,7 @@ _marks = st.components.v2.component(
     "border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } .fold { float: right; display: none; } "
     "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
     ".host { font: .875rem var(--st-font); color: var(--st-text-color); } "
+    ".copy { font-weight: 400; border: none; padding: 0 .2rem; text-decoration: underline; opacity: .85; } "
     "@media (max-width: 999px) { .fold { display: inline-block; } } "
     ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
 )
@@ -96,6 +99,12 @@ def leave() -> None:
 
 
 # What a page asks
+
+
+def is_open(page: str) -> bool:
+    """Return whether a step about this page is open."""
+    found = opened()
+    return found is not None and found[1].state.page == page
 
 
 def to_set(page: str) -> PageState | None:
@@ -193,10 +202,24 @@ def draw(page: str) -> None:
     if found is None:
         return
     _, step, place = found
+    opens_here = step.state.page == page
+    comparison, _ = COMPARISONS.value.get(page, (None, ""))
     with st.container(key="lesson"):
         st.html(folder / "card.css")
-        more_to_see = len(session.SEEN_CLAIMS.value.get(place, {})) < len(step.claims)
-        while_running(functools.partial(_draw_open, page), more_to_see)
+        if opens_here and comparison is not None and not _all_seen(step, place):
+            _draw_while_it_changes(comparison, page)
+        else:
+            while_running(functools.partial(_draw_open, page), opens_here and not _all_seen(step, place))
+
+
+@every_second
+def _draw_while_it_changes(comparison: Comparison[Any], page: str) -> None:
+    _draw_open(page)
+
+
+def _all_seen(step: Step, place: LessonStep) -> bool:
+    """Return whether all that a step claims has been seen."""
+    return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
 
 
 def _draw_open(page: str) -> None:
@@ -204,10 +227,10 @@ def _draw_open(page: str) -> None:
     if found is None:  # it has just been left: this part is about to go
         return
     lesson, step, place = found
-    timed = len(session.SEEN_CLAIMS.value.get(place, {})) < len(step.claims)
+    more_to_see = not _all_seen(step, place)
     now = _look(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
-    all_seen = bool(step.claims) and len(seen) == len(step.claims)
+    all_seen = bool(step.claims) and _all_seen(step, place)
     last = place.step + 1 == len(lesson.steps)
     _marks(
         key="lesson marks",
@@ -218,7 +241,7 @@ def _draw_open(page: str) -> None:
             "seen": all_seen,
         },
     )
-    st.subheader(step.title, anchor=False)
+    st.header(step.title, anchor=False)
     if step.text:
         st.markdown(step.text)
     answer = _draw_question(step, place)
@@ -228,7 +251,7 @@ def _draw_open(page: str) -> None:
     _draw_claims(step, seen, now)
     _draw_reveal(step, place, answer, all_seen)
     _draw_moves(place, last, page)
-    if timed and all_seen:
+    if more_to_see and all_seen:
         st.rerun()  # without the timer
 
 
@@ -272,26 +295,23 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
 
 
 def _draw_claims(step: Step, seen: dict[int, float], now: dict[int, float]) -> None:
-    """Draw what is to be seen, each line with its number as soon as it is there."""
+    """Draw the numbers to watch; what is claimed of them stands there once it is to be seen, not before."""
     if not step.claims:
         return
     names = titles(step.state.algorithms())
+    page, names = step.state.page, names if len(names) > 1 else [""]
     lines = []
     for i, claim in enumerate(step.claims):
-        mark = ":green[:material/check_circle:]" if i in seen else ":material/radio_button_unchecked:"
         value = seen.get(i, now.get(i))
-        number = "" if value is None else f" Now: **{number_text(value)}**" if i not in seen else ""
-        number = f" **{number_text(value)}**" if i in seen and value is not None else number
-        lines.append(f"{mark} {messages.plain(claim_words(step, claim, names))}{number}")
-    st.markdown("  \n".join(lines))
-
-
-def claim_words(step: Step, claim: StepClaim, names: list[str]) -> str:
-    """Return a claim in words, with the names of its panels."""
-    if len(names) > 1:
-        return claim.words(step.state.page, names)
-    said = claim.words(step.state.page, [""])
-    return said[:1].upper() + said[1:]
+        if i in seen:
+            mark, said = ":green[:material/check_circle:]", claim.words(page, names)
+        else:
+            mark, said = ":material/radio_button_unchecked:", claim.number_words(page, names)
+            said += f", watched at {claim.n:,} {STEPS_CALLED[page]}"
+        said = said if names[0] else said[:1].upper() + said[1:]
+        number = "" if value is None else f" **{number_text(value)}**"
+        lines.append(f"{mark} {messages.plain(said)}{number}")
+    st.markdown("  \n".join(dict.fromkeys(lines)))  # two claims may be about one number
 
 
 def number_text(value: float) -> str:
@@ -303,7 +323,7 @@ def look_words(step: Step) -> str:
     """Return in words what a step points at."""
     panel = step.look.partition(".")[0]
     if not panel.startswith("panel"):
-        return LOOK_WORDS.get(panel, "")
+        return LOOK_WORDS["chart"] if panel.startswith("chart") else LOOK_WORDS[panel]
     return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
 
 

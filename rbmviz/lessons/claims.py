@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz.coupling import ALGORITHMS
+from rbmviz.coupling import ALGORITHMS, STATISTICS
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.lessons.state import STEPS_CALLED, PageState
 
@@ -104,13 +104,21 @@ def _pairs(algorithm: str, of: Callable[[Any, int], float]) -> Callable[[Any, in
     return value
 
 
+def _cd_off(pairs: Any, n: int) -> float:
+    """Return by how many standard errors CD and the unbiased estimate of the same pairs differ."""
+    i = STATISTICS.index("both units on")
+    apart = pairs.cd_estimate[:n, i] - pairs.unbiased[:n, i]
+    return float(abs(apart.mean()) / (apart.std() / np.sqrt(n)))
+
+
 _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
     "mean": ("sweeps until they meet, on average", "", lambda pairs, n: float(pairs.tau[:n].mean())),
     "median": ("sweeps until half have met", "", lambda pairs, n: float(np.median(pairs.tau[:n]))),
     "within_10": ("met within 10 sweeps", "%", lambda pairs, n: 100 * float((pairs.tau[:n] <= 10).mean())),
+    "cd_off": ("CD-1 off by so many standard errors", "", _cd_off),
     "cut": ("cut off before they met", "%", lambda pairs, n: 100 * float(pairs.truncated[:n].mean())),
 }
-_ALGORITHM_LABELS = {"rbm": "algorithm 3", "general": "algorithm 1"}
+_ALGORITHM_LABELS = {"rbm": "algorithm 3", "general": "algorithm 1", "half_step": "half-step"}
 
 PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
     "sample": {
@@ -132,6 +140,7 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         "moments": PanelNumber("moments off by", _walk("moments")),
         "raised": PanelNumber("ground raised", lambda shown, n: shown.raised),
         "bent": PanelNumber("ground bent by", lambda shown, n: shown.bent),
+        "states": PanelNumber("different states visited", lambda shown, n: (shown.visits > 0).sum()),
         "empty": PanelNumber("empty states", lambda shown, n: 100 * shown.visits[0] / n if n else None, "%"),
         "fast_norm": PanelNumber("fast norm", lambda shown, n: shown.fast_norm),
     },
@@ -158,6 +167,10 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
     },
 }
 """The numbers that claims may be about, by page and name: a closed list."""
+
+
+def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> str:
+    return f"{names[panel]}: {PANEL_NUMBERS[page][metric].label}".removeprefix(": ")
 
 
 class StepClaim(NamedTuple):
@@ -195,17 +208,17 @@ class StepClaim(NamedTuple):
         other = 0.0 if self.of is None else values[self.of]
         return one is not None and other is not None and COMPARED[self.operator](one, other + self.number)
 
+    def number_words(self, page: str, names: Sequence[str]) -> str:
+        """Return what the claim is about; ``names`` are those of the panels, "" where one needs none."""
+        return _number_words(page, names, self.panel, self.metric)
+
     def words(self, page: str, names: Sequence[str]) -> str:
-        """Return the claim in words; ``names`` are those of the panels, "" for a panel that needs none."""
-
-        def number(panel: int, metric: str) -> str:
-            return f"{names[panel]}: {PANEL_NUMBERS[page][metric].label}".removeprefix(": ")
-
+        """Return the claim in words, see ``number_words``."""
         said = f"{self.number:g}{PANEL_NUMBERS[page][self.metric].unit}"
         if self.of is not None:
             offset = f" {'-' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
-            said = f"{number(*self.of)}{offset}"
-        return f"{number(self.panel, self.metric)} {self.operator} {said}, at {self.n:,} {STEPS_CALLED[page]}"
+            said = f"{_number_words(page, names, *self.of)}{offset}"
+        return f"{self.number_words(page, names)} {self.operator} {said}, at {self.n:,} {STEPS_CALLED[page]}"
 
     @property
     def about(self) -> tuple[tuple[int, str], ...]:

@@ -70,6 +70,25 @@ def test_a_step_points_at_something_of_its_page(name, step):
         mathml(step.formula, "block")
 
 
+FIRST = {step.state.page: (name, step) for name, step in reversed(STEPS)}
+"""A step about each page, and its lesson."""
+
+
+@pytest.mark.parametrize("about", FIRST)
+def test_a_step_sets_all_of_its_page(page, about):
+    name, step = FIRST[about]
+    place = load_lesson(name).steps.index(step) + 1
+    test = page(about, shell=True, lesson=name, step=str(place))
+    comparison, live = comparison_of(test, about), live_page(about)
+    assert [one.worker.algorithm for one in comparison.panels] == step.state.algorithms()
+    assert not comparison.running
+    assert comparison.rate == step.state.settings[live.speed.key]
+    known = {key: value for key, value in step.state.settings.items() if key in test.session_state}
+    assert {key: test.session_state[key] for key in known} == known
+    assert not test.warning
+    assert not test.error
+
+
 def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address_of):
     test = page("sample", shell=True, lesson="stick", step="3", p="rates_fpcd", seed="7")
     step = load_lesson("stick").steps[2]
@@ -163,7 +182,7 @@ def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypa
     state = {"lesson reached": {"stick": 3}}
     test = page("learn", shell=True, state=state)
     titles = [load_lesson(name).title for name in shipped_lessons()]
-    assert [one.value for one in test.subheader] == [*titles, "A lesson"]
+    assert [one.value for one in test.header] == [*titles, "A lesson"]
     assert [one.label for one in test.button if one.label.startswith("Go on")] == ["Go on at step 3"]
     next(one for one in test.button if one.key == "open a-lesson").click().run()
     assert not test.exception

@@ -62,7 +62,7 @@ def test_a_recorded_link_opens_what_it_opened(page, link):
     assert not test.error
     assert not test.warning
     found = opened(test, name, RECORDED[link]["settings"])
-    # A knob may have another name by now.
+    # A knob may have another name by now, and one that there was not yet has its default.
     for panel, recorded in zip(found.get("panels", ()), RECORDED[link].get("panels", ()), strict=True):
         algorithm = (
             Coupling

@@ -30,7 +30,7 @@ PATIENCE = 90_000
 def open_step(page: Page, lesson: Lesson, number: int) -> Step:
     """Wait until the card of a step (from 1) is there; return the step."""
     step = lesson.steps[number - 1]
-    expect(page.locator(".st-key-lesson h3")).to_have_text(step.title, timeout=PATIENCE)
+    expect(page.locator(".st-key-lesson h2")).to_have_text(step.title, timeout=PATIENCE)
     page.wait_for_function(f"location.search.includes('step={number}')", timeout=PATIENCE)
     return step
 
@@ -105,7 +105,12 @@ def main() -> None:
                 begin = time.monotonic()
                 context = browser.new_context(viewport=size, color_scheme=args.theme)
                 page = Live(context.new_page(), server.address)
-                walk(page, load_lesson(name), args.folder, not args.look)
+                try:
+                    walk(page, load_lesson(name), args.folder, not args.look)
+                except Exception:
+                    page.page.screenshot(path=args.folder / f"{name}-failed.png")
+                    sys.stdout.write(f"{page.page.url} {page.errors}\n{server.log.read_text()[-3000:]}\n")
+                    raise
                 context.close()
                 assert not page.errors, page.errors
                 sys.stdout.write(f"{name}: {time.monotonic() - begin:.0f} s\n")

@@ -36,7 +36,7 @@ def draw_lesson(lesson: Lesson) -> None:
     n, reached = len(lesson.steps), session.LESSON_PROGRESS.value.get(lesson.name, 0)
     reached = min(reached, n)
     with st.container(border=True, key=f"lesson entry {lesson.name}"):
-        st.subheader(messages.plain(lesson.title), anchor=False)
+        st.header(messages.plain(lesson.title), anchor=False)
         st.markdown(lesson.about)
         said = f"{n} steps, about {lesson.minutes} minutes."
         st.caption(f"{said} You have read up to step {reached}." if reached else said)

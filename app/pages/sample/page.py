@@ -31,7 +31,7 @@ from rbmviz_app.page import (
     offer_panels,
 )
 from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
-from rbmviz_app.pages.sample.exports import curves_csv, snippet
+from rbmviz_app.pages.sample.exports import curves_csv, replay_file, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.sample.recorded import recordings
@@ -447,7 +447,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
-    cells, pixels = Settings.cells.value, Settings.pixels.value
+    cells, pixels, caption = Settings.cells.value, Settings.pixels.value, PAGE.shown_caption()
 
     with st.container(horizontal=True):
         controls.downloads(
@@ -475,6 +475,13 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     ),
                     "mosaic.png",
                     "The newest samples of all panels as one picture (.png).",
+                ),
+                Download(
+                    "Replay file",
+                    lambda: replay_file(comparison, model_name, caption, cells),
+                    "replay.html",
+                    "A page that plays these samples again, with no server and no network: for slides, a "
+                    "learning platform, or whoever has not installed this (.html).",
                 ),
             ],
         )
