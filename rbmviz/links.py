@@ -40,10 +40,7 @@ class Defaults(NamedTuple):
     settings: Mapping[str, Mapping[str, Any]]
 
 
-_TRAINING = (
-    "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0,initial_scale=0.01,"
-    "initial_law=normal,initial_biases=data"
-)
+_TRAINING = "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0"
 _BAS = "learning_rate=0.1,schedule=constant"
 
 _FIRST = Defaults(
@@ -51,7 +48,7 @@ _FIRST = Defaults(
         "gibbs": "temperature=1.0,k=1,n_chains=1",
         "rates_fpcd": "eps=0.03,alpha=1.0,k=1,statistics=sampled,n_chains=1,share=false",
         "rates_herding": "eps=0.03,alpha=1.0,max_sweeps=50,n_chains=1,share=false",
-        "sample_penalization": "eps=0.0003,alpha=0.9,k=1,units=binary,n_chains=1,share=false",
+        "sample_penalization": "eps=0.0003,alpha=0.9,k=1,n_chains=1,share=false",
         "cd": f"k=1,learning_rate=0.05,schedule=constant,{_TRAINING},n_chains=0",
         "exact": f"learning_rate=0.05,schedule=constant,{_TRAINING}",
         "fpcd": f"k=1,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100,eps_fast=0.05,alpha=0.95",
