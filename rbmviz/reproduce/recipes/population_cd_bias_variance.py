@@ -50,7 +50,7 @@ def row(data: str, batch: int, updates: int, replications: int, seed: int) -> di
 def work(size: Size) -> list[Work]:
     """Return the work: models of each data set; a quick run has those that are generated, and no others."""
     chosen = ("bas", "modes") if size == "quick" else tuple(BATCH)
-    n = 2000 if size == "quick" else 20_000
+    n = 400 if size == "quick" else 20_000
     return [
         Piece(
             f"{data}-{seed}",

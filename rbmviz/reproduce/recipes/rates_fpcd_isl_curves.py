@@ -41,7 +41,7 @@ def work(size: Size) -> list[Work]:
         algorithms=SAMPLERS,
         axes=(Axis("eps", STEPS),),
         models=(MODEL,),
-        seeds=seeds(size, 8, 20),
+        seeds=seeds(size, 5, 20),
         budget=Budget("samples", length(size, "binary")),
     )
     means = SweepPlan(

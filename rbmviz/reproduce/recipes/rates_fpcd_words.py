@@ -15,7 +15,7 @@ SAMPLERS = ("gibbs", "rates_fpcd:eps=0.01")
 
 def length(size: Size) -> int:
     """Return the samples of a run."""
-    return 50_000 if size == "quick" else 200_000
+    return 20_000 if size == "quick" else 200_000
 
 
 def work(size: Size) -> list[Work]:
