@@ -163,7 +163,7 @@ RECIPE = Recipe(
         "gradient is enumerated, and the noise of the mean is subtracted from each bias; where a bias is "
         "lost in the noise, the noise stands in its place, so that a ratio is too small if anything."
     ),
-    cost={"quick": 4.0, "full": 400.0},
+    cost={"quick": 0.4, "full": 400.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
