@@ -8,7 +8,7 @@ from rbmviz.cli import WholeNumber, add_command, print_message
 from rbmviz.cli.sweep import MAX_WORKERS
 from rbmviz.errors import BadInput
 from rbmviz.reproduce import PAPERS, Recipe, Size, all_recipes, recipe_named, reproduce
-from rbmviz.reproduce.ledger import measured_text
+from rbmviz.reproduce.ledger import measured_texts
 from rbmviz.reproduce.run import result_of
 
 
@@ -107,7 +107,7 @@ def text(result: dict[str, Any]) -> str:
     lines = []
     for claim in result["claims"]:
         lines += [f"{claim['verdict'].upper()}: {claim['text']}", f"  {claim['source']}: {claim['paper']}"]
-        measured = measured_text(claim)
-        lines += [f"  here: {measured}"] * bool(measured) + [f"  {claim['reason']}", ""]
+        lines += [f"  here: {measured}" for measured in measured_texts(claim)]
+        lines += [f"  {claim['reason']}", ""]
     lines.append(f"{result['core_minutes']:.3g} core-minutes; all of it is in '{Path(result['out'])}'.")
     return "\n".join(lines)

@@ -103,6 +103,7 @@ def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> di
     series = list(dict.fromkeys(row.get("series", "") for row in rows))
     panels = list(dict.fromkeys(row.get("panel", "") for row in rows))
     bars = drawing["mark"] == "bar"
+    named = all(row["x"] == row.get("series") for row in rows)  # the axis is the legend
     scale = altair.Scale(type="log" if drawing["log_x"] else "linear", zero=False, nice=not drawing["log_x"])
     x: Any = altair.X("x:Q", title=drawing["x"], scale=scale)
     if bars or any(isinstance(row["x"], str) for row in rows):
@@ -118,7 +119,7 @@ def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> di
         sort=series,
         scale=altair.Scale(domain=series, range=colours(series)),
         legend=altair.Legend(title=None, orient="bottom", columns=3, labelLimit=320)
-        if series != [""]
+        if series != [""] and not named
         else None,
     )
     base = altair.Chart().encode(x=x, color=tone)

@@ -51,10 +51,10 @@ def judged_again(claim: PaperClaim, result: Mapping[str, Any]) -> Verdict:
     return judge(claim, numbers_of(found), result["size"])
 
 
-def measured_text(claim: Mapping[str, Any]) -> str:
-    """Return the measured numbers of a claim of a result, with their errors, on one line."""
+def measured_texts(claim: Mapping[str, Any]) -> list[str]:
+    """Return a text for each measured number of a claim of a result: what it is, its value and its error."""
     numbers = numbers_of(claim)
-    return "; ".join(f"{one['label']}: {numbers[one['number']].text}" for one in claim["measured"])
+    return [f"{one['label']}: {numbers[one['number']].text}" for one in claim["measured"]]
 
 
 def counts_of(results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -85,7 +85,7 @@ def markdown(pictures: str = "") -> str:
                 )
                 cells = [
                     *(f"**{result['title']}** ({result['source']})", claim["text"], claim["paper"]),
-                    *(measured_text(claim) or "-", f"**{claim['verdict']}**", size),
+                    *("; ".join(measured_texts(claim)) or "-", f"**{claim['verdict']}**", size),
                 ]
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")

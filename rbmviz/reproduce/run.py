@@ -142,14 +142,15 @@ def _folder(folder: Path, name: str, size: Size) -> Path:
 
 
 def _swept(part: SweepPart, place: Path, command: str, workers: int | None) -> tuple[Any, float]:
-    """Return the table of a sweep, and the seconds that its cells have taken on their threads in all."""
+    """Return the table of a sweep, and the seconds of processor time that its cells have taken in all."""
     store = Store(place / part.name)
     store.prepare(part.plan, command)
     made = cells(part.plan)
     kept = place / f"{part.name}-seconds.json"
     before = float(_read(kept).get("seconds", 0.0))
+    begin = time.process_time()
     progress = run_cells(made, store, workers=workers)
-    seconds = before + progress.busy_seconds
+    seconds = before + time.process_time() - begin
     if progress.computed:
         write_whole(kept, json.dumps({"seconds": seconds}).encode())
     if progress.interrupted:

@@ -84,6 +84,8 @@ class SamplingSnapshot(Snapshot):
     spurious : float or None
         Share of samples (0 to 1) that are blank, or farther from every training example than the 99th
         percentile of held-out data.
+    ink : float or None
+        Mean share of the pixels that are on.
     live_numbers : mapping of str to live.Value
         The newest numbers of the live metrics, by name; those that are not known yet may be missing.
     compared : Compared or None
@@ -110,6 +112,7 @@ class SamplingSnapshot(Snapshot):
     class_coverage: float | None = None
     blank: float | None = None
     spurious: float | None = None
+    ink: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     compared: Compared | None = None
     start: np.ndarray | None = None
@@ -293,6 +296,7 @@ class SamplingRun(Run):
             class_coverage=covered.class_coverage if covered and self.n else None,
             blank=covered.blank if covered and self.n else None,
             spurious=covered.spurious if covered and self.n else None,
+            ink=covered.ink if covered and self.n else None,
             live_numbers=scores.live_numbers if scores else {},
             start=self._packed_start(),
         )

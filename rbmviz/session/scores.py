@@ -198,6 +198,7 @@ class Scores:
             coverage.class_coverage,
             coverage.blank,
             coverage.spurious,
+            coverage.ink,
         )
 
     def _add_to_bins(self, classes: np.ndarray, blank: np.ndarray) -> None:

@@ -68,7 +68,7 @@ PAIR_METRICS = {
     "ucd_errors": lambda pairs, found: _errors(pairs.unbiased, found.truth),
     "cd_errors": lambda pairs, found: _errors(pairs.cd_estimate, found.truth),
 }
-"""Numbers of the pairs of one algorithm, by the end of their name: ``rbm_mean``, ``general_mean``."""
+"""Numbers of the pairs of one algorithm, by the end of their name: ``rbm_mean``, ``half_step_mean``."""
 
 
 def advance(run, n):
@@ -132,7 +132,8 @@ class PairsRun:
         }
         numbers = {}
         for name in names:
-            algorithm, _, metric = name.partition("_")
+            [algorithm] = [one for one in first if name.startswith(f"{one}_")]
+            metric = name.removeprefix(f"{algorithm}_")
             numbers[name] = PAIR_METRICS[metric](first[algorithm], found)
         return numbers
 

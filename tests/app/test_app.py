@@ -28,7 +28,14 @@ from rbmviz_app.pages.sample.charts import curves_of, isl_chart
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
-from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
+from rbmviz_app.pages.train.charts import (
+    distribution_chart,
+    distribution_rows,
+    likelihood_floor,
+    likelihood_rows,
+    statistic_rows,
+    training_chart,
+)
 from rbmviz_app.pages.train.exports import training_csv
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -586,6 +593,20 @@ def test_training_curves_and_their_files(trainings):
     assert in_sweeps["x"].min() == 30  # without the point before the first update: the axis is logarithmic
     inner = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in inner} == {"panel 1"}
+    # The meeting times of the last update: bins of whole numbers, whose shares add up to 1.
+    tau = shown[1][1].inner_samples["Meeting times (sweeps)"]
+    bins = distribution_rows(shown, "Meeting times (sweeps)")
+    assert {row["trainer"] for row in bins} == {"panel 1"}
+    assert sum(row["share"] for row in bins) == pytest.approx(1)
+    for row in bins:
+        assert row["share"] == pytest.approx(((tau >= row["x"]) & (tau < row["x2"])).mean())
+    data, spec = distribution_chart(bins, looks, "Meeting times (sweeps)")
+    assert len(data) == len(bins) + 1
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+    weights = replace(shown[1][1], inner_samples={"w": np.random.default_rng(1).normal(size=50)})
+    edges, shares = weights.distribution("w")
+    assert (len(edges), shares.sum()) == (31, pytest.approx(1))
+    assert weights.distribution("another") is None
     lines = training_csv(shown).decode().splitlines()
     assert lines[0] == "trainer,replicate,update,sweeps,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
@@ -633,6 +654,8 @@ def test_the_band_of_a_single_estimate_is_two_standard_errors():
     point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
-    several = point._replace(train=np.array([-3.0, -1.0]), std_error=np.array([0.25, 0.25]))
+    many = np.random.default_rng(0).normal(-2, 1, 100)
+    several = point._replace(train=many, std_error=np.full(100, 0.25))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(several,)))], "train")
-    assert (row["low"], row["value"], row["high"]) == (-3.0, -2.0, -1.0)  # the range of the replicates
+    want = [np.quantile(many, 0.025), many.mean(), np.quantile(many, 0.975)]  # of the replicates
+    assert [row["low"], row["value"], row["high"]] == pytest.approx(want)

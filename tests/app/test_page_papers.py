@@ -37,4 +37,4 @@ def test_details_of_every_entry(page):
         test.session_state[f"ledger details {result['recipe']}"] = True
     test.run()
     assert not test.exception
-    assert len(test.get("vega_lite_chart")) == sum(result["figure"] is not None for result in ledger())
+    assert len(test.get("vega_lite_chart")) >= sum(one["figure"] is not None for one in ledger())

@@ -20,7 +20,8 @@ RULES = {
 """All rules on the light page; on the dark one, whose elements are the same, those about colours."""
 
 PAGES = (
-    *("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "glossary", "?present=1"),
+    *("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "papers", "glossary"),
+    "?present=1",
     *("learn", "chain?lesson=stick&step=1"),
 )
 
@@ -44,14 +45,16 @@ def found_on(page, path, rules):
     page.page.locator("h1").wait_for()
     if "lesson" in path:
         page.until("panels.length > 0 && panels.every(p => p.dataset.status === 'paused')")
-    elif path not in ("chain?little=matrix", "glossary", "learn"):
+    elif path not in ("chain?little=matrix", "papers", "glossary", "learn"):
         # The map of the Tune page is empty until somebody presses Start.
         page.until(
             "panels.length > 0 && panels.every(p => p.querySelector('.map') || Number(p.dataset.n) > 0)"
         )
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
-    if path not in ("glossary", "tune", "learn") and "lesson" not in path:
+    if path == "papers":  # figure and reasons of an entry
+        page.page.locator("summary").first.click()
+    if path not in ("papers", "glossary", "tune", "learn") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")

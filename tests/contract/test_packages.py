@@ -33,8 +33,10 @@ def test_every_folder_travels():
 
 def test_every_kind_of_file_travels():
     """A file of a new kind has to be listed in pyproject.toml, or here if it is for the checkout only."""
-    patterns = [*SETUPTOOLS["package-data"]["*"], "*.py", "*.safetensors", "shipped/*.toml", "config.toml"]
-    of_pages = [f"pages/{pattern}" for pattern in SETUPTOOLS["package-data"]["rbmviz_app.pages"]]
+    data = SETUPTOOLS["package-data"]
+    patterns = [*data["*"], *data["rbmviz.reproduce.results"], "*.py", "*.safetensors", "shipped/*.toml"]
+    patterns.append("config.toml")
+    of_pages = [f"pages/{pattern}" for pattern in data["rbmviz_app.pages"]]
     left = {
         str(path.relative_to(ROOT))
         for name in FOLDERS.values()

@@ -295,6 +295,7 @@ def test_blank_samples_are_spurious_and_visit_no_class():
     classes = coverage.update(np.array([empty, few, enough, enough]))
     np.testing.assert_array_equal(classes, 0)
     assert (coverage.blank, coverage.spurious) == (0.5, 0.5)
+    assert coverage.ink == pytest.approx((0 + 9 + 10 + 10) / (4 * 70))
     assert (coverage.visited, coverage.class_coverage) == (1, 0.5)  # class 0 has half of the data, b the rest
     np.testing.assert_array_equal(coverage.occupancy, [4, 0, 0])
     np.testing.assert_array_equal(coverage.recognised, [2, 0, 0])

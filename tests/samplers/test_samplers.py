@@ -284,6 +284,38 @@ def test_penalization_without_decay_ends_at_the_empty_state(model):
     assert sample(model, decayed, 60_000, seed=5).v[-10_000:].mean() > 0.3
 
 
+@pytest.mark.parametrize("knobs", [{}, {"n_chains": 3}, {"n_chains": 3, "share": True}])
+def test_the_penalty_in_symmetric_units_is_that_of_units_minus_one_and_one(model, knobs):
+    """theta_F is kept and moved in units -1 and +1 here, and turned into units 0 and 1 by the energies.
+
+    E(x, y) = -x'Wy - b'x - c'y has with x = 2v - 1 and y = 2h - 1 the parameters 4W, 2b - 2W1, 2c - 2W'1.
+    """
+    sampler = make_sampler("sample_penalization", eps=0.05, alpha=0.8, k=2, units="symmetric", **knobs)
+    state = sampler.init(model, 3)
+    groups = state.groups
+    W = [np.zeros(model.rbm.W.shape) for _ in groups]
+    b, c = ([np.zeros(size) for _ in groups] for size in model.rbm.W.shape)
+    for t in range(12):
+        g = t % len(groups)
+        found = sampler.step(state, len(groups[g].v))
+        x, y = 2.0 * groups[g].v - 1, 2.0 * groups[g].h - 1
+        np.testing.assert_array_equal(found.v, groups[g].v)
+        W[g] = 0.8 * W[g] - 0.05 * x.T @ y / len(x)
+        b[g], c[g] = 0.8 * b[g] - 0.05 * x.mean(axis=0), 0.8 * c[g] - 0.05 * y.mean(axis=0)
+    for g, group in enumerate(groups):
+        want = 4 * W[g], 2 * b[g] - 2 * W[g].sum(axis=1), 2 * c[g] - 2 * W[g].sum(axis=0)
+        for fast, part in zip(group.fast, want, strict=True):
+            np.testing.assert_allclose(fast, part, atol=2e-5)
+    # The next sample is drawn from theta + theta_F, and chains do not depend on how they are asked.
+    target = sampler.target(state)
+    np.testing.assert_allclose(target.W, model.rbm.W + groups[state.n % len(groups)].fast[0], rtol=1e-6)
+    whole = sample(model, sampler, 30, seed=3).v
+    again, divided = sampler.init(model, 3), []
+    for n in (1, 4, 25):
+        divided.append(sampler.step(again, n).v)
+    np.testing.assert_array_equal(np.concatenate(divided), whole)
+
+
 # Equivalences
 
 
@@ -318,7 +350,8 @@ def test_driven_chains_trace_their_fast_weights(name, wide):
     info = sample(wide, make_sampler(name), 25).info
     assert ("fast_norm" in info) != samplers[name].exact_chain
     assert info.get("fast_norm", np.zeros(0)).dtype == np.float64
-    assert {knob.name for knob in knobs_of(samplers[name]).values() if not knob.live} <= {"n_chains", "share"}
+    fixed = {knob.name for knob in knobs_of(samplers[name]).values() if not knob.live}
+    assert fixed <= {"n_chains", "share", "units"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -104,6 +104,19 @@ PRESETS = (
         ),
     ),
     Preset(
+        "Penalization ends uniform",
+        "The same penalty, counted in two ways. With units 0 and 1 only what is on is penalised, and the "
+        "empty state takes over. With units -1 and +1 every state is penalised alike: in the end all 64 come "
+        "equally often.",
+        ("sample_penalization:eps=0.003,alpha=1", "sample_penalization:eps=0.003,alpha=1,units=symmetric"),
+        {"land_pace": 100},
+        (
+            Claim(0, "empty_share", ">", 0.15, not_of=1),
+            Claim(1, "empty_share", "<", 0.03, not_of=0),
+            Claim(1, "bent", ">", 0.8),
+        ),
+    ),
+    Preset(
         "Moments fall as 1/t",
         "Gibbs comes near the rates by luck. With alpha 1 rates-FPCD must: its error is |θF|/(εt), ten "
         "times as many samples make it about ten times smaller. With decay it stops far above.",
@@ -279,9 +292,10 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
                 "dashes), faster than independent samples could (1/√t). Any decay ends that (section 4)."
             )
         st.caption(
-            "The paper says that penalization without decay ends at the uniform law. With 0/1 units it does"
-            " not (in the two halves it comes no nearer than 0.65): only what is on is penalised, and all "
-            "ends at the empty state, as the preset “Penalization ends empty” shows."
+            "The paper says that penalization without decay ends at the uniform law. It does if the units "
+            "that are counted are -1 and +1 (knob “Units of the penalty”, preset “Penalization ends "
+            "uniform”). With 0 and 1 it does not (in the two halves it comes no nearer than 0.65): only "
+            "what is on is penalised, and all ends at the empty state."
         )
     PAGE.withdraw_preset(comparison)
 

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.reproduce import PAPERS, VERDICTS
-from rbmviz.reproduce.ledger import counts_of, ledger, measured_text
+from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts
 from rbmviz.reproduce.run import caption
 from rbmviz_app import links
 from rbmviz_app.pages.papers import charts
@@ -62,7 +62,13 @@ def main() -> None:
             format_func=lambda key: PAPERS[key].title if key in PAPERS else "All three",  # type: ignore[index]
             **Settings.ledger_paper.bound,
         )
-        verdict = st.selectbox("Verdict", [ALL, *VERDICTS], width=220, **Settings.ledger_verdict.bound)
+        verdict = st.selectbox(
+            "Verdict",
+            [ALL, *VERDICTS],
+            format_func=lambda name: "all verdicts" if name == ALL else name,
+            width=220,
+            **Settings.ledger_verdict.bound,
+        )
     shown = 0
     for key in PAPERS if paper == ALL else [paper]:
         own = [one for one in results if one["paper"] == key and matches(one, str(verdict))]
@@ -109,17 +115,23 @@ def entry(result: Mapping[str, Any], verdict: str) -> None:
 
 def claim_text(claim: Mapping[str, Any]) -> str:
     """Return a claim as Markdown: verdict, claim, the paper's number, and ours."""
-    lines = [f"{badge(claim['verdict'])} **{claim['text']}**", f"Paper: {claim['paper']}."]
-    if claim["measured"]:
-        lines.append(f"Here: {measured_text(claim)}.")
-    return "  \n".join(lines)
+    lines = [f"{badge(claim['verdict'])} **{claim['text']}**  ", f"Paper: {claim['paper']}.  "]
+    texts = measured_texts(claim)
+    if len(texts) > 1:
+        lines += ["Here:", *(f"- {text}" for text in texts)]
+    else:
+        lines += [f"Here: {text}." for text in texts] or [claim["reason"]]
+    return "\n".join(lines)
 
 
 def draw_details(result: Mapping[str, Any]) -> None:
     """Draw figure, reasons, and where the numbers are from."""
     if result["figure"]:
-        spec, words = charts.ledger_figure(result)
-        st.vega_lite_chart(spec=spec, alt=words, width="stretch", key=f"ledger figure {result['recipe']}")
+        plots = charts.ledger_plots(result)
+        columns = st.columns(min(len(plots), 2))
+        for i, (spec, words) in enumerate(plots):
+            key = f"ledger figure {result['recipe']} {i}"
+            columns[i % len(columns)].vega_lite_chart(spec=spec, alt=words, width="stretch", key=key)
     st.markdown(result["about"])
     st.markdown("\n".join(f"- {badge(claim['verdict'])} {claim['reason']}" for claim in result["claims"]))
     st.code(result["command"], language="sh")

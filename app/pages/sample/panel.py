@@ -113,6 +113,17 @@ SCORES = (
         source="Computed here: q is the first percentile of the number of pixels on in the training "
         "examples.",
     ),
+    Readout(
+        "ink",
+        "Ink",
+        "Mean share of the pixels that are on: it falls where a chain fades to blank images, and rises where "
+        "its strokes become bolder than those of the data.",
+        lambda shown: _percent(shown.ink),
+        "fixed1",
+        unit="%",
+        formula=r"\frac{1}{n} \sum_s \frac{1}{D} \sum_d s_d",
+        source="Counted.",
+    ),
 )
 """Numbers of samplers that are scored against data."""
 

@@ -37,7 +37,7 @@ def work(size: Size) -> list[Work]:
     return [
         Piece(f"{algorithm}-{seed}", meeting_times, given | {"seed": seed, "algorithm": algorithm})
         for seed in seeds(size, 16, 50)
-        for algorithm in ("rbm", "general")
+        for algorithm in ("rbm", "general", "half_step")
     ]
 
 
@@ -55,7 +55,8 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
 def drawing(found: Found, size: Size) -> Drawing:
     """Return the share of pairs that have met, by sweeps."""
     rows = []
-    for name, label in (("rbm", "specialised (algorithm 3)"), ("general", "general (algorithm 1)")):
+    labels = {"rbm": "specialised (algorithm 3)", "general": "general (algorithm 1)"}
+    for name, label in (labels | {"half_step": "half-step (the authors' program)"}).items():
         shares = np.array([one["share"] for one in found.each(f"{name}-")])
         for t, at in zip(CURVE, shares.T, strict=True):
             row = {"x": t, "y": at.mean(), "low": at.min(), "high": at.max(), "series": label}
