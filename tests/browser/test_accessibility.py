@@ -54,7 +54,7 @@ def found_on(page, path, rules):
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":  # figure and reasons of an entry
         page.page.locator("summary").first.click()
-    if path not in ("papers", "glossary", "tune", "learn") and "lesson" not in path:
+    if path not in ("glossary", "tune", "learn") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
