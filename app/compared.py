@@ -18,24 +18,24 @@ def amount_text(cost_unit: CostUnit, amount: float) -> str:
     return f"{float(f'{amount:.2g}'):,.10g} s" if cost_unit == "seconds" else f"{amount:,.0f} {cost_unit}"
 
 
-def choice_help(steps: CostUnit) -> str:
+def choice_help(made_unit: CostUnit) -> str:
     """Return the help of the choice at equal what panels are compared.
 
-    steps : what the runs of the page make
+    made_unit : what the runs of the page make
     """
     return (
-        f"All numbers of all panels are those at the last number of {steps}, of sweeps, or of seconds of "
+        f"All numbers of all panels are those at the last number of {made_unit}, of sweeps, or of seconds of "
         "computing that every panel has passed. It changes what is compared, not the pace. Seconds are those "
         "of this machine, and differ with its load."
     )
 
 
-def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
+def standing_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str:
     """Say at which point the numbers of a panel were taken, and which panel holds that point back.
 
     Parameters
     ----------
-    steps : CostUnit
+    made_unit : CostUnit
         What the run makes: samples or updates.
     made : int or None
         How many it had made at the common point; None: it has no scores there.
@@ -53,9 +53,9 @@ def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
     if made is None:
         return f"It had no scores yet at {amount_text(cost_unit, point)}, where the others are compared."
     at = f"Scores at {amount_text(cost_unit, point)}"
-    if cost_unit != steps:
-        at += f" ({amount_text(steps, made)})"
+    if cost_unit != made_unit:
+        at += f" ({amount_text(made_unit, made)})"
     if compared.behind:
         furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}: this panel is the last; the first has {furthest}."
+        return f"{at}: this panel is last, the first has {furthest}."
     return f"{at}: another panel is no further." if compared.held_back else at

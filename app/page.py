@@ -12,8 +12,8 @@ Its ``main`` draws, in this order:
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
    ``PAGE.write_address``;
-6. charts, in functions with ``@every_second`` (see ``timer``), which read ``PAGE.named(comparison)`` and call
-   ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
+6. charts, in functions with ``@every_second`` (see ``timer``), which read ``comparison.peek()``, which renews
+   no lease, and call ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -127,6 +127,9 @@ class PanelsInAddress(NamedTuple):
 @dataclass
 class LivePage(Generic[S]):
     """A page with live panels.
+
+    Streamlit executes the page's module anew for each run of the script, so that what a ``LivePage`` keeps
+    between two calls belongs to one visitor.
 
     Parameters
     ----------
@@ -399,8 +402,13 @@ class LivePage(Generic[S]):
         session.keep_set()  # this begins a fragment, which a click in it draws alone
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
-            if shown and not card.is_open(self.name):  # it says what a lesson asks
-                st.caption(shown.caption)
+            # A lesson's card says what it asks. Streamlit draws no container that is empty.
+            st.caption(shown.caption if shown and not card.is_open(self.name) else "&nbsp;")
+
+    def shown_caption(self) -> str:
+        """Return the caption of the preset that the screen shows; "" if it shows none."""
+        slug = SHOWN_PRESET.value.get(self.name)
+        return next((preset.caption for preset in self.presets if preset.slug == slug), "")
 
     def withdraw_preset(self, comparison: Comparison[S]) -> None:
         """Draw the page again if a control of this fragment has made it another preset, or none.

@@ -44,7 +44,7 @@ class Knob:
     formerly
         An earlier name, still accepted in links, command lines and checkpoints; "": none.
     may_lack
-        Whether checkpoints of earlier versions lack it: the knob then has its default.
+        Whether checkpoints and records of earlier versions lack it: the knob then has its default.
     """
 
     name: str

@@ -89,6 +89,7 @@ _FIRST = Defaults(
             },
             **{"view": "sequence", "pixels": "binary", "cells": 10, "axis": "samples", "speed": 60},
             "curve": "ISL",
+            "improvement": False,
         },
         "train": {
             **{"train_data": "bas", "hidden": 16, "rule": "0.5", "train_seed": 0, "replicates": 1},
@@ -125,14 +126,20 @@ _FIRST = Defaults(
     },
 )
 
+_START = "initial_scale=0.01,initial_law=normal,initial_biases=data"
+_SECOND_KNOBS = {
+    name: f"{text},{_START}" if _TRAINING in text else text for name, text in _FIRST.knobs.items()
+}
+
 DEFAULTS: dict[int, Defaults] = {
     1: _FIRST,
     # A thousand pairs made UCD so slow that the point at which all trainers are compared stayed early.
     2: _FIRST._replace(
+        knobs=_SECOND_KNOBS | {"sample_penalization": f"{_FIRST.knobs['sample_penalization']},units=binary"},
         panels={
             **_FIRST.panels,
             "train": (f"cd:{_BAS}", f"pcd:{_BAS}", f"pop_cd:{_BAS}", f"ucd:{_BAS},t_max=50"),
-        }
+        },
     ),
 }
 """The defaults of each version; an entry that has been published is never changed."""

@@ -1,8 +1,9 @@
 """The tables of samplers, trainers, metrics and data sets.
 
 One new file in ``samplers/`` (or ``trainers/`` ...) with one decorated class is all it takes: the
-folder is imported when its table is first read, and a file that does not import fails loudly. A file whose
-name begins with an underscore is an example to copy: what it decorates is not registered.
+folder is imported when its table is first read, and a file that does not import fails loudly. A file of a
+sampler or trainer whose name begins with an underscore is an example to copy: what it decorates is not
+registered.
 """
 
 import dataclasses

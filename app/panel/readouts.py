@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rbmviz.metrics.live import Format, Number, Value
+from rbmviz.metrics.live import Format, LiveNumber, Value
 from rbmviz_app.formulas import mathml, prose
 
 
@@ -63,7 +63,7 @@ class Readout:
 
 
 @functools.cache
-def readout_of(number: Number) -> Readout:
+def readout_of(number: LiveNumber) -> Readout:
     """Return the readout of a number of a live metric."""
     return Readout(
         number.name,

@@ -10,7 +10,7 @@ import numpy as np
 
 from rbmviz.metrics.coverage import Labelled
 from rbmviz.metrics.diagnostics import MIN_DRAWS, Diagnostics, chain_diagnostics, chains_apart
-from rbmviz.metrics.live import Number, Value
+from rbmviz.metrics.live import LiveNumber, Value
 from rbmviz.registry import live_metric
 
 COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
@@ -35,8 +35,8 @@ class Agreement:
     Computed on a thread beside the run, and out of date by a few seconds.
     """
 
-    numbers: ClassVar[tuple[Number, ...]] = (
-        Number(
+    numbers: ClassVar[tuple[LiveNumber, ...]] = (
+        LiveNumber(
             "rhat",
             "R-hat",
             "Whether the chains agree, by the number of pixels that are on in their newest rounds: near 1 "
@@ -46,7 +46,7 @@ class Agreement:
             r"{\text{mean variance in a chain}}}",
             source="Vehtari et al. (2021), rank-normalised and split, by ArviZ; newest 1,000 rounds at most.",
         ),
-        Number(
+        LiveNumber(
             "ess",
             "ESS",
             "Effective sample size: as many independent samples would tell as much about the number of "

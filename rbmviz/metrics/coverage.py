@@ -162,6 +162,10 @@ class Coverage:
             raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
         return _nearest(self._packed, v)
 
+    def classes_of(self, index: np.ndarray) -> np.ndarray:
+        """Return the classes of examples, int64 (n,), by index as from ``nearest``; none without labels."""
+        return np.zeros(0, np.int64) if self._labels is None else self._labels[index]
+
     def is_blank(self, v: np.ndarray) -> np.ndarray:
         """Return which samples are blank, bool (n,), of ``v``: uint8 (n, n_visible) of 0 and 1."""
         return np.asarray(v.sum(axis=1, dtype=np.int64) < self.blank_below)

@@ -40,7 +40,7 @@ Value = float | str | tuple[float, float] | None
 
 
 @dataclass(frozen=True)
-class Number:
+class LiveNumber:
     """A number of a live metric, as people read it.
 
     Parameters
@@ -82,11 +82,11 @@ class LiveMetric(Protocol):
 
     Attributes
     ----------
-    numbers : tuple of Number
+    numbers : tuple of LiveNumber
         What panels show.
     """
 
-    numbers: ClassVar[tuple[Number, ...]]
+    numbers: ClassVar[tuple[LiveNumber, ...]]
 
     def __init__(self, dataset: Labelled, n_chains: int) -> None: ...
 

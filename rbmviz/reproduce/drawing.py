@@ -35,8 +35,6 @@ class Drawing:
         Curves with bands, points with errors, or bars with errors.
     log_x, log_y : bool
         Whether an axis is logarithmic.
-    lines : mapping of str to float
-        Horizontal lines with their names, such as the score of the training set.
     """
 
     rows: Sequence[Row]
@@ -45,7 +43,6 @@ class Drawing:
     mark: Literal["line", "point", "bar"] = "line"
     log_x: bool = False
     log_y: bool = False
-    lines: Mapping[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the drawing as JSON values; what is not finite is left out."""
@@ -58,7 +55,7 @@ class Drawing:
             for row in self.rows
         ]
         kept = {"x": self.x, "y": self.y, "mark": self.mark, "log_x": self.log_x, "log_y": self.log_y}
-        return {**kept, "lines": dict(self.lines or {}), "rows": rows}
+        return {**kept, "rows": rows}
 
 
 def to_csv(drawing: Mapping[str, Any]) -> bytes:
@@ -100,83 +97,60 @@ def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> di
     import altair
 
     rows = drawing["rows"]
-    series = list(dict.fromkeys(row.get("series", "") for row in rows))
     panels = list(dict.fromkeys(row.get("panel", "") for row in rows))
-    bars = drawing["mark"] == "bar"
-    named = all(row["x"] == row.get("series") for row in rows)  # the axis is the legend
-    scale = altair.Scale(type="log" if drawing["log_x"] else "linear", zero=False, nice=not drawing["log_x"])
-    x: Any = altair.X("x:Q", title=drawing["x"], scale=scale)
-    if bars or any(isinstance(row["x"], str) for row in rows):
-        x = altair.X(
-            "x:N", title=drawing["x"] or None, sort=None, axis=altair.Axis(labelAngle=-30, labelLimit=240)
-        )
-    y_scale = altair.Scale(
-        type="symlog" if bars and drawing["log_y"] else "log" if drawing["log_y"] else "linear", zero=bars
-    )
-    y = altair.Y("y:Q", title=drawing["y"], scale=y_scale)
-    tone = altair.Color(
-        "series:N",
-        sort=series,
-        scale=altair.Scale(domain=series, range=colours(series)),
-        legend=altair.Legend(title=None, orient="bottom", columns=3, labelLimit=320)
-        if series != [""] and not named
-        else None,
-    )
-    base = altair.Chart().encode(x=x, color=tone)
-    low, high = altair.Y("low:Q", scale=y_scale, title=drawing["y"]), altair.Y2("high:Q")
-    layers: list[Any] = []
-    errors = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    if bars:
-        # Bars of one place side by side.
-        offset = altair.XOffset("series:N", sort=series)
-        layers += [base.mark_bar().encode(y=y, xOffset=offset)]
-        layers += [
-            errors.mark_rule(color="#555555").encode(
-                y=low, y2=high, xOffset=offset, color=altair.value("#555555")
-            )
-        ]
-    elif drawing["mark"] == "line":
-        dash = altair.StrokeDash(
-            "series:N",
-            sort=series,
-            legend=None,
-            scale=altair.Scale(
-                domain=series, range=[list(SERIES_DASHES[i % len(SERIES_DASHES)]) for i in range(len(series))]
-            ),
-        )
-        layers += [errors.mark_area(opacity=0.18).encode(y=low, y2=high)]
-        layers += [base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash)]
-    else:
-        layers += [
-            errors.mark_rule().encode(y=low, y2=high),
-            base.mark_point(filled=True, size=55).encode(y=y),
-        ]
-    for name, value in drawing["lines"].items():
-        line = altair.Chart(altair.Data(values=[{"value": value, "name": name}]))
-        shown = {"y": altair.Y("value:Q", scale=y_scale, title=drawing["y"])}
-        layers += [line.mark_rule(strokeDash=[4, 4], color="#777777").encode(**shown)]
-        text = line.mark_text(align="left", dx=3, dy=-6, color="#777777").encode(
-            text="name:N", x=altair.value(0), **shown
-        )
-        layers += [text]
-    chart: Any = altair.layer(*layers).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
+    chart: Any = altair.layer(*_layers(altair, drawing)).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
     if len(panels) > 1:
-        if drawing["lines"]:  # a facet takes its data from one place: the lines stand in the rows' own plots
-            layers = [one for one in layers if isinstance(one.data, altair.utils.schemapi.UndefinedType)]
-            chart = altair.layer(*layers).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
         facet = altair.Facet("panel:N", title=None, sort=panels)
         chart = chart.facet(facet, columns=2, data=altair.Data(values=rows))
         chart = chart.resolve_scale(x="independent", y="independent")
     else:
         chart = chart.properties(data=altair.Data(values=rows))
     if caption:
+        lines = list(figures.in_lines(caption))
         below = altair.Chart(altair.Data(values=[{}])).mark_text(
             align="left", baseline="top", fontSize=8, color="#555555", lineBreak="\n"
         )
-        lines = list(figures.in_lines(caption))
         below = below.encode(text=altair.value("\n".join(lines)), x=altair.value(0), y=altair.value(0))
         chart = altair.vconcat(chart, below.properties(width=FIGURE_WIDTH, height=10 * len(lines)))
     return chart.configure_view(stroke=None).to_dict()
+
+
+def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
+    """Return the layers of a plot: errors or bands, and above them bars, curves or points."""
+    rows, mark = drawing["rows"], drawing["mark"]
+    series = list(dict.fromkeys(row.get("series", "") for row in rows))
+    words = mark == "bar" or any(isinstance(row["x"], str) for row in rows)
+    if words:
+        axis = altair.Axis(labelAngle=-30, labelLimit=240)
+        x = altair.X("x:N", title=drawing["x"] or None, sort=None, axis=axis)
+    else:
+        log = drawing["log_x"]
+        scale = altair.Scale(type="log" if log else "linear", zero=False, nice=not log)
+        x = altair.X("x:Q", title=drawing["x"], scale=scale)
+    scale = altair.Scale(type="log" if drawing["log_y"] else "linear", zero=mark == "bar")
+    y = altair.Y("y:Q", title=drawing["y"], scale=scale)
+    from_to = {"y": altair.Y("low:Q", scale=scale, title=drawing["y"]), "y2": altair.Y2("high:Q")}
+    named_by_axis = all(row["x"] == row.get("series") for row in rows)
+    legend = altair.Legend(title=None, orient="bottom", columns=3, labelLimit=320)
+    colour = altair.Color(
+        "series:N",
+        sort=series,
+        scale=altair.Scale(domain=series, range=colours(series)),
+        legend=None if series == [""] or named_by_axis else legend,
+    )
+    base = altair.Chart().encode(x=x, color=colour)
+    errors = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    if mark == "bar":
+        side_by_side = altair.XOffset("series:N", sort=series)
+        above = errors.mark_rule().encode(**from_to, xOffset=side_by_side, color=altair.value("#555555"))
+        return [base.mark_bar().encode(y=y, xOffset=side_by_side), above]
+    if mark == "point":
+        return [errors.mark_rule().encode(**from_to), base.mark_point(filled=True, size=55).encode(y=y)]
+    strokes = [SERIES_DASHES[i % len(SERIES_DASHES)] for i in range(len(series))]
+    dashes = altair.Scale(domain=series, range=strokes)
+    dash = altair.StrokeDash("series:N", sort=series, legend=None, scale=dashes)
+    band = errors.mark_area(opacity=0.18).encode(**from_to)
+    return [band, base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash)]
 
 
 def svg(drawing: Mapping[str, Any], caption: Sequence[str]) -> bytes:

@@ -128,7 +128,8 @@ def reproduce(
         spent += seconds
     forget()
     result = result_of(name, recipe, size, Found(tables, pieces), spent / 60)
-    write_result(result, place)
+    if without := write_result(result, place):
+        say(f"{name} has no picture: {without}")
     return result
 
 
@@ -230,7 +231,7 @@ def result_of(
     claims = []
     for claim in recipe.claims:
         used = {part.number: numbers[part.number] for part in claim.parts if part.number in numbers}
-        verdict = judge(claim, numbers, size) if found is not None else _not_run(recipe, size)
+        verdict = judge(claim, numbers, size) if used else _not_run(recipe, size)
         labels = {part.number: part.label for part in claim.parts}
         measured = [
             {"number": key, "label": labels[key], "value": one.value, "error": one.error, "n": one.n}
@@ -309,17 +310,18 @@ def caption(result: Mapping[str, Any]) -> list[str]:
     return [f"{result['title']}. {result['source']}.", "; ".join(parts), result["command"], *result["cite"]]
 
 
-def write_result(result: Mapping[str, Any], place: Path) -> None:
-    """Write a result with its figure and the rows of it; without vl-convert there is no picture."""
+def write_result(result: Mapping[str, Any], place: Path) -> str:
+    """Write a result, its figure and the rows of it; return why there is no picture, "" if there is one."""
     write_whole(place / RESULT_FILE, json.dumps(result, indent=1, ensure_ascii=False).encode())
     if result["figure"] is None:
-        return
+        return ""
     write_whole(place / ROWS_FILE, drawings.to_csv(result["figure"]))
     try:
         picture = drawings.svg(result["figure"], caption(result))
-    except BadInput:
-        return
+    except BadInput as error:  # a package is not installed
+        return str(error)
     write_whole(place / FIGURE_FILE, picture)
+    return ""
 
 
 def seeds(size: Size, quick: int, full: int) -> tuple[int, ...]:

@@ -80,6 +80,7 @@ class SamplePenalization:
         label="Units of the penalty",
         choices=("binary", "symmetric"),
         live=False,
+        may_lack=True,
         help="What is penalised: units of 0 and 1, and all ends empty, or units of -1 and +1, and all ends "
         "uniform.",
     )

@@ -72,7 +72,7 @@ MAX_PINS = 8
 
 
 class Comparison(Generic[S]):
-    """The panels of one page. Commands come from any thread; every one returns at once.
+    """The panels of one page. Commands come from any thread, and return at once, except for Undo.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Comparison(Generic[S]):
             self._offer_undo(self.setup, before, {})
 
     def apply_knobs(self, key: int, **knobs: Value) -> None:
-        """Change knobs of one panel, as they are let go: its run begins anew if one of them is not live."""
+        """Change knobs of one panel when a slider is released: its run begins anew if one is not live."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)

@@ -47,7 +47,7 @@ class Pace:
     running : bool
         Whether the run goes on until the next command.
     stop_at : float
-        Steps that the run makes while it is paused.
+        The number of steps up to which a run that is paused still goes.
     """
 
     def __init__(self, rate: float, end: float = math.inf) -> None:

@@ -17,6 +17,7 @@ from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.session import isl_points
 from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.improvement import Improvement
 from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
@@ -31,6 +32,7 @@ from rbmviz.session.snapshot import (
     Status,
 )
 from rbmviz.session.warm import jobs_of
+from rbmviz.target_likelihood import TargetLikelihood
 
 MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
@@ -195,6 +197,7 @@ class SamplingRun(Run):
         self.sweeps = 0
         self._means = np.zeros((0, n_visible), np.uint8)
         self.fast_norm: float | None = None
+        self._improvement: Improvement | None = None
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of its sampler, and of its scores."""
@@ -218,7 +221,11 @@ class SamplingRun(Run):
     def advance(self, n: int) -> Samples:
         """Make n samples and score them."""
         begin = time.perf_counter()
-        samples = self.algorithm.step(self._state, n)
+        improvement = self._improvement
+        if improvement is None:
+            samples = self.algorithm.step(self._state, n)
+        else:
+            samples = improvement.step(self.algorithm, self._state, n)
         self.seconds += time.perf_counter() - begin
         if self._scores is not None:
             self._scores.update(samples)
@@ -254,6 +261,22 @@ class SamplingRun(Run):
     def target(self) -> RBM:
         """Return the model that the next sweep samples from; before ``prepare`` the model of the plan."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
+
+    def request_improvement(self) -> TargetLikelihood | None:
+        """Average theta + theta_F from now on; return its newest likelihood, None before there is one.
+
+        None, too, where there are no data to score on.
+        """
+        if not self.prepared or self._sampling.dataset is None:
+            return None
+        self._improvement = self._improvement or Improvement(
+            self._sampling.model.rbm, self._sampling.dataset.train
+        )
+        return self._improvement.newest(self.target())
+
+    def stop_improvement(self) -> None:
+        """Average no longer."""
+        self._improvement = None
 
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""

@@ -316,7 +316,7 @@ def _nbytes(rbm: RBM) -> int:
     return rbm.W.nbytes + rbm.b.nbytes + rbm.c.nbytes
 
 
-def _scored(rows: np.ndarray) -> np.ndarray:
+def scored_examples(rows: np.ndarray) -> np.ndarray:
     """Return at most ``SCORED_EXAMPLES`` of the rows, evenly spaced."""
     n = min(len(rows), SCORED_EXAMPLES)
     return rows[np.arange(n) * len(rows) // n] if n else rows
@@ -327,7 +327,7 @@ class LikelihoodEstimator:
 
     def __init__(self, plan: TrainingPlan) -> None:
         self._data = plan.dataset.train
-        self._train, self._test = _scored(plan.dataset.train), _scored(plan.dataset.test)
+        self._train, self._test = scored_examples(plan.dataset.train), scored_examples(plan.dataset.test)
         self._seed = plan.seed
         self.method = (
             "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "ais"

@@ -88,7 +88,8 @@ class SamplerEvidence:
         self._means = np.zeros((0, self.dataset.n_visible), np.float32)  # not scored yet
         if "isl" in self.needs:
             if len(self.dataset.test) and len(self.dataset.validation):
-                self._isl = empty_isl(self.dataset, self.kernel)
+                # A machine has as many of them as cores, and each is gone after a second or so.
+                self._isl = empty_isl(self.dataset, self.kernel, counters=np.uint32)
             else:
                 self.notes["isl"] = f"{self.dataset.name} has no test or no validation part: there is no ISL."
         if {"coverage", "blank"} & set(self.needs):

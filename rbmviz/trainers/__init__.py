@@ -1,4 +1,4 @@
-"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest (docs/first_trainer.md).
+"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest that has chains.
 
 A trainer is a frozen record of its knobs. ``init(rbm, data, seed)`` makes the state, ``step(state, n)``
 advances it by n updates in place and returns the progress; how a training is divided into steps never changes
@@ -147,7 +147,8 @@ class Trainer(Protocol):
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return an upper bound of the bytes of the state that ``init`` makes, without the data.
 
-        Computed without building anything, so that a state that is too large is refused before it is built.
+        It is at most twice what the state takes. It is computed without building anything, so that a state
+        that is too large is refused before it is built.
         """
 
     def negative(self, state: Any, theta: Any, batch: np.ndarray) -> Any:

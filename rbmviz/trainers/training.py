@@ -140,10 +140,10 @@ def learning_rate_at(trainer: Any, t: int) -> float:
 
 
 def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
-    """Make one update: theta <- P(theta + learning_rate_at(t) (g - weight_decay W)), with momentum, in place.
+    """Make one update: theta <- clip(theta + learning_rate_at(t) (g - weight_decay W)), with momentum.
 
-    If the knob ``box`` is not 0, P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5). If
-    ``average`` is on, the mean of the iterates is updated (line 7).
+    Arrays change in place. If the knob ``box`` is not 0, every parameter is clipped to [-box, box] (paper
+    UCD, algorithm 2, line 5). If ``average`` is on, the mean of the iterates is updated (line 7).
 
     Parameters
     ----------

@@ -275,10 +275,10 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
-    assert gibbs["standing"].endswith(", because another panel is no further.")
+    assert gibbs["standing"].endswith(": another panel is no further.")
     assert other["since"] == ""
     assert other["standing"] == (
-        "Scores at 27 sweeps (27 samples), because this panel is no further: another has 182 sweeps."
+        "Scores at 27 sweeps (27 samples): this panel is last, the first has 182 sweeps."
     )
     known = comparison.peek()[0][1]
     assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
@@ -556,7 +556,7 @@ def test_frames_of_training(trainings):
     trainings.cost_unit = "sweeps"
     cd, ucd = (panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels)
     assert cd["standing"].startswith(
-        "Scores at 1,155 sweeps (38 updates), because this panel is no further: another has "
+        "Scores at 1,155 sweeps (38 updates): this panel is last, the first has "
     )
     assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
     # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.
@@ -566,7 +566,7 @@ def test_frames_of_training(trainings):
     def third():
         return trainings.peek()[2][1]
 
-    wait(lambda: third().n == 2 and third().passed("sweeps") is None, "its scores")
+    wait(lambda: third().n == 42 and third().passed("sweeps") is None, "its scores")
     request = request._replace(panels=[panel.key for panel in trainings.panels])
     heads = [panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels]
     assert heads[2]["standing"] == "Makes no sweeps: not compared at equal sweeps."
@@ -611,6 +611,29 @@ def test_training_curves_and_their_files(trainings):
     assert lines[0] == "trainer,replicate,update,sweeps,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points
+
+
+def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
+    test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
+    test.session_state["improvement"] = True
+    test.run()
+    comparison = test.session_state["comparisons"]["sample"][0]
+
+    def likelihoods():
+        comparison.poll()
+        return [panel.worker.read(SamplingRun.request_improvement) for panel in comparison.panels]
+
+    wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
+    test.run()
+    assert not test.exception
+    [table] = [frame.value for frame in test.dataframe if "The model" in frame.value]
+    assert list(table["The model"]) == ["-5.633", "-5.633"]
+    gibbs = likelihoods()[0]
+    assert gibbs.now == gibbs.model
+    assert gibbs.averaged == pytest.approx(gibbs.model)
+    test.session_state["improvement"] = False
+    test.run()
+    assert all(panel.worker.read(lambda run: run._improvement) is None for panel in comparison.panels)
 
 
 def test_a_collapse_leaves_the_other_curves_their_height():

@@ -99,6 +99,14 @@ def test_a_page_without_panels_stays_so(visit, address_of):
     assert address_of(test) == {"v": ["2"], "p": ["gibbs"]}
 
 
+def test_what_a_list_begins_with_stands_in_no_address(visit, address_of):
+    test = visit("train", t=["pop_cd", "cd"]).run()
+    assert test.session_state["statistic"] == "ess"
+    assert address_of(test) == {"v": ["2"], "t": ["pop_cd", "cd"], "kept": address_of(test)["kept"]}
+    test.selectbox(key="statistic").select("weight_norm").run().run()
+    assert address_of(test)["statistic"] == ["weight_norm"]
+
+
 @pytest.mark.parametrize("value", ["nan", "-1", "1e999", "7", "<img>"])
 def test_a_matrix_that_is_none_is_left_out(visit, value):
     test = visit("chain", little="matrix", A=";".join([",".join([value] * 3)] * 3), lam=value)

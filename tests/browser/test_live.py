@@ -1,12 +1,16 @@
 """The Sample page in a browser."""
 
+import base64
 import re
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from rbmviz_app.stream.frames import read_frame
 
 pytestmark = pytest.mark.browser
 
@@ -151,7 +155,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     assert page.ask("panels.map(p => p.dataset.status)") == ["paused", "paused"]
 
 
-def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
+def test_no_frame_is_broken_or_blank(live):
     page = live().open()
     page.ask(
         """(() => {
@@ -175,10 +179,8 @@ def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
             watch();
         })()"""
     )
-    time.sleep(8)
-    seen = page.ask("window.seen")
-    assert seen["bad"] == 0
-    assert seen["frames"] > 16  # it moved all the time; how fast is the benchmark's business
+    page.until("window.seen.frames > 60")
+    assert page.ask("window.seen.bad") == 0
 
 
 def test_a_link_reproduces_the_samples(live):
@@ -338,7 +340,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     # What a panel says of itself: where it is behind, what is known since a change, what is wrong.
     page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
-        panel.head.standing = 'Scores at 750 samples, because this panel is no further: another has 2,438.';
+        panel.head.standing = 'Scores at 750 samples: this panel is last, the first has 2,438 samples.';
         panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
         panel.draw();
     })()""")
@@ -462,13 +464,16 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     counts, files = page.counts(), {}
-    for name in ("Samples", "Curves", "Mosaic"):
+    for name in ("Samples", "Curves", "Mosaic", "Replay file"):
         with page.page.expect_download() as download:
             page.page.get_by_role("button", name=name, exact=True).click()
         files[name] = tmp_path / download.value.suggested_filename
         download.value.save_as(files[name])
     with np.load(files["Samples"]) as archive:
         assert [len(archive[f"v{i}"]) for i in range(2)] == counts
+        data = re.search(rb'data-packed="deflate">([^<]*)<', files["Replay file"].read_bytes())[1]
+        for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
+            np.testing.assert_array_equal(panel.blocks["v"], archive[f"v{i}"])
     assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta,sweeps\nGibbs,1,")
     with Image.open(files["Mosaic"]) as picture:
         assert picture.format == "PNG"

@@ -117,7 +117,7 @@ METRIC = '''
 
 from typing import ClassVar
 
-from rbmviz.metrics.live import Number
+from rbmviz.metrics.live import LiveNumber
 from rbmviz.registry import live_metric
 
 
@@ -125,8 +125,8 @@ from rbmviz.registry import live_metric
 class Different:
     """Number of different rows among all samples so far."""
 
-    numbers: ClassVar[tuple[Number, ...]] = (
-        Number("different", "Different samples", "How many there are.", "compact", source="Counted here."),
+    numbers: ClassVar[tuple[LiveNumber, ...]] = (
+        LiveNumber("different", "Different samples", "How many.", "compact", source="Counted here."),
     )
 
     def __init__(self, dataset, n_chains):

@@ -113,7 +113,7 @@ PRESETS = (
         (
             Claim(0, "empty_share", ">", 0.15, not_of=1),
             Claim(1, "empty_share", "<", 0.03, not_of=0),
-            Claim(1, "bent", ">", 0.8),
+            Claim(1, "bent", ">", 0.7),
         ),
     ),
     Preset(

@@ -161,7 +161,7 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
     TrainingSnapshot, readouts, ("samples", "filters", "both"), adjust_all=Comparison.at_common_point
 )
 def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``.
+    """Encode fantasies (``v`` or ``mean``) of a new update and, twice a second, ``trace`` and ``filters``.
 
     The numbers are those at the common point of all panels: ``standing`` says which, in words.
     """

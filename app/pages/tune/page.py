@@ -522,6 +522,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
     """Draw curves, slices and the table at the point of the map."""
     sweep, scores = view.sweep, view.sweep.scores
     choice = view.choice()
+    # The sweep has ended since the whole page was drawn: its buttons and its list are those of before.
     if not sweep.active and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
         session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
         st.rerun()

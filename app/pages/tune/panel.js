@@ -40,8 +40,9 @@
  * @property {string | null} [error]
  */
 
+// Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
 const KNOWN = 1, IN_REGION = 2, BEST = 4, MOSTLY_BLANK = 8, AT_WORK = 16;
-const POINT_STEPS = 400; // of the slider of N
+const POINT_STEPS = 400; // of the slider of samples, sweeps or seconds
 const CELL_MOST = 74; // pixels: larger cells say no more
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels at the right of the map, for its colours

@@ -81,7 +81,7 @@ RECIPE = Recipe(
         "One chain of rates-FPCD on `usps_fpcd`, one sweep a sample; the step size of each decay is the best "
         "on the validation part."
     ),
-    cost={"quick": 1.0, "full": 20.0},
+    cost={"quick": 0.3, "full": 5.5},
     work=work,
     numbers=numbers,
     drawing=drawing,

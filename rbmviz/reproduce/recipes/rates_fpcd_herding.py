@@ -117,7 +117,7 @@ RECIPE = Recipe(
         "means uses; the paper does not say which kernel its figures have. At k = 1 against herding's "
         "several sweeps a sample the order is the opposite, but that is no equal cost."
     ),
-    cost={"quick": 3.0, "full": 50.0},
+    cost={"quick": 1.2, "full": 20.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -109,7 +109,7 @@ RECIPE = Recipe(
         "its values), alpha = 1, one sweep a sample. The paper's argument is about the expected parameters "
         "near a fixed point; theta + theta_F at a moment is far worse than its mean."
     ),
-    cost={"quick": 1.0, "full": 6.0},
+    cost={"quick": 0.3, "full": 3.5},
     work=work,
     numbers=numbers,
     drawing=drawing,

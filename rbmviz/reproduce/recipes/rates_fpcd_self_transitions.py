@@ -109,7 +109,7 @@ RECIPE = Recipe(
         "is exact; whether the second eigenvalue falls depends on the construction: removing lambda moves an "
         "eigenvalue z to (z - lambda) / (1 - lambda), which is farther from 0 if z is small or negative."
     ),
-    cost={"quick": 0.3, "full": 1.5},
+    cost={"quick": 0.1, "full": 0.2},
     work=work,
     numbers=numbers,
     drawing=drawing,

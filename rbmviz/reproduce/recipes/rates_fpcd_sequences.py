@@ -21,7 +21,7 @@ def work(size: Size) -> list[Work]:
     plan = SweepPlan(
         algorithms=tuple(SAMPLERS.values()),
         models=(MODEL,),
-        seeds=seeds(size, 8, 40),
+        seeds=seeds(size, 12, 60),
         budget=Budget("samples", SAMPLES),
         metrics=("coverage", "switches", "spurious", "isl_test"),
     )
@@ -87,7 +87,7 @@ RECIPE = Recipe(
         "sample is spurious if it is farther from the training digits than 99 % of held-out digits are, or "
         "nearly empty."
     ),
-    cost={"quick": 1.0, "full": 5.0},
+    cost={"quick": 0.6, "full": 2.7},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -89,7 +89,7 @@ RECIPE = Recipe(
         "alike. The ratio is one of two implementations: here the fast parameters are stored as what has "
         "been added to them, so that a sample does not touch all of them."
     ),
-    cost={"quick": 0.5, "full": 2.0},
+    cost={"quick": 0.1, "full": 0.8},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -80,7 +80,7 @@ RECIPE = Recipe(
         "One chain of rates-FPCD, 2,000 samples with one sweep each, eps from 0.003 to 0.3; the slope over "
         "the logarithm of eps. A switch is a change of the class of the nearest training digit."
     ),
-    cost={"quick": 1.5, "full": 6.0},
+    cost={"quick": 0.4, "full": 1.4},
     work=work,
     numbers=numbers,
     drawing=drawing,

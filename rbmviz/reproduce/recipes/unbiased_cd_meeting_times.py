@@ -93,7 +93,7 @@ RECIPE = Recipe(
         "Random models with 500 visible and 100 hidden units, all parameters N(0, 0.1²); both chains begin "
         "at the same fair bits. The paper has one model, here are several, and the error is that over models."
     ),
-    cost={"quick": 0.5, "full": 4.0},
+    cost={"quick": 0.4, "full": 3.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -98,7 +98,7 @@ RECIPE = Recipe(
         "estimate to the enumerated statistics is about the sum of the squared standard errors: the ratio is "
         "near 1. A pair that is cut off brings a bias, however small the share of such pairs."
     ),
-    cost={"quick": 0.5, "full": 15.0},
+    cost={"quick": 0.3, "full": 7.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
