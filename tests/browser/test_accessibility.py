@@ -56,7 +56,7 @@ def found_on(page, path):
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":  # figure and reasons of an entry
-        page.page.locator("summary").first.click()
+        page.page.get_by_text("Figure, reasons, and how it is run").first.click()
     if path not in ("glossary", "tune", "learn") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     if path == "chain?little=matrix":
