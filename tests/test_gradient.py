@@ -103,8 +103,10 @@ def test_what_cannot_be_measured_is_refused(rbm, data):
         gradient_quality(large, np.eye(30, dtype=np.uint8), "cd", 40)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "batch_size", "ratio"), [("bas", 32, 50), ("modes", 500, 1e5)])
+@pytest.mark.parametrize(
+    ("name", "batch_size", "ratio"),
+    [("bas", 32, 50), pytest.param("modes", 500, 1e5, marks=pytest.mark.slow)],
+)
 def test_population_cd_table_1(name, batch_size, ratio):
     """16 hidden units trained by CD-1, rate 0.1, 10,000 updates: the bias of CD-1 over that of pop-CD-1.
 

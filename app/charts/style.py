@@ -62,10 +62,11 @@ def about(algorithm: Any) -> str:
     return f"{text} Source: {cls.paper}."  # type: ignore[attr-defined]
 
 
-def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
+def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
     """Name algorithms so that no two names are alike: the knobs in which namesakes differ are added.
 
     origins : a word for the start of each of them, "" for the default start
+    marks : a word before each of them, which tells them apart as well; none: no words
     """
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
@@ -77,7 +78,9 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
             for knob, label in labels.items()
         )
         named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
-    return named_apart(named)
+    return (
+        [f"{mark}: {name}" for mark, name in zip(marks, named, strict=True)] if marks else named_apart(named)
+    )
 
 
 def _differing(namesakes: Sequence[Any]) -> list[str]:

@@ -179,6 +179,9 @@ class Panel {
   /** What becomes higher with the width of the stage, when panels are fitted to a window. @returns {HTMLElement | null} */
   get scaled() { return this.stage.querySelector('canvas.picture'); }
 
+  /** Make pictures of a fixed height as high as a window lets them be. @param {number} room pixels */
+  fitHeight(room) {}
+
   /** Lay out pictures and strip for the page's data and this.spec. */
   arrange() {}
 
@@ -312,6 +315,8 @@ class Grid {
     this.frames = 0;
     /** Whether a frame was due while the page was hidden. */
     this.askWhenShown = false;
+    /** The newest request that was sent. */
+    this.asked = '';
     this.fittedAt = 0;
     this.pauseTimer = 0;
     /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
@@ -363,6 +368,7 @@ class Grid {
     }
     if (otherSession) this.socket?.close();
     if (!this.socket) this.connect();
+    else if (JSON.stringify(this.request) !== this.asked) this.askForFrame(); // a page at rest is not answered otherwise
     this.fitToWindow();
     this.draw();
   }
@@ -405,6 +411,7 @@ class Grid {
     host.style.gridTemplateColumns = `repeat(${best[1]}, minmax(0, 1fr))`;
     const column = (wide - gap * (best[1] - 1)) / best[1];
     host.style.setProperty('--stage', `${Math.floor(Math.max(best[0], Math.min(column, LEAST_STAGE)))}px`);
+    for (const panel of panels) panel.fitHeight(left / Math.ceil(n / best[1]) - gap - rest);
   }
 
   /** @param {string} name @returns {number[]} red, green and blue */
@@ -471,6 +478,7 @@ class Grid {
   askForFrame() {
     this.askWhenShown = document.hidden;
     if (this.askWhenShown) return;
+    this.asked = JSON.stringify(this.request);
     this.send(this.request);
     this.reportShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
   }

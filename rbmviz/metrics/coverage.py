@@ -138,7 +138,7 @@ class Coverage:
             self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
         self.occupancy = np.zeros(len(self.data_shares), np.int64)
         self.recognised = np.zeros(len(self.data_shares), np.int64)
-        self.n = self.switches = self._spurious = self._blank = 0
+        self.n = self.switches = self._spurious = self._blank = self._on = 0
         self._n_chains = n_chains
         self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
 
@@ -161,6 +161,10 @@ class Coverage:
         if v.dtype != np.uint8 or (v.size and v.max() > 1):
             raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
         return _nearest(self._packed, v)
+
+    def classes_of(self, index: np.ndarray) -> np.ndarray:
+        """Return the classes of examples, int64 (n,), by index as from ``nearest``; none without labels."""
+        return np.zeros(0, np.int64) if self._labels is None else self._labels[index]
 
     def is_blank(self, v: np.ndarray) -> np.ndarray:
         """Return which samples are blank, bool (n,), of ``v``: uint8 (n, n_visible) of 0 and 1."""
@@ -189,6 +193,7 @@ class Coverage:
         blank = self.is_blank(v)
         spurious = blank | (distance > self.threshold)
         self._blank += int(blank.sum())
+        self._on += int(v.sum(dtype=np.int64))
         self._spurious += int(spurious.sum())
         if self._labels is None or not len(v):
             return np.zeros(0, np.int64)
@@ -225,6 +230,11 @@ class Coverage:
     def blank(self) -> float:
         """Share of blank samples, from 0 to 1; NaN before the first sample."""
         return self._blank / self.n if self.n else np.nan
+
+    @property
+    def ink(self) -> float:
+        """Mean share of the units that are on, from 0 to 1; NaN before the first sample."""
+        return self._on / (self.n * self._width) if self.n else np.nan
 
     @property
     def spurious(self) -> float:

@@ -17,6 +17,7 @@ from rbmviz.session.coupling import (
     random_rbm,
 )
 from rbmviz.session.estimator_study import StudiedModel, StudyRun, StudySetup, StudySnapshot
+from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
@@ -46,6 +47,7 @@ __all__ = [
     "Point",
     "Record",
     "Results",
+    "RunHistory",
     "SamplingPlan",
     "SamplingRun",
     "SamplingSetup",

@@ -20,6 +20,9 @@ from rbmviz.trainers.training import TrainingState
 MAX_TRUNCATED = 0.1
 """Share of truncated pairs above which ``Progress.warning`` is set."""
 
+VARIANCE_PAIRS, VARIANCE_NUMBERS = 32, 2**22
+"""Most pairs from which the variance of their estimates is computed, and most numbers of W of all of them."""
+
 
 @dataclass
 class CoupledState:
@@ -48,8 +51,9 @@ class UCD(CommonKnobs):
     the statistic ``truncated`` is the share of pairs that are.
 
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias;
-    a falling learning rate averages it out (corollary 1), hence the default. The documentation's page
-    on UCD has the measurements.
+    a falling learning rate averages it out (corollary 1), hence the default; and the half-step coupling of
+    the authors' program has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep, as in that
+    program; section 4 of the paper names another one. The documentation's page on UCD has the measurements.
     """
 
     chains: ClassVar[str] = "fresh"
@@ -119,9 +123,27 @@ class UCD(CommonKnobs):
         own: CoupledState = state.own_state
         return float(own.counts[:, 1].mean())
 
+    def _variances(self, state: TrainingState) -> dict[str, float]:
+        """Return the variance of one pair's estimate at the present parameters, see ``trainers.STATS``.
+
+        Pairs of their own are run for it: the sums of an update say nothing about single pairs, and the
+        training's random streams are left as they are.
+        """
+        (m, n), names = state.theta.W.shape, ("variance_W", "variance_b", "variance_c")
+        pairs = min(self.n_chains, VARIANCE_PAIRS, max(VARIANCE_NUMBERS // (m * n), 2))
+        if state.batch is None or pairs < 2:
+            return dict.fromkeys(names, float("nan"))
+        data, generator = state.batches.data, rng.generator(state.update, "variance")
+        v0 = data[generator.integers(len(data), size=pairs)]
+        streams = generator.integers(0, 2**32, (pairs, 4, UNIFORM_LANES), dtype=np.uint32)
+        each = np.zeros((pairs, m, n)), np.zeros((pairs, m)), np.zeros((pairs, n))
+        run_all_pairs(RBM(*state.theta), v0, streams, self.algorithm, 1, self.k, self.t_max, each)
+        return {name: float(x.var(axis=0, ddof=1).sum()) for name, x in zip(names, each, strict=True)}
+
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the pairs are those of the last one."""
         training.advance(self, state, n)
+        training.check_finite(state)
         tau, counts = state.own_state.tau, state.own_state.counts
         truncated, warning = self.share_cut(state), ""
         if truncated > MAX_TRUNCATED:
@@ -134,9 +156,11 @@ class UCD(CommonKnobs):
             state,
             {"Meeting times (sweeps)": tau},
             warning,
+            None,
             tau_mean=float(tau.mean()),
             tau_median=float(np.median(tau)),
             tau_max=float(tau.max()),
             rejected_mean=float(counts[:, 0].mean()),
             truncated=truncated,
+            **self._variances(state),
         )

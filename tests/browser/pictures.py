@@ -2,6 +2,9 @@
 
     python -m tests.browser.pictures
 
+The animation of the README, ``app/samplers.gif``, is made without a browser, by ``rbmviz replay``
+(``python -m tests.browser.pictures samplers``).
+
 A picture is taken when the slowest panel has made so many steps, so that it shows what the text beside
 it says.
 """
@@ -15,6 +18,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from rbmviz.cli import main as rbmviz
 from tests.attack.server import serving
 from tests.browser.conftest import ROOT, Live
 
@@ -29,6 +33,11 @@ PAGES = {
 }
 """Address of each page, and the steps of its slowest panel."""
 
+ANIMATION = (
+    "replay --model mnist_fpcd --samplers gibbs rates_fpcd rates_herding sample_penalization -n 480 --out"
+).split()
+"""The command that makes the animation."""
+
 SIZE = {"width": 1280, "height": 1120}
 """Of the window, in pixels."""
 
@@ -36,8 +45,13 @@ SIZE = {"width": 1280, "height": 1120}
 def main() -> None:
     """Take the pictures of the pages that are named, or of all."""
     parser = argparse.ArgumentParser(description="Take the pictures of the documentation.")
-    parser.add_argument("page", nargs="*", choices=list(PAGES), default=list(PAGES))
+    parser.add_argument("page", nargs="*", choices=[*PAGES, "samplers"], default=[*PAGES, "samplers"])
     pages = parser.parse_args().page
+    if "samplers" in pages:
+        rbmviz([*ANIMATION, str(ROOT / "app" / "samplers.gif")])
+        pages = [page for page in pages if page in PAGES]
+    if not pages:
+        return
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
         with sync_playwright() as playwright:
             chromium = shutil.which("chromium")

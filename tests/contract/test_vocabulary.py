@@ -12,7 +12,7 @@ from rbmviz.kernels import random as kernels
 ROOT = Path(__file__).parents[2]
 
 OF_EVERY_PAGE = {
-    *("TITLE", "ICON", "PLACE", "PAGE", "DEFAULT_PANELS", "ABOUT"),
+    *("TITLE", "ICON", "PLACE", "PARTS", "PAGE", "DEFAULT_PANELS", "ABOUT"),
     *("Settings", "STARTS", "GRIDS", "PRESETS", "Preset", "READOUTS", "IN_MORE_CHARTS"),
 }
 """What each page of the app says of itself, under one name with one meaning."""

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from rbmviz.coupling import couple
-from rbmviz.links import DEFAULTS, PARTS, VERSION, read_panels
+from rbmviz.links import read_panels
 from rbmviz.registry import samplers, trainers
 from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
 from rbmviz.reproduce.ledger import RESULTS_FOLDER, judged_again, ledger, markdown, stored
 from rbmviz.reproduce.recipe import Found, Piece, SweepPart
 from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, unbiased_cd_bas
 from rbmviz.reproduce.run import caption, piece_identity
+from rbmviz_app import pages
 
 ROOT = Path(__file__).parents[2]
 RECIPES = all_recipes()
@@ -58,14 +59,14 @@ def test_its_work_can_be_planned(name):
 def test_its_link_opens(name):
     """The page's panels can be read, and its settings are the page's."""
     address = urlsplit(RECIPES[name].live)
-    page, settings = address.path, DEFAULTS[VERSION].settings
-    parts = PARTS[page]
+    page = address.path
+    panels = pages.found()[page].PARTS[0]
     for key, value in parse_qsl(address.query, strict_parsing=True):
-        if key == parts[0] and page in ("sample", "chain", "train", "weights"):
+        if key == panels and page in ("sample", "chain", "train", "weights"):
             _, refused = read_panels(trainers if page in ("train", "weights") else samplers, [value])
             assert not refused
         else:
-            assert key in (*parts, *settings[page], "v"), key
+            assert key in {*pages.names_of_page(page), "v"}, key
 
 
 def test_citations_are_those_of_the_citation_file():

@@ -29,6 +29,7 @@ from rbmviz_app.session import COUPLED_MODEL, settings_of
 from rbmviz_app.shared import random_coupled
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
+PARTS = ("c",)
 DEFAULT_PANELS = ["scale=1.5"]
 """The knobs of a random model; a trained one begins at scale 1, as it is. ``rbmviz.links.DEFAULTS`` has the
 same, and decides what a page without a link opens."""
@@ -40,8 +41,8 @@ KNOBS = "c"
 PRESETS = (
     Preset(
         "Small enough to know",
-        "So small that everything can be computed exactly. The curves under More charts show it: the bound "
-        "stays above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
+        "So small that everything can be computed exactly, and held against the estimates: the bound stays "
+        "above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
         ("coupling:scale=1.5",),
         claims=(
             Claim(0, "rbm_ucd_errors", "<", 3, n=1000),
@@ -134,7 +135,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     "pixels and hidden units that says how likely every picture is, a **chain** makes one picture of it "
     "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
     "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
-    in_address=PanelsInAddress(KNOBS, {Coupling.name: Coupling}),
+    in_address=PanelsInAddress(KNOBS, {Coupling.name: Coupling}, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
     on_preset=remember_model,
@@ -194,7 +195,7 @@ def own_knobs(name: str, version: int = VERSION) -> Coupling:
 
 def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
     """Add the only panel of a new comparison, with the knobs of a preset, of the link or of its model."""
-    coupling = wanted[0] if wanted else own_knobs(name, links.version())
+    coupling = wanted[0] if wanted else own_knobs(name, links.version(PAGE.name))
     for text in links.values(KNOBS)[:1]:
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))

@@ -1,0 +1,171 @@
+"""The page that plays runs again: one file with its samples, without a server and without a network.
+
+It draws with the scripts of the live pages. Its data are one frame of the live path (``stream.frames``), in
+base64, compressed or plain; so no text of a person stands in the HTML but the title. The security policy of
+the page allows its own script and its own style, by their hashes, and nothing else.
+"""
+
+import base64
+import hashlib
+import html
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rbmviz.array_files import printable
+from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.samplers import Sampler
+from rbmviz.session import RunHistory
+from rbmviz.session.history import Kinds
+from rbmviz_app.charts.style import about, colours, dashes, titles
+from rbmviz_app.formulas import prose
+from rbmviz_app.pages.sample.panel import SCORES, class_shares
+from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
+from rbmviz_app.panel.readouts import finite
+from rbmviz_app.replay import Replay
+from rbmviz_app.stream.frames import Bits, Block, write_frame
+
+REPLAY_FOLDER = Path(__file__).parent
+SAMPLE_FOLDER = PANEL_FOLDER.parent / "pages" / "sample"
+
+COMPRESSION = 9
+"""Level of deflate: a file is made once."""
+
+HTML = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="rbmviz">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
+<main id="replay"></main>
+<script type="application/octet-stream" id="run" data-packed="{packed}">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def replay_html(replay: Replay, plain: bool = False) -> bytes:
+    """Return the page, as the bytes of an HTML file.
+
+    Parameters
+    ----------
+    replay : Replay
+    plain : bool
+        Whether the samples are stored as they are, 1.4 MB for 10,000 samples of 784 pixels, for browsers that
+        cannot unpack (before 2023); False (the default): compressed, to a third of it or less.
+    """
+    data = _frame(replay)
+    if not plain:
+        data = zlib.compress(data, COMPRESSION)
+    script, style = _script(), _style()
+    return HTML.format(
+        policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        title=html.escape(printable(replay.title)),
+        style=style,
+        packed="no" if plain else "deflate",
+        data=base64.b64encode(data).decode(),
+        script=script,
+    ).encode()
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _script() -> str:
+    """Return the scripts of the live panels and that of this page, as one that no module has to load."""
+    files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), SAMPLE_FOLDER / "panel.js"]
+    lines = [line for file in files for line in file.read_text().splitlines()]
+    shared = "\n".join(line for line in lines if not line.startswith("export default"))
+    return "\n'use strict';\n" + shared + "\n" + (REPLAY_FOLDER / "replay.js").read_text()
+
+
+def _style() -> str:
+    files = (PANEL_FOLDER / "panel.css", SAMPLE_FOLDER / "panel.css", REPLAY_FOLDER / "replay.css")
+    return "\n".join(file.read_text() for file in files)
+
+
+def _frame(replay: Replay) -> bytes:
+    """Return what the page shows, as a frame whose request says what all panels share."""
+    n_visible = replay.histories[0].n_visible
+    algorithms = [history.algorithm for history in replay.histories]
+    named = zip(
+        titles(algorithms), colours(algorithms), dashes([one.name for one in algorithms]), strict=True
+    )
+    panels = [
+        _panel(replay, key, *look, history, kinds)
+        for key, (look, history, kinds) in enumerate(zip(named, replay.histories, replay.kinds, strict=True))
+    ]
+    page = {
+        "title": replay.title,
+        "caption": replay.caption,
+        "shape": list(replay.shape),
+        "cells": replay.cells,
+        "speed": replay.speed,
+        "n_visible": n_visible,
+        "classes": list(replay.labels),
+        "data_shares": class_shares(replay.dataset),
+        "vocabulary": rarest_first(replay.dataset, n_visible),
+    }
+    return write_frame(page, panels)
+
+
+def _panel(
+    replay: Replay, key: int, label: str, colour: str, dash: list[int], history: RunHistory, kinds: Kinds
+) -> tuple[dict[str, Any], Mapping[str, Block]]:
+    algorithm = history.algorithm
+    known = {"isl"} if history.curve else set()
+    known |= {"visited", "class_coverage", "switches"} if replay.labels else set()
+    known |= {"blank"} if len(kinds.blank) else set()
+    known |= {"spurious"} if len(kinds.spurious) else set()
+    head = {
+        "key": key,
+        "first": history.first,
+        "n_chains": algorithm.n_chains,
+        "curve": [[point.n, finite(point.isl), finite(point.std_error)] for point in history.curve],
+        "knobs_at": [[n, knobs_text(algorithm, knobs)] for n, knobs in _changes(history)],
+        "spec": {
+            "key": key,
+            "label": label,
+            "about": prose(about(algorithm)),
+            "colour": colour,
+            "dash": dash,
+            "knobs": [],
+            "values": {},
+            "multiples": [],
+            "readouts": [one.spec() for one in SCORES if one.name in known],
+        },
+    }
+    blocks: dict[str, Block] = {"v": Bits(history.v, history.n_visible)}
+    blocks |= {name: array for name, array in kinds._asdict().items() if len(array)}
+    return head, blocks
+
+
+def _changes(history: RunHistory) -> list[tuple[int, Mapping[str, Value]]]:
+    """Return the changes of knobs since a moment before the first sample here."""
+    changes: list[tuple[int, Mapping[str, Value]]] = list(history.changes)
+    if not changes:  # too many for a log
+        return [(0, values_of(history.algorithm))] if not history.first else []
+    before = [n for n, _ in changes if n <= history.first]
+    return [change for change in changes if change[0] >= max(before, default=0)]
+
+
+def knobs_text(algorithm: Sampler, values: Mapping[str, Value]) -> str:
+    """Say the knobs that can be turned while a run goes on, and what else is not the default."""
+    parts = []
+    for name, knob in knobs_of(algorithm).items():
+        value = values[name]
+        if knob.live or value != knob.default:
+            text = f"{value:.3g}" if isinstance(value, float) else knob.text(value)
+            parts.append(f"{knob.label[0].lower()}{knob.label[1:]} {text}")
+    return ", ".join(parts)

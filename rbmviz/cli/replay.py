@@ -1,0 +1,218 @@
+"""``rbmviz replay``: samplers side by side as a page that needs no server, or as a moving picture."""
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from rbmviz.budget import check_memory
+from rbmviz.cli import SEED, WholeNumber, add_command, print_message
+from rbmviz.cli.knob_flags import knob_help, read_shared_knobs
+from rbmviz.cli.outputs import check_outputs
+from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.errors import BadInput, brought_by
+from rbmviz.knobs import values_of
+from rbmviz.links import read_panel
+from rbmviz.metadata import data_name
+from rbmviz.models import data_of, describe_model, load_model
+from rbmviz.output import write_whole
+from rbmviz.rbm import Model
+from rbmviz.registry import samplers
+from rbmviz.samplers import Sampler, list_samplers
+from rbmviz.session import Allowance, RunHistory, SamplingRun, SamplingSetup, Start
+from rbmviz.session.recorder import MAX_HELD_SAMPLES
+
+MAX_REPLAY_BYTES = 100_000_000
+"""Bytes of packed samples in one file: a larger page takes browsers too long to open."""
+
+MAX_SIDE_BY_SIDE = 12
+"""Runs side by side."""
+
+MAX_HEADING = 1000
+"""Characters of a title or a caption."""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    example = "rbmviz replay --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 -n 2000 --out run.html"
+    about = "Samplers side by side as one file that plays them: a page without a server (.html), or a .gif."
+    command = add_command(commands, "replay", about, example, run, text)
+    command.set_defaults(takes_knobs=True)
+    command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
+    command.add_argument(
+        "--samplers",
+        nargs="+",
+        required=True,
+        metavar="S",
+        help=f"{', '.join(list_samplers())}, or with knobs as in a link: rates_fpcd:eps=0.05,k=2. A knob "
+        "given as a flag (--eps 0.05) is for every sampler that has it and does not name it itself",
+    )
+    command.add_argument(
+        "-n", type=WholeNumber(1, 10**9), required=True, help="samples that each sampler makes"
+    )
+    command.add_argument(
+        "--last",
+        type=WholeNumber(1, MAX_HELD_SAMPLES),
+        metavar="M",
+        help=f"only the last M samples are in the file (default: all, at most {MAX_HELD_SAMPLES:,})",
+    )
+    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
+    command.add_argument(
+        "--init",
+        choices=("data", "random"),
+        help="initial states; default: data where the model's data are at hand, else random",
+    )
+    command.add_argument(
+        "--dataset",
+        help="data to score against and to start from: a name, a file, or a folder of images; default: the "
+        "data that the model names",
+    )
+    command.add_argument("--title", help="heading of the page; default: the name of the model")
+    command.add_argument("--caption", help="sentence below the heading; default: what the model is")
+    command.add_argument(
+        "--cells", type=WholeNumber(1, 12), default=10, help="rows and columns of each panel (default 10)"
+    )
+    command.add_argument(
+        "--speed", type=WholeNumber(1, 5000), default=60, help="samples per second at first (default 60)"
+    )
+    command.add_argument(
+        "--plain",
+        action="store_true",
+        help="do not compress: for browsers from before 2023",
+    )
+    command.add_argument(
+        "--out", required=True, metavar="F.html", help="the file; with F.gif a moving picture"
+    )
+
+
+def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
+    """Return the data to score against; None, with a message, where the model's own are not at hand."""
+    if args.dataset is not None:
+        dataset = load_dataset(args.dataset)
+        if dataset.n_visible != model.rbm.n_visible:
+            raise BadInput(
+                f"replay: the examples of '{args.dataset}' have {dataset.n_visible} units and the model has "
+                f"{model.rbm.n_visible} visible ones."
+            )
+        return dataset
+    if data_name(model.meta) is None:
+        return None
+    try:
+        return data_of(model)
+    except BadInput as error:
+        if args.init == "data":
+            raise
+        print_message(f"Nothing is scored, and the chains start at random bits: {error}")
+        return None
+
+
+def _algorithms(args: argparse.Namespace) -> list[Sampler]:
+    """Return the samplers with their knobs; those that a sampler's own text names precede the flags."""
+    if len(args.samplers) > MAX_SIDE_BY_SIDE:
+        raise BadInput(f"replay: {len(args.samplers)} samplers: a page has room for {MAX_SIDE_BY_SIDE}.")
+    classes = [samplers[one.partition(":")[0]] for one in args.samplers]
+    found: list[Sampler] = []
+    for one, shared in zip(args.samplers, read_shared_knobs(classes, args.rest), strict=True):
+        name, _, own = one.partition(":")
+        named = {pair.partition("=")[0].strip() for pair in own.split(",")}
+        given = read_panel(samplers, one)
+        knobs = values_of(given) | {knob: value for knob, value in shared.items() if knob not in named}
+        found.append(samplers[name](**knobs))
+    return found
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Make the samples, then write the file."""
+    target = Path(args.out)
+    if target.suffix not in (".html", ".gif"):
+        raise BadInput(f"replay: '{target}' must end in .html or .gif.")
+    for flag in ("title", "caption"):
+        if len(getattr(args, flag) or "") > MAX_HEADING:
+            raise BadInput(f"replay: --{flag} has more than {MAX_HEADING:,} characters.")
+    check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
+    with brought_by("app", "A file that plays samples"):
+        # By their names: the package stands below the app, and is installed without its libraries, too.
+        app = importlib.import_module("rbmviz_app.replay")
+        page = importlib.import_module("rbmviz_app.replay.page")
+        moving = importlib.import_module("rbmviz_app.charts.moving")
+        shape_of = importlib.import_module("rbmviz_app.panel").shape_of
+    model = load_model(args.model)
+    algorithms = _algorithms(args)
+    kept = _kept(args, model, len(algorithms))
+    dataset = _data(model, args)
+    if args.init == "data" and dataset is None:
+        raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
+    init: Start = args.init or ("random" if dataset is None else "data")
+    allowance = Allowance(len(algorithms) * kept * -(-model.rbm.n_visible // 8))
+    plan = SamplingSetup(model, dataset, args.seed, init, allowance=allowance).plan()
+    for algorithm in algorithms:
+        check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
+    histories, interrupted = _histories([SamplingRun(1, plan, one) for one in algorithms], args.n)
+    replay = app.Replay(
+        args.title if args.title is not None else Path(args.model).stem,
+        args.caption if args.caption is not None else f"{describe_model(model)}. Seed {args.seed}.",
+        [history.last(kept) for history in histories],
+        dataset,
+        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
+        args.cells,
+        args.speed,
+    )
+    content = page.replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
+    write_whole(target, content)
+    result: dict[str, Any] = {
+        "out": str(target),
+        "bytes": len(content),
+        "model": args.model,
+        "dataset": dataset.name if dataset is not None else None,
+        "samplers": [
+            {"name": one.algorithm.name, "knobs": values_of(one.algorithm), "n": one.n} for one in histories
+        ],
+        "kept": kept,
+        "seed": args.seed,
+    }
+    return result | ({"interrupted": True} if interrupted else {})
+
+
+def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
+    """Return how many samples of each run are in the file; BadInput if that is too large a file."""
+    kept: int = min(args.n, args.last or args.n)
+    room = MAX_REPLAY_BYTES // (n_runs * -(-model.rbm.n_visible // 8))
+    most = min(MAX_HELD_SAMPLES, room)
+    if kept > most:
+        raise BadInput(
+            f"replay: {kept:,} samples of {n_runs} samplers are too much for one page: with --last {most} it "
+            "has the last ones."
+        )
+    return kept
+
+
+def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
+    """Let each run make n samples; return what is kept of them, and whether an interrupt has ended it."""
+    try:
+        with tqdm(total=n * len(runs), unit="sample", file=sys.stderr, disable=None) as bar:
+            for run in runs:
+                run.prepare()
+                run.watched = False
+            while not all(run.n == n for run in runs):  # in turns: an interrupt leaves some of each
+                for run in runs:
+                    m = min(run.max_steps(), n - run.n)
+                    if m:
+                        run.record_steps(run.timed_advance(m))
+                        bar.update(m)
+    except KeyboardInterrupt:
+        if not all(run.n for run in runs):
+            raise
+        print_message("Interrupted: the samples made so far are kept.")
+        return [RunHistory.of(run) for run in runs], True
+    for run in runs:
+        run.complete()
+    return [RunHistory.of(run) for run in runs], False
+
+
+def text(result: dict[str, Any]) -> str:
+    """Format the result."""
+    return f"{result['out']}: {result['bytes'] / 1e6:.2f} MB, open it in a browser."

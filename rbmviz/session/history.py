@@ -1,0 +1,103 @@
+"""The samples of a run and what is known of each: enough to show the run again without its model."""
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from rbmviz.datasets import Dataset
+from rbmviz.errors import BadInput
+from rbmviz.knobs import Value
+from rbmviz.metrics import Coverage
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
+from rbmviz.samplers import Sampler
+from rbmviz.session.sampling import SamplingRun, SamplingSnapshot
+from rbmviz.session.snapshot import Point
+
+ROWS_AT_ONCE = 4096
+"""Samples that are unpacked at once."""
+
+
+class Kinds(NamedTuple):
+    """What each sample shows; see ``Coverage``.
+
+    classes : uint16 (m,), class of the nearest training example; empty without labels
+    blank, spurious : uint8 (m,), 0 or 1; spurious is empty where the data have no held-out part
+    """
+
+    classes: np.ndarray
+    blank: np.ndarray
+    spurious: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RunHistory:
+    """Consecutive samples of one run, up to its newest.
+
+    Parameters
+    ----------
+    algorithm : Sampler
+        With the knobs of the newest sample.
+    first : int
+        Number (from 0) of the first sample here.
+    v : uint8 (m, ceil(n_visible / 8))
+        The samples, bits packed along the rows.
+    n_visible : int
+    curve : tuple of Point
+        ISL of the whole run at the points of its curve, and its newest value.
+    changes : tuple of (n, knobs)
+        All knobs from sample number n on; empty where they have changed too often for a log.
+    """
+
+    algorithm: Sampler
+    first: int
+    v: np.ndarray
+    n_visible: int
+    curve: tuple[Point, ...]
+    changes: tuple[tuple[int, dict[str, Value]], ...]
+
+    @classmethod
+    def of(cls, run: SamplingRun) -> Self:
+        """Return what a run holds now; it takes no longer than to copy the samples."""
+        first, v = run.held_packed()
+        shown = run.view("paused")
+        assert isinstance(shown, SamplingSnapshot)
+        curve = shown.curve
+        if shown.newest is not None and (not curve or shown.newest.n > curve[-1].n):
+            curve += (shown.newest,)
+        changes: tuple[tuple[int, dict[str, Value]], ...] = ()
+        with contextlib.suppress(BadInput):
+            changes = run.record().changes
+        return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, curve, changes)
+
+    @property
+    def n(self) -> int:
+        """Samples of the run: the number of the newest one, counted from 1."""
+        return self.first + len(self.v)
+
+    def last(self, m: int) -> Self:
+        """Return the history of the newest m samples (fewer if fewer are here)."""
+        m = min(m, len(self.v))
+        return replace(self, first=self.n - m, v=self.v[len(self.v) - m :])
+
+    def kinds(self, dataset: Dataset | None) -> Kinds:
+        """Return what each sample shows, by the data; all empty without data."""
+        none = np.zeros(0, np.uint8)
+        if dataset is None or not len(self.v):
+            return Kinds(np.zeros(0, np.uint16), none, none)
+        coverage = Coverage(dataset, COMPARED_EXAMPLES, self.algorithm.n_chains)
+        classes, blank, spurious = [], [], []
+        for at in range(0, len(self.v), ROWS_AT_ONCE):
+            v = np.unpackbits(self.v[at : at + ROWS_AT_ONCE], axis=1, count=self.n_visible)
+            index, distance = coverage.nearest(v)
+            empty = coverage.is_blank(v)
+            classes.append(coverage.classes_of(index))
+            blank.append(empty)
+            spurious.append(empty | (distance > coverage.threshold))
+        has_threshold = not np.isnan(coverage.threshold)
+        return Kinds(
+            np.concatenate(classes).astype(np.uint16),
+            np.concatenate(blank).astype(np.uint8),
+            np.concatenate(spurious).astype(np.uint8) if has_threshold else none,
+        )

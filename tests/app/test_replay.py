@@ -1,0 +1,138 @@
+"""Runs as files: page and GIF hold the samples, and no text of a person is markup."""
+
+import base64
+import dataclasses
+import hashlib
+import io
+import re
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+from waiting import wait
+
+import rbmviz
+from rbmviz.metrics import Coverage
+from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup
+from rbmviz_app.charts.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
+from rbmviz_app.replay import Replay
+from rbmviz_app.replay.page import replay_html
+from rbmviz_app.stream.frames import read_frame
+
+HOSTILE = "</script><script>document.title='x'</script><img src=x onerror=alert(1)>&\"'\u2028\udc80"
+
+
+def made(model, dataset, sampler, n, **knobs):
+    plan = SamplingSetup(model, dataset).plan()
+    run = SamplingRun(1, plan, rbmviz.make_sampler(sampler, **knobs))
+    run.prepare()
+    while run.n < n:
+        run.record_steps(run.timed_advance(min(run.max_steps(), n - run.n)))
+    run.complete()
+    return RunHistory.of(run)
+
+
+@pytest.fixture
+def bas():
+    model = rbmviz.load_model("bas_pcd")
+    dataset = rbmviz.load_dataset("bas")
+    histories = [made(model, dataset, "gibbs", 300), made(model, dataset, "rates_fpcd", 300, n_chains=7)]
+    return Replay("bas_pcd", "What the model is.", histories, dataset, (4, 4))
+
+
+def unpacked(history):
+    return np.unpackbits(history.v, axis=1, count=history.n_visible)
+
+
+def parts(html):
+    """Return policy, style, script and the frame of a page."""
+    text = html.decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    packed, data, script = re.search(
+        r'id="run" data-packed="(\w+)">([^<]*)</script>\s*<script>(.*)</script>\s*</body>', text, re.DOTALL
+    ).groups()
+    content = base64.b64decode(data, validate=True)
+    return policy, style, script, read_frame(content if packed == "no" else zlib.decompress(content))
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_page_holds_the_samples(bas, plain):
+    policy, style, script, frame = parts(replay_html(bas, plain))
+    for history, panel in zip(bas.histories, frame.panels, strict=True):
+        np.testing.assert_array_equal(panel.blocks["v"], unpacked(history))
+        assert panel.head["first"] == 0
+    assert frame.panels[1].head["n_chains"] == 7
+    assert [panel.head["spec"]["label"] for panel in frame.panels] == ["Gibbs", "rates-FPCD"]
+    for text in (style, script):
+        assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert "</script" not in script
+    assert not re.search(r"\b(src|href)=.?https?:|@import|url\(", script + style)
+    assert (len(replay_html(bas, plain)) < len(replay_html(bas, True))) != plain
+
+
+def test_no_text_of_a_person_is_markup(bas):
+    hostile = dataclasses.replace(bas, title=HOSTILE, caption=HOSTILE)
+    html = replay_html(hostile)
+    usual = replay_html(bas).decode()
+    for mark in ("<script", "</script", "<img"):
+        assert html.decode().count(mark) == usual.count(mark), mark
+    assert parts(html)[3].request["title"] == parts(html)[3].request["caption"] == HOSTILE
+
+
+def test_what_is_kept_of_a_run_is_what_its_scores_count(bas):
+    """The page counts by itself: it needs of each sample what ``Coverage`` says of it."""
+    for history, kinds in zip(bas.histories, bas.kinds, strict=True):
+        coverage = Coverage(bas.dataset, 5000, history.algorithm.n_chains)
+        np.testing.assert_array_equal(coverage.update(unpacked(history)), kinds.classes)
+        assert kinds.blank.mean() == coverage.blank
+        assert kinds.spurious.mean() == coverage.spurious
+    tail = bas.histories[0].last(40)
+    assert (tail.first, tail.n, len(tail.v)) == (260, 300, 40)
+    np.testing.assert_array_equal(tail.kinds(bas.dataset).classes, bas.kinds[0].classes[260:])
+    assert bas.histories[0].last(1000).first == 0
+
+
+def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(model, toy):
+    comparison = Comparison(SamplingSetup(model, toy))
+    panel = comparison.add(rbmviz.make_sampler("rates_fpcd"))
+    try:
+        panel.worker.step(20)
+        wait(lambda: panel.worker.peek().n == 20, "20 samples")
+        panel.worker.set_live_knobs(eps=0.5)
+        panel.worker.step(20)
+        wait(lambda: panel.worker.peek().n == 40, "40 samples")
+        history = panel.worker.read(RunHistory.of)
+    finally:
+        comparison.close()
+        panel.worker.join(30)
+    assert history.n == 40
+    assert [(n, knobs["eps"]) for n, knobs in history.changes] == [(0, 0.03), (20, 0.5)]
+    [shown] = parts(replay_html(Replay("t", "", [history], toy, (1, 5))))[3].panels
+    assert "step size 0.5" in shown.head["knobs_at"][-1][1]
+
+
+def test_without_data_nothing_is_counted(model):
+    history = made(model, None, "gibbs", 30)
+    [panel] = parts(replay_html(Replay("t", "", [history], None, (1, 5))))[3].panels
+    assert set(panel.blocks) == {"v"}
+    assert panel.head["spec"]["readouts"] == []
+    assert replay_gif(Replay("t", "", [history], None, (1, 5)))[:3] == b"GIF"
+
+
+def test_the_gif_ends_with_the_newest_samples(bas):
+    with Image.open(io.BytesIO(replay_gif(dataclasses.replace(bas, cells=6)))) as gif:
+        assert gif.n_frames == FRAMES
+        gif.seek(FRAMES - 1)
+        pixels = np.asarray(gif.convert("RGB"))
+    zoom = 240 // (6 * 5)
+    v = unpacked(bas.histories[0])
+    for number in range(300 - 36, 300):
+        row, column = divmod(number % 36, 6)
+        y = HEADER + zoom * (row * 5 + 1 + np.arange(4)) + zoom // 2
+        x = BETWEEN + zoom * (column * 5 + 1 + np.arange(4)) + zoom // 2
+        drawn = np.abs(pixels[y][:, x].astype(int) - DARK).sum(axis=2) < 60
+        np.testing.assert_array_equal(drawn, v[number].reshape(4, 4) == 1)
