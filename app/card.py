@@ -74,6 +74,7 @@ def open_step(lesson: str, step: int) -> PageState:
     OPEN_STEP.set(LessonStep(lesson, step))
     session.forget_step(lesson, step)
     session.STEP_TO_SET.set(True)
+    session.OPENED_STEPS.set(session.OPENED_STEPS.value + 1)
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     return found.steps[step].state
 
@@ -265,14 +266,16 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
     if not step.question:
         return None
     before = session.LESSON_ANSWERS.value.get(place)
-    wait = " *Play waits for your answer.*" if step.hold and before is None else ""
     answer = st.radio(
-        step.question + wait,
+        step.question,
         range(len(step.answers)),
         index=before,
         format_func=step.answers.__getitem__,
-        key=f"answer {place.lesson} {place.step} {wait != ''}",
+        # The same one after the answer, so that the focus stays; another one when the step begins anew.
+        key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
     )
+    if step.hold and before is None:
+        st.caption("*Play* waits for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
         st.rerun()  # Play stands on the page
