@@ -15,7 +15,7 @@ SAMPLERS = ("gibbs", "rates_fpcd:eps=0.01")
 
 def length(size: Size) -> int:
     """Return the samples of a run."""
-    return 20_000 if size == "quick" else 200_000
+    return 10_000 if size == "quick" else 200_000
 
 
 def work(size: Size) -> list[Work]:
@@ -91,7 +91,7 @@ RECIPE = Recipe(
         "Reviews of restaurants, 1,000 word stems, in the place of the paper's OpenTable set, which is not "
         "public; `reviews_cd1` and `reviews_fpcd` have 100 hidden units. One chain, one sweep a sample."
     ),
-    cost={"quick": 0.5, "full": 14.0},
+    cost={"quick": 0.3, "full": 20.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

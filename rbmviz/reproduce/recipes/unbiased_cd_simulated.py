@@ -213,7 +213,7 @@ RECIPE = Recipe(
         "sampling (64 chains, 1,000 temperatures); the paper says Monte Carlo averages. Neither the batch "
         "nor the first parameters are stated; here the batch is all rows, and weights begin at N(0, 0.01²)."
     ),
-    cost={"quick": 1.0, "full": 25.0},
+    cost={"quick": 1.3, "full": 25.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
