@@ -287,6 +287,8 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
     comparison = COMPARISONS.value.get(step.state.page)
     if comparison is None or session.STEP_TO_SET.value:
         return {}
+    if step.question and session.LESSON_ANSWERS.value.get(place) is None:
+        return {}  # it would give the answer away: pairs of chains are counted before Play is pressed
     shown = [one for _, one in comparison[0].peek()]
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
