@@ -74,6 +74,7 @@ def open_step(lesson: str, step: int) -> PageState:
     OPEN_STEP.set(LessonStep(lesson, step))
     session.forget_step(lesson, step)
     session.STEP_TO_SET.set(True)
+    session.OPENED_STEPS.set(session.OPENED_STEPS.value + 1)
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     return found.steps[step].state
 
@@ -201,20 +202,26 @@ def draw(page: str) -> None:
     found = opened()
     if found is None:
         return
-    _, step, place = found
+    lesson, step, place = found
+    if session.STEP_TO_SHOW.value:
+        session.STEP_TO_SHOW.set(False)
+        if step.state.page != page:
+            switch_page(step.state.page)
     opens_here = step.state.page == page
     comparison, _ = COMPARISONS.value.get(page, (None, ""))
     with st.container(key="lesson"):
         st.html(folder / "card.css")
         if opens_here and comparison is not None and not _all_seen(step, place):
-            _draw_while_it_changes(comparison, page)
+            _draw_while_it_changes(comparison)
         else:
-            while_running(functools.partial(_draw_open, page), opens_here and not _all_seen(step, place))
+            while_running(_draw_open, opens_here and not _all_seen(step, place))
+        # Not in the part with the timer: a click there is lost if the part goes just then.
+        _draw_moves(place, len(lesson.steps))
 
 
 @every_second
-def _draw_while_it_changes(comparison: Comparison[Any], page: str) -> None:
-    _draw_open(page)
+def _draw_while_it_changes(comparison: Comparison[Any]) -> None:
+    _draw_open()
 
 
 def _all_seen(step: Step, place: LessonStep) -> bool:
@@ -222,7 +229,7 @@ def _all_seen(step: Step, place: LessonStep) -> bool:
     return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
 
 
-def _draw_open(page: str) -> None:
+def _draw_open() -> None:
     found = opened()
     if found is None:  # it has just been left: this part is about to go
         return
@@ -231,7 +238,6 @@ def _draw_open(page: str) -> None:
     now = _look(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
     all_seen = bool(step.claims) and _all_seen(step, place)
-    last = place.step + 1 == len(lesson.steps)
     _marks(
         key="lesson marks",
         data={
@@ -251,7 +257,6 @@ def _draw_open(page: str) -> None:
         _marks(key="lesson look", data=where)
     _draw_claims(step, seen, now)
     _draw_reveal(step, place, answer, all_seen)
-    _draw_moves(place, last, page)
     if more_to_see and all_seen:
         st.rerun()  # without the timer
 
@@ -261,14 +266,16 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
     if not step.question:
         return None
     before = session.LESSON_ANSWERS.value.get(place)
-    wait = " *Play waits for your answer.*" if step.hold and before is None else ""
     answer = st.radio(
-        step.question + wait,
+        step.question,
         range(len(step.answers)),
         index=before,
         format_func=step.answers.__getitem__,
-        key=f"answer {place.lesson} {place.step} {wait != ''}",
+        # The same one after the answer, so that the focus stays; another one when the step begins anew.
+        key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
     )
+    if step.hold and before is None:
+        st.caption("*Play* waits for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
         st.rerun()  # Play stands on the page
@@ -280,6 +287,8 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
     comparison = COMPARISONS.value.get(step.state.page)
     if comparison is None or session.STEP_TO_SET.value:
         return {}
+    if step.question and session.LESSON_ANSWERS.value.get(place) is None:
+        return {}  # it would give the answer away: pairs of chains are counted before Play is pressed
     shown = [one for _, one in comparison[0].peek()]
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
@@ -352,19 +361,37 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bo
                 st.latex(step.formula)
 
 
-def _draw_moves(place: LessonStep, last: bool, page: str) -> None:
-    """Draw Back, Next, and what else moves within the lesson."""
+def _draw_moves(place: LessonStep, n: int) -> None:
+    """Draw Back, Next, and what else moves within a lesson of n steps."""
+
+    def show(step: int) -> None:
+        open_step(place.lesson, step)
+        session.STEP_TO_SHOW.set(True)
+
     with st.container(horizontal=True, key="lesson_moves"):
-        if st.button("Back", icon=":material/arrow_back:", shortcut="Left", disabled=not place.step):
-            show_step(place.lesson, place.step - 1, page)
-        label = "Finish" if last else "Next"
-        if st.button(label, icon=":material/arrow_forward:", shortcut="Right", type="primary"):
-            if not last:
-                show_step(place.lesson, place.step + 1, page)
+        i = place.step
+        st.button(
+            "Back",
+            icon=":material/arrow_back:",
+            shortcut="Left",
+            disabled=not i,
+            on_click=show,
+            args=(i - 1,),
+            key="lesson back",
+        )
+        more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": "Right", "type": "primary"}
+        if i + 1 < n:
+            st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
+        elif st.button("Finish", key="lesson finish", **more):
             leave()
             switch_page("learn")
-        if st.button("Again", icon=":material/replay:", type="tertiary", help="Set the page as at first."):
-            show_step(place.lesson, place.step, page)
-        if st.button("Leave", icon=":material/close:", type="tertiary", key="lesson leave"):
-            leave()
-            st.rerun()
+        st.button(
+            "Again",
+            icon=":material/replay:",
+            type="tertiary",
+            on_click=show,
+            args=(i,),
+            key="lesson again",
+            help="Set the page as at first.",
+        )
+        st.button("Leave", icon=":material/close:", type="tertiary", key="lesson leave", on_click=leave)

@@ -359,6 +359,12 @@ OPEN_STEP: Entry[LessonStep | None] = Entry("open step", lambda: None)
 STEP_TO_SET: Entry[bool] = Entry("step to set", bool)
 """Whether the page of the open step is still to be set to what the step asks for."""
 
+OPENED_STEPS: Entry[int] = Entry("opened steps", int)
+"""How many steps have been opened. The number is part of the key of their answers."""
+
+STEP_TO_SHOW: Entry[bool] = Entry("step to show", bool)
+"""Whether the page of the open step is to be opened: the card has moved on."""
+
 LESSON_ANSWERS: Entry[dict[LessonStep, int | None]] = Entry("lesson answers", dict)
 """Place of the chosen answer of each step that has been answered."""
 

@@ -186,5 +186,5 @@ def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypa
     assert [one.label for one in test.button if one.label.startswith("Go on")] == ["Go on at step 3"]
     next(one for one in test.button if one.key == "open a-lesson").click().run()
     assert not test.exception
-    assert [one.label for one in test.radio] == ["How often? *Play waits for your answer.*"]
+    assert [one.label for one in test.radio] == ["How often?"]
     assert list(PAGES)  # the pages that lessons can be about

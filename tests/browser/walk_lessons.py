@@ -85,6 +85,9 @@ def walk(page: Live, lesson: Lesson, folder: Path | None, played: int) -> None:
             browser.screenshot(path=folder / f"{lesson.name}-{number}-b.png")
         wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{lesson.name} {number}: {wide} pixels too wide"
+        browser.evaluate(
+            "document.activeElement.blur()"
+        )  # in a row of answers the arrow would choose another
         browser.locator("body").press("ArrowRight")
     browser.wait_for_url("**/learn*")
     expect(browser.locator("h1")).to_have_text("What do you want to understand?")
