@@ -23,7 +23,9 @@ from rbmviz_app.session import REDUCED_MOTION, STOPPED_TIMERS
 
 PANEL_FOLDER = Path(__file__).parent
 
-SHARED_SCRIPTS = ("element.js", "frame.js", "help.js", "readouts.js", "knobs.js", "mosaic.js", "base.js")
+SHARED_SCRIPTS = tuple(
+    f"{name}.js" for name in ("element", "frame", "help", "readouts", "knobs", "mosaic", "back", "base")
+)
 """Scripts that are put before a page's own script, joined to one file, as there is no bundler."""
 
 FPS = 20

@@ -36,6 +36,7 @@
  * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
+ * @property {boolean} [looks_back] whether a slider goes back through the newest steps of paused panels
  * @property {boolean} [knobs_follow] whether something else than its controls turns the knobs of a panel
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
  */
@@ -283,8 +284,8 @@ class Panel {
     this.drawPictures();
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
-    this.count.textContent = whole.format(head.n);
-    this.count.title = `${whole.format(head.n)} ${this.unit}`;
+    this.count.textContent = whole.format(head.at ?? head.n);
+    this.count.title = `${whole.format(head.at ?? head.n)} ${this.unit}`;
     this.readouts.draw(this.readoutValues, head.status === 'running' || head.status === 'recorded');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     const mark = this.markOf(head);
@@ -324,7 +325,10 @@ class Grid {
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
     this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
     this.host = element('div', { class: 'comparison' });
-    root.append(this.banner, this.host, this.probe);
+    this.past = new LookBack(at => this.lookBack(at));
+    root.append(this.banner, this.host, this.past.node, this.probe);
+    /** Paused panels show their pictures after so many steps; null: those of now. @type {number | null} */
+    this.at = null;
     /** @type {Record<string, number[]>} */
     this.colours = {};
     /** Of the theme: text and background, and the colours made of them. @type {number[]} */
@@ -350,6 +354,7 @@ class Grid {
     const otherSession = data.url !== this.data.url;
     this.data = data;
     this.host.classList.toggle('present', data.present);
+    this.past.configure(data.looks_back === true, data.present, data.pixels === 'mean' || data.view === 'single');
     for (const [key, panel] of this.panels) if (!data.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
     for (const spec of data.panels) {
       let panel = this.panels.get(spec.key);
@@ -431,6 +436,13 @@ class Grid {
     for (const panel of this.panels.values()) panel.draw();
   }
 
+  /** Show what paused panels showed after so many steps; null: what they show now. @param {number | null} at */
+  lookBack(at) {
+    if (at === this.at) return;
+    this.at = at;
+    this.askForFrame();
+  }
+
   connect() {
     // Nothing begins to move before the server knows that this browser asks for less motion.
     const mustWait = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.reduced_motion;
@@ -465,7 +477,8 @@ class Grid {
   // says so and is dropped.
   get request() {
     const { fps, view, pixels, cells, n_visible } = this.data;
-    return { fps, view, pixels, cells: cells * cells, n_visible, panels: [...this.panels.keys()] };
+    const now = { fps, view, pixels, cells: cells * cells, n_visible, panels: [...this.panels.keys()] };
+    return this.at === null ? now : { ...now, at: this.at };
   }
 
   askForFrame() {
@@ -485,13 +498,15 @@ class Grid {
       this.showBanner('The server sends pictures that this page cannot read: reload it.');
       return false;
     }
-    if (JSON.stringify(frame.request) !== JSON.stringify(this.request)) return true;
+    // While a slider is dragged through time, the frame that comes may be of where it was a moment ago.
+    if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
     for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
     this.frames++;
     this.host.dataset.frames = String(this.frames);
     this.draw();
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fitToWindow();
     this.notePause();
+    if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
     if (this.reportShown) this.trigger('shown', true); // the server was asked for a frame, and now starts the timers that it has stopped
     this.reportShown = false;
     return true;
