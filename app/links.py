@@ -14,7 +14,7 @@ import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.links import VERSION, VERSION_KEY, names_of_other_pages, settings_left_out, version_of
-from rbmviz_app import kept, session, shared
+from rbmviz_app import embedding, kept, session, shared
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -75,11 +75,12 @@ def write(
         texts[kept.PART] = kept.ids(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
+        texts |= embedding.parts(page)
         gone = [name for name in ("present", "paused") if name not in texts]
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},
-            "others": [*names_of_other_pages(page), *gone],
+            "others": [name for name in names_of_other_pages(page) if name not in texts] + gone,
         }
         if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"

@@ -33,7 +33,7 @@ from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, writ
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import controls, links, messages, presenting, presets, session
+from rbmviz_app import controls, embedding, links, messages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
@@ -234,6 +234,8 @@ class LivePage(Generic[S]):
             session.drop_empty_comparison(self.name)
             messages.note(error)
             st.stop()
+        if is_new:
+            embedding.warn_of_unknown_knobs(self.name, algorithms_of(comparison))
         messages.draw_link_warnings(self.name)
         messages.show_refused()
         self._note_shown_preset(comparison)

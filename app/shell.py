@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import keys, messages, presenting
+from rbmviz_app import embedding, keys, messages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
 
 folder = Path(__file__).parent
@@ -34,6 +34,7 @@ page = st.navigation(
 )
 drop_unreadable()
 open_link(page.url_path or names[0])
+embedding.draw_sheet()
 presenting.draw_reader()
 presenting.draw_switch()
 messages.draw_link_warnings()

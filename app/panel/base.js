@@ -32,7 +32,8 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
- * @property {string[]} present_knobs names of the knobs that stay while presenting; none, or none of this page: the first one
+ * @property {string[]} present_knobs names of the knobs that stay while presenting, or embedded; while presenting none, or none of this page: the first one
+ * @property {boolean} embedded whether the page stands inside of another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
@@ -152,12 +153,12 @@ class Panel {
     this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
     for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
-    const { present, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
+    const { present, embedded, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
     if (!chosenHere && spec.knobs.length) stay.push((spec.knobs.find(({ front }) => front) ?? spec.knobs[0]).name);
     for (const { name } of spec.knobs) this.controls[name].node.classList.toggle('stays', stay.includes(name));
-    if (present && details) details.open = true;
+    if ((present || embedded && present_knobs.length) && details) details.open = true;
     this.arrange();
   }
 
@@ -354,6 +355,8 @@ class Grid {
     const otherSession = data.url !== this.data.url;
     this.data = data;
     this.host.classList.toggle('present', data.present);
+    this.host.classList.toggle('embedded', data.embedded);
+    this.host.classList.toggle('chosen', data.present_knobs.length > 0);
     this.past.configure(data.looks_back === true, data.present, data.pixels === 'mean' || data.view === 'single');
     for (const [key, panel] of this.panels) if (!data.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
     for (const spec of data.panels) {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from waiting import wait
 
+import rbmviz_app.pages.sample.panel  # noqa: F401 (its encoder)
 from rbmviz import make_sampler
 from rbmviz.session import Allowance, Comparison, SamplingRun, SamplingSetup
-from rbmviz_app.pages.sample import panel as _  # its encoder
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
