@@ -26,6 +26,12 @@ const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
+ * Write what an address says, with the characters that RFC 3986 allows there as they are: rates_fpcd:eps=0.1,k=2.
+ * @param {URLSearchParams} wanted
+ */
+const readable = wanted => wanted.toString().replace(/%(?:3A|2C|3B|3D|40|2F)/g, decodeURIComponent);
+
+/**
  * Let an address have these values, in this order, so that one screen has one address; return whether it has changed.
  * @param {URL} url
  * @param {Values} values
@@ -35,9 +41,9 @@ const give = (url, values) => {
   for (const [key, all] of Object.entries(values)) for (const value of all) wanted.append(key, value);
   const ours = new Set([...Object.keys(values), ...shared.rbmvizOthers ?? []]);
   for (const [key, value] of url.searchParams) if (!ours.has(key)) wanted.append(key, value);
-  const before = url.searchParams.toString();
-  url.search = wanted.toString();
-  return wanted.toString() !== before;
+  const before = url.search.slice(1);
+  url.search = readable(wanted);
+  return url.search.slice(1) !== before;
 };
 
 /**

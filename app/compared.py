@@ -1,10 +1,8 @@
 """What pages say of a comparison at equal points; ``rbmviz.session.equal_points`` finds the points."""
 
-from rbmviz.session.equal_points import Compared, CostUnit
-from rbmviz.session.worker import CATCH_UP_SECONDS
+import math
 
-SOON = f"{CATCH_UP_SECONDS:g} s of computing"
-"""How long a panel that begins late is left out at most."""
+from rbmviz.session.equal_points import Compared, CostUnit
 
 AXIS_TITLES: dict[CostUnit, str] = {
     "samples": "Samples",
@@ -20,24 +18,24 @@ def amount_text(cost_unit: CostUnit, amount: float) -> str:
     return f"{float(f'{amount:.2g}'):,.10g} s" if cost_unit == "seconds" else f"{amount:,.0f} {cost_unit}"
 
 
-def choice_help(steps: CostUnit) -> str:
+def choice_help(made_unit: CostUnit) -> str:
     """Return the help of the choice at equal what panels are compared.
 
-    steps : what the runs of the page make
+    made_unit : what the runs of the page make
     """
     return (
-        f"All numbers of all panels are those at the last number of {steps}, of sweeps, or of seconds of "
+        f"All numbers of all panels are those at the last number of {made_unit}, of sweeps, or of seconds of "
         "computing that every panel has passed. It changes what is compared, not the pace. Seconds are those "
         "of this machine, and differ with its load."
     )
 
 
-def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
+def standing_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str:
     """Say at which point the numbers of a panel were taken, and which panel holds that point back.
 
     Parameters
     ----------
-    steps : CostUnit
+    made_unit : CostUnit
         What the run makes: samples or updates.
     made : int or None
         How many it had made at the common point; None: it has no scores there.
@@ -46,16 +44,18 @@ def standing_text(compared: Compared, steps: CostUnit, made: int | None) -> str:
     if compared.passed is None:
         return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
     if compared.catching_up:
-        passed, last = (amount_text(cost_unit, one) for one in (compared.passed, compared.least_passed))
-        return f"Not compared yet: it catches up, {passed} of {last}. It joins there, or after {SOON}."
+        last = amount_text(cost_unit, compared.least_passed)
+        passed = amount_text(cost_unit, compared.passed).rpartition(" ")[0]
+        left = math.ceil(compared.seconds_left)
+        return f"Not compared yet: it catches up, {passed} of {last}, and joins in about {left} s."
     if point is None:
         return "Nothing is scored yet." if compared.behind else ""
     if made is None:
         return f"It had no scores yet at {amount_text(cost_unit, point)}, where the others are compared."
     at = f"Scores at {amount_text(cost_unit, point)}"
-    if cost_unit != steps:
-        at += f" ({amount_text(steps, made)})"
+    if cost_unit != made_unit:
+        at += f" ({amount_text(made_unit, made)})"
     if compared.behind:
         furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}, because this panel is no further: another has {furthest}."
-    return f"{at}, because another panel is no further." if compared.held_back else at
+        return f"{at}: this panel is last, the first has {furthest}."
+    return f"{at}: another panel is no further." if compared.held_back else at

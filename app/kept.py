@@ -271,7 +271,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
                 content, mine = file.content, file.belongs_to(owner())
             panels = read_trainings(content, comparison.setup)
             for plan, changes, n, kept in panels:
-                panel = comparison.add(changes[-1].algorithm, plan)
+                panel = comparison.add(changes[-1].algorithm, plan, catch_up=False)  # as they were
                 if kept is not None:
                     panel.worker.continue_from(n, changes, kept)
             opened = bool(panels)

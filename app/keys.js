@@ -33,13 +33,22 @@ const takesText = target => {
   return target.isContentEditable || target.matches('textarea, select, canvas[data-testid=data-grid-canvas]');
 };
 
+/** @param {EventTarget | undefined} target @returns {boolean} whether arrows move something there */
+const takesArrows = target => takesText(target) || target instanceof Element && target.closest('input, audio, video, [role=slider], [role=radiogroup], [role=listbox], [role=tablist], [role=menu], [aria-haspopup=listbox]') !== null;
+
 const listen = () => {
   const shared = /** @type {any} */ (window);
   if (shared.rbmvizKeys) return;
   shared.rbmvizKeys = true;
   /** @param {KeyboardEvent} event */
   const pass = event => {
-    // Arrows, Tab, Enter and the space bar belong to the control that has the focus.
+    // The card of a lesson has arrows as keys; they belong to the control that has the focus, if it moves by them.
+    const alone = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
+    if ((event.key === 'ArrowLeft' || event.key === 'ArrowRight') && alone) {
+      if (localStorage.getItem(OFF) || takesArrows(event.composedPath()[0])) event.stopPropagation();
+      return;
+    }
+    // Tab, Enter and the space bar belong to it, too.
     if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) return;
     // The path tells of controls inside of our panels, too, which the document cannot see into.
     const target = event.composedPath()[0];

@@ -13,14 +13,17 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import VERSION, VERSION_KEY, names_of_other_pages, settings_left_out, version_of
-from rbmviz_app import embedding, kept, session, shared
+from rbmviz.links import VERSION, VERSION_KEY, settings_left_out, version_of
+from rbmviz_app import embedding, kept, pages, session, shared
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
 
 PAUSED_AT = "paused_at"
 """Name in the address: while a page is paused, the step at which it stands. The browser writes it."""
+
+LESSON, STEP = "lesson", "step"
+"""Names in the address of the open lesson, and of its step, from 1."""
 
 MAX_REPEATED_STEPS = 20_000
 """Steps that are made again at most when a paused page is opened again: seconds of computing."""
@@ -36,9 +39,18 @@ def gives_any(keys: Iterable[str]) -> bool:
     return any(key in st.query_params for key in keys)
 
 
-def version() -> int:
-    """Return the version of the link; its defaults apply to what the link leaves out."""
-    return version_of(st.query_params.get(VERSION_KEY))[0]
+def gives_settings() -> bool:
+    """Return whether the address says more than which step of a lesson is open."""
+    return any(key not in (LESSON, STEP, VERSION_KEY) for key in st.query_params)
+
+
+def version(page: str) -> int:
+    """Return the version of the link to a page; its defaults apply to what the link leaves out."""
+    return _version(page)[0]
+
+
+def _version(page: str) -> tuple[int, str]:
+    return version_of(st.query_params.get(VERSION_KEY), gives_any(pages.names_of_page(page)))
 
 
 def presenting() -> bool:
@@ -63,6 +75,12 @@ def paused_at() -> int | None:
     return min(int(text), MAX_REPEATED_STEPS) if re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) else None
 
 
+def open_step() -> dict[str, str]:
+    """Return what the address says of the open step of a lesson; empty without one."""
+    place = session.OPEN_STEP.value
+    return {} if place is None else {LESSON: place.lesson, STEP: str(place.step + 1)}
+
+
 def write(
     page: str, parts: Mapping[str, Sequence[str]], settings: Mapping[str, Sequence[str]] | None = None
 ) -> None:
@@ -76,11 +94,12 @@ def write(
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
-        gone = [name for name in ("present", "paused") if name not in texts]
+        texts |= {name: [text] for name, text in open_step().items()}
+        gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},
-            "others": [name for name in names_of_other_pages(page) if name not in texts] + gone,
+            "others": [name for name in pages.names_of_other_pages(page) if name not in texts] + gone,
         }
         if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
@@ -92,7 +111,7 @@ def open_link(page: str) -> None:
     if session.LINK_OPENED.value:
         return
     session.LINK_OPENED.set(True)
-    known, sentence = version_of(st.query_params.get(VERSION_KEY))
+    known, sentence = _version(page)
     for key, value in settings_left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
     if shared.FIRST_CHOICE and VERSION_KEY not in st.query_params:  # no link, which means what it leaves out

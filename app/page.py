@@ -12,8 +12,8 @@ Its ``main`` draws, in this order:
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
    ``PAGE.write_address``;
-6. charts, in functions with ``@every_second`` (see ``timer``), which read ``PAGE.named(comparison)`` and call
-   ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
+6. charts, in functions with ``@every_second`` (see ``timer``), which read ``comparison.peek()``, which renews
+   no lease, and call ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -29,11 +29,12 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
-from rbmviz.links import NO_PANEL, Algorithms, default_panels, read_panels, write_panels
+from rbmviz.lessons import PageState
+from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_panels, write_panels
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import controls, embedding, links, messages, presenting, presets, session
+from rbmviz_app import card, controls, embedding, links, messages, pages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
@@ -105,6 +106,8 @@ class PanelsInAddress(NamedTuple):
         Their name in the address.
     table : Algorithms
         The algorithms that they can have, by name.
+    default : sequence of str
+        Their texts where a link names none; ``rbmviz.links.DEFAULTS`` precedes it for the pages of a version.
     only_name : str
         The one algorithm of the table that they can have; "" (the default): any.
     only_knobs : sequence of str, optional
@@ -115,6 +118,7 @@ class PanelsInAddress(NamedTuple):
 
     key: str
     table: Algorithms
+    default: Sequence[str]
     only_name: str = ""
     only_knobs: Sequence[str] | None = None
     linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
@@ -123,6 +127,9 @@ class PanelsInAddress(NamedTuple):
 @dataclass
 class LivePage(Generic[S]):
     """A page with live panels.
+
+    Streamlit executes the page's module anew for each run of the script, so that what a ``LivePage`` keeps
+    between two calls belongs to one visitor.
 
     Parameters
     ----------
@@ -166,6 +173,7 @@ class LivePage(Generic[S]):
     def heading(self) -> bool:
         """Draw the question; return whether the page is for a projector."""
         session.keep_set()  # before any widget of the page
+        card.set_settings(self.name)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.title(self.question, anchor=False, width="content")
@@ -221,7 +229,10 @@ class LivePage(Generic[S]):
         try:
             preset = self._preset_of_link()
             comparison, self._token, is_new = session.open_comparison(self.name, setup, self.speed.value)
-            if is_new:
+            step = card.to_set(self.name)
+            if step is not None:
+                self._set_to_step(comparison, setup, step)
+            elif is_new:
                 self._warn_of_unknown_preset(links.values(presets.KEY))
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
@@ -239,7 +250,9 @@ class LivePage(Generic[S]):
         messages.draw_link_warnings(self.name)
         messages.show_refused()
         self._note_shown_preset(comparison)
-        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(self.name)
+        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(
+            self.name, pages.settings(self.name)
+        )
         with self._transport_place:
             draw_transport(self, comparison)
             if links.presenting():
@@ -247,6 +260,15 @@ class LivePage(Generic[S]):
                 labels = {name: knob.label for own in knobs for name, knob in own.items()}
                 presenting.draw_settings(self.name, labels)
         return comparison
+
+    def _set_to_step(self, comparison: Comparison[S], setup: S, state: PageState) -> None:
+        """Open the panels of a step of a lesson, whose settings are set; nothing runs before Play."""
+        comparison.pause()
+        comparison.replace(setup, state.algorithms())
+        comparison.set_rate(self.speed.value)
+        comparison.drop_undo()
+        self.on_preset(Preset("", "", state.panels, state.settings))
+        card.note_opened()
 
     def _start(self, comparison: Comparison[S]) -> None:
         """Start the runs of a page that is opened; if the link has them paused at a step, go to that step.
@@ -282,7 +304,7 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        most, version, asked = limits().panels, links.version(), links.values(self.in_address.key)
+        most, version, asked = limits().panels, links.version(self.name), links.values(self.in_address.key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > most:
@@ -294,7 +316,7 @@ class LivePage(Generic[S]):
         read, refused = self.read(asked[:most], version)
         for sentence in refused:
             session.add_link_warning(sentence, self.name)
-        for algorithm in read or wanted or self.read(default_panels(self.name, version), version)[0]:
+        for algorithm in read or wanted or self.read(self.default_panels(version), version)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
@@ -302,6 +324,10 @@ class LivePage(Generic[S]):
                     raise
                 session.add_link_warning(f"Not all panels are open. {error}", self.name)
                 break
+
+    def default_panels(self, version: int = VERSION) -> Sequence[str]:
+        """Return the panels of a link of this version that names none."""
+        return default_panels(self.name, version) or self.in_address.default
 
     # Presets
 
@@ -313,7 +339,7 @@ class LivePage(Generic[S]):
         """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
-        before = session.settings_now(self.name)
+        before = session.settings_now(self.name, pages.settings(self.name))
         try:
             comparison.replace(self.setup_of(values), self.read(preset.panels)[0])
         except BadInput as error:
@@ -378,8 +404,8 @@ class LivePage(Generic[S]):
         session.keep_set()  # this begins a fragment, which a click in it draws alone
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
-            if shown:
-                st.caption(shown.caption)
+            # A lesson's card says what it asks. Streamlit draws no container that is empty.
+            st.caption(shown.caption if shown and not card.is_open(self.name) else "&nbsp;")
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""
@@ -407,7 +433,8 @@ class LivePage(Generic[S]):
         """
         if panels is None:
             address = self.in_address
-            panels = write_panels(address.table, self.name, address.linkable(comparison), address.only_knobs)
+            algorithms = address.linkable(comparison)
+            panels = write_panels(address.table, self.default_panels(), algorithms, address.only_knobs)
         shown = next((one for one in self.presets if one.slug == SHOWN_PRESET.value.get(self.name)), None)
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
         hidden = session.HIDDEN.value
@@ -500,6 +527,38 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
         messages.alert("setup", f"{error} The panels go on as they were.")
 
 
+def hand_over(page: str, setup: Any, algorithms: Sequence[Any], settings: Mapping[str, Any]) -> None:
+    """Give another page these panels, before it is opened; there, Undo brings back what it had.
+
+    A page that this session has not opened yet begins with what its address says.
+
+    Parameters
+    ----------
+    page : str
+        Name of the other page.
+    setup : Setup
+        What its panels share; that of the settings.
+    algorithms : sequence of Sampler or Trainer
+        Its panels.
+    settings : mapping of str to value
+        Its settings, by key; those that are not named stay.
+
+    Raises
+    ------
+    BadInput
+        If the limits do not allow these panels; then nothing has changed.
+    """
+    comparison, _ = COMPARISONS.value.get(page, (None, ""))
+    before = session.SHOWN_SETTINGS.value.get(page, {})
+    if comparison is not None:
+        comparison.replace(setup, algorithms)
+    for name, value in settings.items():
+        session.set_on_other_page(name, value)
+    if comparison is not None:
+        session.set_undo_settings(page, before)
+        comparison.resume()
+
+
 def play_or_pause(comparison: Comparison[Any]) -> None:
     """Pause a running comparison, or resume a paused one."""
     (comparison.pause if comparison.running else comparison.resume)()
@@ -511,6 +570,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
     page, speed, transport = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label, icon = ("Pause", "pause") if comparison.running else ("Play", "play_arrow")
+        held = card.holds_play(page)
         clicked = st.button(
             label,
             icon=f":material/{icon}:",
@@ -518,8 +578,9 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             args=(comparison,),
             shortcut="P",
             key=f"{page}_play",
-            type="secondary" if comparison.running else "primary",
-            help=transport.play_help,
+            type="secondary" if comparison.running or held else "primary",
+            help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
+            disabled=held,
         )
         clicked |= st.button(
             "Step",
@@ -528,6 +589,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             shortcut="S",
             key=f"{page}_step",
             help=transport.step_help,
+            disabled=held,
         )
         clicked |= st.button(
             "Reset",
@@ -592,8 +654,7 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would go with the run that follows
         return
-    for name, value in session.UNDO_SETTINGS.value.get(page, {}).items():
-        session.set_for_widget(name, value)
+    session.undo_settings(page)
 
 
 def draw_chart(

@@ -22,9 +22,9 @@ class Claim(NamedTuple):
     Parameters
     ----------
     panel : int
-        Place of the panel, from 0.
+        Place of the panel, from 0. On the Tune page it is a setting of the sweep, whose seeds are averaged.
     metric : str
-        Name of a readout of the page, or of a number in ``tests/app/preset_runs.py``.
+        Name of a readout of the page, of a measure of sweeps, or of a number in ``tests/app/preset_runs.py``.
     operator : ">" or "<"
     number : float
         What it is compared with; if ``of`` is given, it is added to the number of that panel.
@@ -67,7 +67,8 @@ class Preset:
     invites : tuple of str
         Names of knobs that the caption invites to turn: it stays when they are turned.
     variants : tuple of str
-        Panels after such a turn; claims may be about them, too: they are counted on from ``panels``.
+        Panels after such a turn, or settings of a sweep; claims may be about them, too: they are counted on
+        from ``panels``.
     """
 
     label: str

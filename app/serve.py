@@ -18,6 +18,7 @@ from streamlit import config
 
 from rbmviz import BadInput, Model
 from rbmviz.errors import shown
+from rbmviz.lessons import Lesson
 from rbmviz.output import reason
 from rbmviz.sweeps import SweepPlan
 from rbmviz_app import shared
@@ -122,6 +123,7 @@ def serve(
     browser: bool,
     announce: Callable[[str], object],
     results: Sequence[tuple[Path, SweepPlan]] = (),
+    lessons: Sequence[Lesson] = (),
 ) -> None:
     """Serve the app until the process is asked to stop.
 
@@ -137,6 +139,8 @@ def serve(
         Called with the address of the page, from another thread, as soon as the server answers.
     results : sequence of (Path, SweepPlan)
         Folders of sweeps that the Tune page lists, with their plans.
+    lessons : sequence of Lesson
+        Lessons that the Learn page lists after those that come with rbmviz.
 
     Raises
     ------
@@ -148,6 +152,7 @@ def serve(
         config.set_option(name, value)
     shared.set_first_model(model)
     shared.RESULTS_OF_COMMAND[:] = results
+    shared.LESSONS_OF_COMMAND.update({lesson.name: lesson for lesson in lessons})
     main = importlib.import_module("rbmviz_app.main")
     threading.Thread(target=_announce, args=(browser, announce), daemon=True).start()
     main.app.run(config=chosen)

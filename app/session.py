@@ -22,7 +22,6 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes
-from rbmviz.links import DEFAULTS, VERSION
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
@@ -178,7 +177,8 @@ def sent_by(component: str, trigger: str) -> Any:
 
 
 @st.cache_resource(show_spinner=False)
-def _visitors() -> weakref.WeakSet[VisitorUsage]:
+def visitors() -> weakref.WeakSet[VisitorUsage]:
+    """Return what the visitors of this server use, who share its memory."""
     return weakref.WeakSet()
 
 
@@ -190,7 +190,7 @@ SET_BY_SERVER: Entry[dict[str, SetByServer]] = Entry("set by server", dict)
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page that has been drawn, and its token."""
 
-VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(_visitors()))
+VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
 """The memory and the turns at the cores that this session uses."""
 
 ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
@@ -327,6 +327,9 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
 """Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""
 
+ALSO_UNDONE = {"tune": (SHOWN_SWEEP.key,)}
+"""Keys of entries of a page that Undo sets back, besides its settings."""
+
 SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
 """Tune: the newest views of sweeps, by name, and their tokens."""
 
@@ -347,6 +350,44 @@ DRAWN_CHAINS: Entry[tuple[int, ...]] = Entry("drawn chains", tuple)
 
 TRIED: Entry[list[Any]] = Entry("tried", list)
 """Sample: settings that were kept with their scores, the newest last."""
+
+
+class LessonStep(NamedTuple):
+    """A step of a lesson: the lesson's name, and the place of the step, from 0."""
+
+    lesson: str
+    step: int
+
+
+OPEN_STEP: Entry[LessonStep | None] = Entry("open step", lambda: None)
+"""The step of a lesson whose card is open; None: no lesson is open."""
+
+STEP_TO_SET: Entry[bool] = Entry("step to set", bool)
+"""Whether the page of the open step is still to be set to what the step asks for."""
+
+LESSON_ANSWERS: Entry[dict[LessonStep, int | None]] = Entry("lesson answers", dict)
+"""Place of the chosen answer of each step that has been answered."""
+
+SEEN_CLAIMS: Entry[dict[LessonStep, dict[int, float]]] = Entry("seen claims", dict)
+"""Claims of each step that have been seen, by their places, and the numbers that were seen."""
+
+REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
+"""Steps whose answers have been asked for."""
+
+LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
+"""The farthest step (from 1) that has been opened of each lesson, by its name."""
+
+LESSON_LINK_READ: Entry[bool] = Entry("lesson link read", bool)
+"""Whether the address with which the session began has been asked for a lesson."""
+
+
+def forget_step(lesson: str, step: int) -> None:
+    """Forget what was answered and seen in a step, which begins anew."""
+    place = LessonStep(lesson, step)
+    LESSON_ANSWERS.ensure().pop(place, None)
+    SEEN_CLAIMS.ensure().pop(place, None)
+    REVEALED.set(REVEALED.value - {place})
+
 
 CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
 """Tune: the model of the cell that was clicked last; "": none."""
@@ -374,16 +415,25 @@ def widget_value(key: str) -> Any:
     return st.session_state[key]
 
 
-def settings_now(page: str) -> dict[str, Any]:
-    """Return the settings of a page that have been drawn, by name."""
-    names = DEFAULTS[VERSION].settings.get(page, {})
+def settings_now(page: str, names: Iterable[str]) -> dict[str, Any]:
+    """Return the settings of a page that have been drawn, and what else Undo sets back, by key."""
+    names = [*names, *ALSO_UNDONE.get(page, ())]
     return {name: st.session_state[name] for name in names if name in st.session_state}
 
 
 def set_undo_settings(page: str, before: dict[str, Any]) -> None:
     """Let Undo set the settings that have changed since ``before``."""
-    now = settings_now(page)
+    now = settings_now(page, before)
     UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
+
+
+def undo_settings(page: str) -> None:
+    """Set back the settings that the newest command of a page has changed."""
+    for key, value in UNDO_SETTINGS.value.get(page, {}).items():
+        if key in ALSO_UNDONE.get(page, ()):  # no widget holds it
+            st.session_state[key] = value
+        else:
+            set_for_widget(key, value)
 
 
 def shown_undo(comparison: Comparison[Any]) -> int:

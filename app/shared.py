@@ -12,11 +12,13 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_registered
+from rbmviz.lessons import Lesson
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import describe_model, load_pretrained, pattern_model, random_model
-from rbmviz.session import random_rbm
+from rbmviz.session import VisitorUsage, random_rbm
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
 from rbmviz.sweeps import SweepPlan
+from rbmviz_app.session import visitors
 
 T = TypeVar("T")
 
@@ -57,7 +59,7 @@ def _shared(kind: str, n_kept: int) -> SharedObjects[Any]:
 @st.cache_resource(show_spinner=False)
 def sweep_queue() -> SweepQueue:
     """Return the sweeps of this server, and the folders of results that the command line names."""
-    queue = SweepQueue(sweeps_folder())
+    queue = SweepQueue(sweeps_folder(), memory=VisitorUsage(visitors()))
     for folder, plan in RESULTS_OF_COMMAND:
         queue.add_results(folder, plan)
     return queue
@@ -66,6 +68,9 @@ def sweep_queue() -> SweepQueue:
 RESULTS_OF_COMMAND: list[tuple[Path, SweepPlan]] = []
 """Folders of results that the command line names, and their plans."""
 
+
+LESSONS_OF_COMMAND: dict[str, Lesson] = {}
+"""The lessons of the folder that the command line names, by their names."""
 
 MODELS_OF_COMMAND: dict[str, Model] = {}
 """The model of a file that the command line names, under the name of that file."""

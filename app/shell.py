@@ -1,11 +1,10 @@
 """What all pages share: title, width, navigation."""
 
-from importlib import import_module
 from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import embedding, keys, messages, presenting
+from rbmviz_app import card, embedding, keys, messages, pages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
 
 folder = Path(__file__).parent
@@ -14,29 +13,22 @@ st.set_page_config(
     page_title="rbmviz: see Markov chains mix", page_icon=str(folder / "icon.png"), layout="wide"
 )
 st.html(folder / "style.css")
-# Every folder with a page: it says its title, its icon and its place; the folder's name is its address.
-found = {
-    path.parent.name: import_module(f"rbmviz_app.pages.{path.parent.name}.page")
-    for path in folder.glob("pages/*/page.py")
-}
-names = sorted(found, key=lambda name: found[name].PLACE)
+modules = pages.found()
 page = st.navigation(
     [
-        st.Page(
-            f"pages/{name}/page.py",
-            title=found[name].TITLE,
-            icon=f":material/{found[name].ICON}:",
-            url_path=name,
-        )
-        for name in names
+        st.Page(str(module.__file__), title=module.TITLE, icon=f":material/{module.ICON}:", url_path=name)
+        for name, module in modules.items()
     ],
     position="top",
 )
 drop_unreadable()
-open_link(page.url_path or names[0])
+name = page.url_path or next(iter(modules))
+open_link(name)
+card.open_link(name)
 embedding.draw_sheet()
 presenting.draw_reader()
 presenting.draw_switch()
 messages.draw_link_warnings()
+card.draw(name)
 page.run()
 keys.draw_switch()

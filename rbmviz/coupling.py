@@ -18,14 +18,20 @@ from rbmviz.kernels import coupling as kernels
 from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.rbm import RBM
 
-Algorithm = Literal["rbm", "general"]
-ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general")
+Algorithm = Literal["rbm", "general", "half_step"]
+ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general", "half_step")
 
 MAX_PROPOSALS = 10_000_000
 """Residual proposals of one sweep before its loop is given up, which is counted: a small cap adds bias."""
 
 UNLIMITED_SWEEPS = 2**62
 """More sweeps than any run can do: pairs are run to their end."""
+
+
+def pair_setup(algorithm: Algorithm | str, lag: int, k: int, max_sweeps: int) -> kernels.PairSetup:
+    """Return how the kernels run pairs by one of ALGORITHMS."""
+    common, half_steps = algorithm != "general", algorithm == "half_step"
+    return kernels.PairSetup(lag, k, max_sweeps, common, half_steps, MAX_PROPOSALS)
 
 
 def pair_streams(n: int, seed: rng.Seed) -> np.ndarray:
@@ -61,6 +67,11 @@ class Pairs:
     _rbm: RBM
     _v0: np.ndarray
     _run: tuple[str, int, int, np.random.SeedSequence]
+
+    @property
+    def share_cut(self) -> float:
+        """Share of the pairs that were truncated, from 0 to 1; anything but 0 biases the estimate."""
+        return float(self.truncated.mean())
 
     @property
     def stopped(self) -> int:
@@ -186,7 +197,7 @@ def run_all_pairs(
         kernels.make_chains(rbm.W, rbm.b, rbm.c),
         np.ascontiguousarray(v0, dtype=np.uint8),
         streams,
-        kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS),
+        pair_setup(algorithm, lag, k, max_sweeps),
         UNLIMITED_SWEEPS,
         kernels.make_progress(),
         outcomes,
@@ -220,9 +231,10 @@ def couple(
         The model.
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
-    algorithm : "rbm" or "general"
-        Paper UCD, algorithm 3 (the chains share the random numbers of residual proposals and hidden draws) or
-        algorithm 1 (they do not). With either, each chain alone is an exact Gibbs chain.
+    algorithm : "rbm", "general" or "half_step"
+        Paper UCD, algorithm 3 (the chains share the random numbers of residual proposals and hidden draws),
+        algorithm 1 (they do not), or the coupling of the authors' program (the hidden units, too, are drawn
+        by a maximal coupling). With each of them, each chain alone is an exact Gibbs chain.
     max_sweeps : int, default 1000
         Pairs that have not met by then are truncated.
     lag : int, default 1
@@ -345,7 +357,7 @@ class PairStream:
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
-        self._setup = kernels.PairSetup(lag, k, max_sweeps, algorithm == "rbm", MAX_PROPOSALS)
+        self._setup = pair_setup(algorithm, lag, k, max_sweeps)
         self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)
         self._outcomes = kernels.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.

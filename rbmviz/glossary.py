@@ -7,7 +7,8 @@ hidden unit  a unit that no data show; it is on where it sees the pattern of pix
 weight       how strongly a visible and a hidden unit want to be on together; in pop-CD what a sample counts
 sample       a picture that the model makes
 chain        samples in a row, each made from the one before it, by chance
-sweep        draws all hidden units anew from the pixels, then all pixels from the hidden units
+sweep        draws all hidden units anew from the pixels, then all pixels from the hidden units; a sweep of
+             settings, on the page Tune, runs an algorithm with each of many values of its knobs
 class        the kind of a picture, as the digit that it shows; a sample has that of the nearest example
 mode         a group of pictures alike that the model finds likely, with unlikely ones all around
 mixing       how soon a chain goes through all modes; one that mixes badly sticks in a mode
@@ -91,6 +92,7 @@ Training
 batch_size   rows of the training data in one update
 negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
 persistent   said of chains that go on from update to update; fresh ones begin anew at each
+fantasy      a sample of a model that learns, for display: from chains of its own, which no trainer reads
 inner        statistics that one trainer adds to those that all trainers give
 checkpoint   a training as bytes, from which it goes on to the same bits
 

@@ -43,6 +43,8 @@ class Knob:
         Whether a panel shows its slider at once; the other knobs are behind "More knobs".
     formerly
         An earlier name, still accepted in links, command lines and checkpoints; "": none.
+    may_lack
+        Whether checkpoints and records of earlier versions lack it: the knob then has its default.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False
     formerly: str = ""
+    may_lack: bool = False
 
     @property
     def range_text(self) -> str:

@@ -1,9 +1,10 @@
 """The grammar of links: what the address of a page says, from text to algorithms and back.
 
 A link names the algorithms of the panels, ``rates_fpcd:eps=0.03,k=2``, and values of settings. What it does
-not name has the default value of the link's *version* (``v=1``; a link without ``v`` is of version 1).
-``DEFAULTS`` keeps the defaults of every version for good: whoever changes a default of a knob, of a page's
-panels or of a setting adds a version here, so that old links open what they opened when they were written.
+not name has the default value of the link's *version* (``v=1``; a link without ``v`` is of version 1, and an
+address that names nothing of its page is no link, but the page as it is now). ``DEFAULTS`` keeps the defaults
+of every version for good: whoever changes a default of a knob, of a page's panels or of a setting adds a
+version here, so that old links open what they opened when they were written.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ import numpy as np
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import read_knobs, values_of, write_knobs
 
-VERSION = 1
+VERSION = 2
 """Version of the links that are written now."""
 
 VERSION_KEY = "v"
@@ -24,16 +25,6 @@ VERSION_KEY = "v"
 
 NO_PANEL = "none"
 """Stands in a link for a page from which all panels have been removed."""
-
-PARTS: dict[str, tuple[str, ...]] = {
-    "sample": ("p",),
-    "train": ("t",),
-    "coupling": ("c",),
-    "weights": ("w",),
-    "chain": ("l", "A", "lam"),
-    "tune": ("m", "sweep"),
-}
-"""Parts of the address of each page that no widget is bound to: its panels, its matrix."""
 
 
 class Defaults(NamedTuple):
@@ -52,109 +43,120 @@ class Defaults(NamedTuple):
 _TRAINING = "iterations=1000,momentum=0.0,weight_decay=0.0,batch_size=0,average=false,box=0.0"
 _BAS = "learning_rate=0.1,schedule=constant"
 
+_FIRST = Defaults(
+    knobs={
+        "gibbs": "temperature=1.0,k=1,n_chains=1",
+        "rates_fpcd": "eps=0.03,alpha=1.0,k=1,statistics=sampled,n_chains=1,share=false",
+        "rates_herding": "eps=0.03,alpha=1.0,max_sweeps=50,n_chains=1,share=false",
+        "sample_penalization": "eps=0.0003,alpha=0.9,k=1,n_chains=1,share=false",
+        "cd": f"k=1,learning_rate=0.05,schedule=constant,{_TRAINING},n_chains=0",
+        "exact": f"learning_rate=0.05,schedule=constant,{_TRAINING}",
+        "fpcd": f"k=1,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100,eps_fast=0.05,alpha=0.95",
+        "herding": f"max_sweeps=50,learning_rate=1.0,schedule=constant,{_TRAINING},n_chains=100",
+        "pcd": f"k=1,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100",
+        "pop_cd": "proposal=visible,mixture=10,leave_one_out=false,k=1,learning_rate=0.05,"
+        f"schedule=constant,{_TRAINING},n_chains=0",
+        "pt": f"n_temperatures=10,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100",
+        "ucd": f"algorithm=rbm,t_max=100,k=1,learning_rate=0.1,schedule=linear,{_TRAINING},n_chains=100",
+        "coupling": "scale=1.0,max_sweeps=1000",
+    },
+    panels={
+        "sample": ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization"),
+        "train": (
+            f"cd:{_BAS}",
+            f"pcd:{_BAS}",
+            f"pop_cd:{_BAS}",
+            f"ucd:{_BAS},n_chains=1000,t_max=50",
+        ),
+        "coupling": ("scale=1.5",),
+        "weights": (
+            "pop_cd:n_chains=100",
+            "pop_cd:n_chains=100,k=10",
+            "pop_cd:n_chains=100,proposal=joint",
+            "pop_cd:n_chains=100,proposal=mixture",
+        ),
+        "chain": ("gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"),
+        "tune": ("rates_fpcd",),
+    },
+    settings={
+        "sample": {
+            **{
+                "model": "mnist_fpcd",
+                "data": "automatic",
+                "kernel": "binary",
+                "start": "data",
+                "seed": 0,
+            },
+            **{"view": "sequence", "pixels": "binary", "cells": 10, "axis": "samples", "speed": 60},
+            "curve": "ISL",
+            "improvement": False,
+        },
+        "train": {
+            **{"train_data": "bas", "hidden": 16, "rule": "0.5", "train_seed": 0, "replicates": 1},
+            **{"show": "both", "train_pixels": "binary", "train_cells": 8, "pace": 500},
+            **{"part": "train", "train_axis": "updates", "log": False, "statistic": ""},
+        },
+        "coupling": {
+            **{"coupling_model": "random", "coupling_visible": 16, "coupling_hidden": 10},
+            **{"coupling_start": "random", "coupling_seed": 0, "coupling_speed": 10},
+            **{"tau_log": True, "lag": 10, "tv_log": False, "estimate_k": 1},
+            "coupling_statistic": "both units on",
+            "coupling_more": False,
+        },
+        "weights": {
+            **{"weights_model": "bas_pcd", "weights_start": "data", "weights_seed": 0},
+            **{"weights_pace": 10, "grown": "bas", "growth_quantity": "ratio", "weights_more": False},
+        },
+        "chain": {
+            **{"little": "landscape", "land": "two halves", "land_depth": 9.0, "land_seed": 0},
+            **{"land_order": "valley", "land_curve": "visits", "land_pace": 20},
+            **{"chain_matrix": "two wells", "chain_steps": 40, "chain_log": False},
+        },
+        "tune": {
+            **{"tune_models": ["mnist_fpcd"], "tune_samplers": ["rates_fpcd"], "tune_data": "automatic"},
+            **{"tune_x": "eps", "tune_x_from": 0.001, "tune_x_to": 1.0, "tune_x_n": 7},
+            **{"tune_x_scale": "log", "tune_y": "alpha", "tune_y_from": 0.8, "tune_y_to": 1.0},
+            **{"tune_y_n": 5, "tune_y_scale": "linear", "tune_n": 10_000, "tune_unit": "samples"},
+            **{"tune_seeds": 5, "tune_kernel": "binary", "tune_start": "data", "tune_measures": []},
+            **{"tune_what": "samplers", "tune_trainers": ["cd"], "tune_train_data": "bas"},
+            **{"tune_hidden": 16, "tune_updates": 3000, "tune_z": "none", "tune_z_values": ""},
+            "tune_knobs": "",
+            "tune_speed": 60,
+        },
+    },
+)
+
+_START = "initial_scale=0.01,initial_law=normal,initial_biases=data"
+_SECOND_KNOBS = {
+    name: f"{text},{_START}" if _TRAINING in text else text for name, text in _FIRST.knobs.items()
+}
+
 DEFAULTS: dict[int, Defaults] = {
-    1: Defaults(
-        knobs={
-            "gibbs": "temperature=1.0,k=1,n_chains=1",
-            "rates_fpcd": "eps=0.03,alpha=1.0,k=1,statistics=sampled,n_chains=1,share=false",
-            "rates_herding": "eps=0.03,alpha=1.0,max_sweeps=50,n_chains=1,share=false",
-            "sample_penalization": "eps=0.0003,alpha=0.9,k=1,n_chains=1,share=false",
-            "cd": f"k=1,learning_rate=0.05,schedule=constant,{_TRAINING},n_chains=0",
-            "exact": f"learning_rate=0.05,schedule=constant,{_TRAINING}",
-            "fpcd": f"k=1,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100,eps_fast=0.05,"
-            "alpha=0.95",
-            "herding": f"max_sweeps=50,learning_rate=1.0,schedule=constant,{_TRAINING},n_chains=100",
-            "pcd": f"k=1,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100",
-            "pop_cd": "proposal=visible,mixture=10,leave_one_out=false,k=1,learning_rate=0.05,"
-            f"schedule=constant,{_TRAINING},n_chains=0",
-            "pt": f"n_temperatures=10,learning_rate=0.01,schedule=linear,{_TRAINING},n_chains=100",
-            "ucd": f"algorithm=rbm,t_max=100,k=1,learning_rate=0.1,schedule=linear,{_TRAINING},n_chains=100",
-            "coupling": "scale=1.0,max_sweeps=1000",
-        },
+    1: _FIRST,
+    # A thousand pairs made UCD so slow that the point at which all trainers are compared stayed early.
+    2: _FIRST._replace(
+        knobs=_SECOND_KNOBS | {"sample_penalization": f"{_FIRST.knobs['sample_penalization']},units=binary"},
         panels={
-            "sample": ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization"),
-            "train": (
-                f"cd:{_BAS}",
-                f"pcd:{_BAS}",
-                f"pop_cd:{_BAS}",
-                f"ucd:{_BAS},n_chains=1000,t_max=50",
-            ),
-            "coupling": ("scale=1.5",),
-            "weights": (
-                "pop_cd:n_chains=100",
-                "pop_cd:n_chains=100,k=10",
-                "pop_cd:n_chains=100,proposal=joint",
-                "pop_cd:n_chains=100,proposal=mixture",
-            ),
-            "chain": ("gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"),
-            "tune": ("rates_fpcd",),
+            **_FIRST.panels,
+            "train": (f"cd:{_BAS}", f"pcd:{_BAS}", f"pop_cd:{_BAS}", f"ucd:{_BAS},t_max=50"),
         },
-        settings={
-            "sample": {
-                **{
-                    "model": "mnist_fpcd",
-                    "data": "automatic",
-                    "kernel": "binary",
-                    "start": "data",
-                    "seed": 0,
-                },
-                **{"view": "sequence", "pixels": "binary", "cells": 10, "axis": "samples", "speed": 60},
-                "curve": "ISL",
-            },
-            "train": {
-                **{"train_data": "bas", "hidden": 16, "rule": "0.5", "train_seed": 0, "replicates": 1},
-                **{"show": "both", "train_pixels": "binary", "train_cells": 8, "pace": 500},
-                **{"part": "train", "train_axis": "updates", "log": False, "statistic": ""},
-            },
-            "coupling": {
-                **{"coupling_model": "random", "coupling_visible": 16, "coupling_hidden": 10},
-                **{"coupling_start": "random", "coupling_seed": 0, "coupling_speed": 10},
-                **{"tau_log": True, "lag": 10, "tv_log": False, "estimate_k": 1},
-                "coupling_statistic": "both units on",
-                "coupling_more": False,
-            },
-            "weights": {
-                **{"weights_model": "bas_pcd", "weights_start": "data", "weights_seed": 0},
-                **{"weights_pace": 10, "grown": "bas", "growth_quantity": "ratio", "weights_more": False},
-            },
-            "chain": {
-                **{"little": "landscape", "land": "two halves", "land_depth": 9.0, "land_seed": 0},
-                **{"land_order": "valley", "land_curve": "visits", "land_pace": 20},
-                **{"chain_matrix": "two wells", "chain_steps": 40, "chain_log": False},
-            },
-            "tune": {
-                **{"tune_models": ["mnist_fpcd"], "tune_samplers": ["rates_fpcd"], "tune_data": "automatic"},
-                **{"tune_x": "eps", "tune_x_from": 0.001, "tune_x_to": 1.0, "tune_x_n": 7},
-                **{"tune_x_scale": "log", "tune_y": "alpha", "tune_y_from": 0.8, "tune_y_to": 1.0},
-                **{"tune_y_n": 5, "tune_y_scale": "linear", "tune_n": 10_000, "tune_unit": "samples"},
-                **{"tune_seeds": 5, "tune_kernel": "binary", "tune_start": "data", "tune_measures": []},
-                "tune_knobs": "",
-                "tune_speed": 60,
-            },
-        },
-    )
+    ),
 }
 """The defaults of each version; an entry that has been published is never changed."""
 
 
-def names_of_other_pages(page: str) -> list[str]:
-    """Return the names of the address that belong to other pages than this one; names that all share stay."""
-    own = {*PARTS.get(page, ()), *DEFAULTS[VERSION].settings.get(page, ())}
-    names = [name for parts in PARTS.values() for name in parts]
-    names += [name for settings in DEFAULTS[VERSION].settings.values() for name in settings]
-    return [name for name in names if name not in own]
-
-
-def version_of(text: str | None) -> tuple[int, str]:
+def version_of(text: str | None, is_link: bool = True) -> tuple[int, str]:
     """Return the version whose defaults a link has, and a sentence if its own version is not known.
 
     Parameters
     ----------
     text : str or None
         What the link gives for ``v``; None: nothing, as the links of version 1 did at first.
+    is_link : bool
+        Whether the address names anything of its page; if not, it opens the page as it is now.
     """
     if text is None:
-        return 1, ""
+        return 1 if is_link else VERSION, ""
     for version in DEFAULTS:
         if text == str(version):
             return version, ""
@@ -165,8 +167,8 @@ def version_of(text: str | None) -> tuple[int, str]:
 
 
 def default_panels(page: str, version: int = VERSION) -> Sequence[str]:
-    """Return the panels of a link of this version that names none."""
-    return DEFAULTS[version].panels[page]
+    """Return the panels of a link of this version that names none; none if the page is younger than it."""
+    return DEFAULTS[version].panels.get(page, ())
 
 
 def settings_left_out(page: str, named: Collection[str], version: int) -> dict[str, Any]:
@@ -256,14 +258,15 @@ def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def write_panels(
-    table: Algorithms, page: str, algorithms: Sequence[Any], only: Collection[str] | None = None
+    table: Algorithms, default: Sequence[str], algorithms: Sequence[Any], only: Collection[str] | None = None
 ) -> list[str]:
     """Write the panels of a page: nothing where they are those of a link that names none.
 
-    table : of the algorithms; only : names of the knobs that the page's link holds, None: all
+    table : of the algorithms; default : the texts of the panels of such a link; only : names of the knobs
+    that the page's link holds, None: all
     """
     texts = [write_panel(algorithm, only) for algorithm in algorithms]
-    meant, _ = read_panels(table, default_panels(page))
+    meant, _ = read_panels(table, default)
     if texts == [write_panel(algorithm, only) for algorithm in meant]:
         return []
     return texts or [NO_PANEL]

@@ -23,6 +23,14 @@ FOLDER = Path(str(resources.files("rbmviz.pretrained")))
 NONE_FOUND = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
 """What an empty list of models is called."""
 
+LANDSCAPE_PATTERNS = {
+    "two halves": ("111/000", "000/111"),
+    "three patterns": ("1100/1100", "0011/0011", "1010/0101"),
+    "four patterns": ("1111/0000", "0000/1111", "1001/1001", "0110/0110"),
+    "letters L T X": ("100/100/111", "111/010/010", "101/010/101"),
+}
+"""Patterns of the small models whose states can all be drawn, see ``pattern_model``."""
+
 
 def list_models() -> list[str]:
     """Return the names of the pretrained models."""

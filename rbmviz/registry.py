@@ -1,8 +1,9 @@
 """The tables of samplers, trainers, metrics and data sets.
 
 One new file in ``samplers/`` (or ``trainers/`` ...) with one decorated class is all it takes: the
-folder is imported when its table is first read, and a file that does not import fails loudly. A file whose
-name begins with an underscore is an example to copy: what it decorates is not registered.
+folder is imported when its table is first read, and a file that does not import fails loudly. A file of a
+sampler or trainer whose name begins with an underscore is an example to copy: what it decorates is not
+registered.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ class Table:
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
-        self._package = package
+        self.package = package
         self._entries: dict[str, Any] = {}
         self._discovered = False
 
@@ -35,12 +36,12 @@ class Table:
 
     def is_example(self, module: str) -> bool:
         """Whether a module of the folder is there to be copied: its name begins with an underscore."""
-        return module.startswith(f"{self._package}._")
+        return module.startswith(f"{self.package}._")
 
     def _discover(self) -> None:
         if not self._discovered:
-            package = importlib.import_module(self._package)
-            for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
+            package = importlib.import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__, f"{self.package}."):
                 importlib.import_module(module.name)
             self._discovered = True
 
@@ -75,6 +76,7 @@ class Table:
 samplers = Table("sampler", "rbmviz.samplers")
 trainers = Table("trainer", "rbmviz.trainers")
 metrics = Table("metric", "rbmviz.metrics")
+live_metrics = Table("live metric", "rbmviz.metrics")
 datasets = Table("data set", "rbmviz.datasets")
 
 
@@ -122,6 +124,16 @@ def metric(name: str) -> Callable[[F], F]:
     def register(entry: F) -> F:
         metrics.add(name, entry)
         return entry
+
+    return register
+
+
+def live_metric(name: str) -> Callable[[C], C]:
+    """Register a class as ``rbmviz.metrics.live`` describes: a metric that a run keeps up to date."""
+
+    def register(cls: C) -> C:
+        live_metrics.add(name, cls)
+        return cls
 
     return register
 

@@ -182,7 +182,7 @@ def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
 
 
 def _variants(cls: Any) -> Iterator[dict[str, Any]]:
-    """Yield {} (the default knobs), and the other values of knobs that are not live: {"share": True}, say."""
+    """Yield {} (the defaults), and other values of switches and choices that are not live."""
     yield {}
     for knob in knobs_of(cls).values():
         if not knob.live:

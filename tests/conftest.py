@@ -30,6 +30,15 @@ def pytest_addoption(parser):
     parser.addoption("--attack-minutes", type=float, default=1.0, metavar="M", help=text)
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave out attacks and long forms, unless ``-m`` names their mark."""
+    unnamed = [mark for mark in ("attack", "slow") if mark not in config.option.markexpr]
+    left_out = [item for item in items if any(map(item.get_closest_marker, unnamed))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture
 def rbm() -> RBM:
     """A small model of 5 visible and 3 hidden units: different numbers, so that swapped layers show."""

@@ -105,8 +105,10 @@ class FastWeights:
 
     def push(self, eps: float, alpha: float, mean_statistics: bool = False) -> float:
         """Set theta_F to alpha theta_F + eps (R - s) and return its norm."""
-        W, _, c = self._parameters()
-        h = sigmoid(c + self.v @ W) if mean_statistics else self.h
+        h = self.h
+        if mean_statistics:
+            W, _, c = self._parameters()
+            h = sigmoid(c + self.v @ W)
         s = [np.outer(self.v, h), self.v, h]
         self.F = [alpha * f + eps * (r - x) for f, r, x in zip(self.F, self.R, s, strict=True)]
         return float(np.sqrt(sum((f**2).sum() for f in self.F)))

@@ -67,9 +67,12 @@ def test_sharing_randomness_makes_them_meet_sooner():
     shared = couple(rbm, v0, "rbm")
     assert 0.5 < (shared.tau <= 10).mean() < 0.8
     assert not shared.truncated.any()
+    half_step = couple(rbm, v0, "half_step")  # h of both is equal more often: they meet sooner still
+    assert (half_step.tau <= 10).mean() > (shared.tau <= 10).mean() + 0.05
+    assert half_step.share_cut == 0
     general = couple(rbm, v0[:40], "general", max_sweeps=300)
     assert (general.tau <= 10).mean() < 0.1
-    assert general.truncated.any()
+    assert general.share_cut == general.truncated.mean() > 0
 
 
 @pytest.mark.parametrize("lag", [1, 3])
@@ -103,7 +106,7 @@ def test_seeds_and_bad_input():
     np.testing.assert_array_equal(couple(rbm, v0[:20], seed=1).tau, a.tau[:20])
     with pytest.raises(BadInput, match=r"\(n, 5\)"):
         couple(rbm, v0[:, :4])
-    with pytest.raises(BadInput, match="rbm, general"):
+    with pytest.raises(BadInput, match="rbm, general, half_step"):
         couple(rbm, v0, "maximal")
     with pytest.raises(BadInput, match="above lag"):
         couple(rbm, v0, lag=5, max_sweeps=5)
@@ -148,7 +151,7 @@ def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k):
         np.testing.assert_allclose(stream.unbiased[:n], np.transpose(want), atol=1e-5)
 
 
-@pytest.mark.parametrize(("algorithm", "k"), [("rbm", 1), ("general", 1), ("rbm", 6)])
+@pytest.mark.parametrize(("algorithm", "k"), [("rbm", 1), ("general", 1), ("rbm", 6), ("half_step", 1)])
 def test_the_pair_on_show_is_the_coupled_chain(algorithm, k):
     """One sweep at a time: the chains differ until tau, and are equal there, in the library's pair, too."""
     rbm, starts, times = small(10, 8), random_starts(10), [1, 2, 4]
@@ -187,13 +190,13 @@ def test_a_pair_cut_off_before_k_has_an_estimate(algorithm):
     assert (np.abs(difference.mean(axis=0)) < 5 * difference.std(axis=0) / 4000**0.5).all()
 
 
-@pytest.mark.parametrize("lag", [1, 4])
-def test_the_bound_lies_above_the_exact_curve_over_seeds(lag):
+@pytest.mark.parametrize(("lag", "algorithm"), [(1, "rbm"), (4, "rbm"), (4, "half_step")])
+def test_the_bound_lies_above_the_exact_curve_over_seeds(lag, algorithm):
     """At every t, within Monte-Carlo error; at small t it is above by far, at large t it comes near."""
     rbm, starts, times = small(8, 5), random_starts(8), np.arange(25)
     exact = sweep_distances(rbm, start_law(np.concatenate([starts(block) for block in range(40)])), 24)
     for seed in range(5):
-        stream = PairStream(rbm, starts, "rbm", 10_000, lag, seed)
+        stream = PairStream(rbm, starts, algorithm, 10_000, lag, seed)
         while stream.finished < 10_000:
             stream.advance(100_000)
         bound, error = tv_bound(stream.tau[:10_000], lag, times)

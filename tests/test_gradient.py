@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbmviz import RBM, BadInput, load_dataset, make_trainer, train
+from rbmviz import RBM, BadInput, couple, load_dataset, make_trainer, train
 from rbmviz.gradient import RUNS, EstimatorRun, gradient_quality, quality
 
 
@@ -66,11 +66,14 @@ def test_cd_is_biased_and_ucd_is_not(rbm, data):
     cd = gradient_quality(rbm, data, "cd", 2000)
     assert cd.bias_corrected > 20 * cd.std_error
     ucd = gradient_quality(rbm, data, make_trainer("ucd", t_max=100_000), 2000)
+    assert cd.share_cut == ucd.share_cut == 0
     assert abs(ucd.bias_corrected) < 3 * ucd.std_error
     assert ucd.bias < 3 * ucd.variance / 2000 < cd.bias / 50
     # Pairs cut off are seen.
     cut = gradient_quality(rbm, data, "ucd", 2000, t_max=3)
     assert cut.bias_corrected > 5 * cut.std_error
+    pairs = couple(rbm, data.repeat(500, axis=0), max_sweeps=3)
+    assert cut.share_cut == pytest.approx(pairs.share_cut, abs=0.02)
     # The bias of CD falls with the sweeps.
     assert gradient_quality(rbm, data, "cd", 2000, k=5).bias < cd.bias / 4
 
@@ -100,8 +103,10 @@ def test_what_cannot_be_measured_is_refused(rbm, data):
         gradient_quality(large, np.eye(30, dtype=np.uint8), "cd", 40)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "batch_size", "ratio"), [("bas", 32, 50), ("modes", 500, 1e5)])
+@pytest.mark.parametrize(
+    ("name", "batch_size", "ratio"),
+    [("bas", 32, 50), pytest.param("modes", 500, 1e5, marks=pytest.mark.slow)],
+)
 def test_population_cd_table_1(name, batch_size, ratio):
     """16 hidden units trained by CD-1, rate 0.1, 10,000 updates: the bias of CD-1 over that of pop-CD-1.
 

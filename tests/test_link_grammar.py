@@ -74,7 +74,7 @@ def test_an_old_link_has_the_defaults_of_its_version(monkeypatch):
 
 def test_what_is_at_its_default_stands_in_no_link(monkeypatch):
     def written(*algorithms):
-        return links.write_panels(samplers, "sample", algorithms)
+        return links.write_panels(samplers, links.default_panels("sample"), algorithms)
 
     assert written(*map(make_sampler, links.default_panels("sample"))) == []
     changed = make_sampler("rates_fpcd", eps=0.1)
@@ -85,12 +85,6 @@ def test_what_is_at_its_default_stands_in_no_link(monkeypatch):
     fewer = {**known.knobs, "gibbs": "temperature=1.0"}
     monkeypatch.setitem(links.DEFAULTS, links.VERSION, known._replace(knobs=fewer))
     assert written(make_sampler("gibbs")) == ["gibbs:k=1,n_chains=1"]
-
-
-def test_names_of_other_pages_are_neither_shared_nor_the_pages_own():
-    names = links.names_of_other_pages("train")
-    assert {"p", "seed", "model", "c", "A"} <= set(names)
-    assert not {"t", "train_seed", "v", "present", "lesson"} & set(names)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.0", "x", "", "9" * 10_000, "²", "<img>"])

@@ -31,8 +31,8 @@ TALL = 480
 """Height of charts with large words, in pixels."""
 WINDOW_PER_WORD = 50
 """Large words are no larger than this part of the window's height."""
-COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d"}
-"""The two couplings; UCD has the colour of the first."""
+COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d", "half_step": "#a860f0"}
+"""The couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
 """For algorithms that say none."""
 RAMP = ("#2952f8", "#6589fd", "#8354a7", "#af7cb6", "#e14784", "#925d48", "#ce7f56", "#b34905")
@@ -62,10 +62,11 @@ def about(algorithm: Any) -> str:
     return f"{text} Source: {cls.paper}."  # type: ignore[attr-defined]
 
 
-def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
+def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
     """Name algorithms so that no two names are alike: the knobs in which namesakes differ are added.
 
     origins : a word for the start of each of them, "" for the default start
+    marks : a word before each of them, which tells them apart as well; none: no words
     """
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
@@ -77,7 +78,9 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = ()) -> list[str]:
             for knob, label in labels.items()
         )
         named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
-    return named_apart(named)
+    return (
+        [f"{mark}: {name}" for mark, name in zip(marks, named, strict=True)] if marks else named_apart(named)
+    )
 
 
 def _differing(namesakes: Sequence[Any]) -> list[str]:

@@ -200,11 +200,13 @@ def panel_specs(
     origins: Sequence[str] = (),
     hidden: Sequence[str] = (),
     multiples: bool = False,
+    marks: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
 
     origins : a word for the start of each run, "" for the default start
     multiples : whether panels have a menu of others beside them
+    marks : a word before the title of each panel, all different (default: none)
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
@@ -212,7 +214,7 @@ def panel_specs(
         for panel, accent, label, dash in zip(
             comparison.panels,
             colours(algorithms),
-            titles(algorithms, origins),
+            titles(algorithms, origins, marks),
             dashes([algorithm.name for algorithm in algorithms]),
             strict=True,
         )

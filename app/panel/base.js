@@ -314,6 +314,8 @@ class Grid {
     this.frames = 0;
     /** Whether a frame was due while the page was hidden. */
     this.askWhenShown = false;
+    /** The newest request that was sent. */
+    this.asked = '';
     this.fittedAt = 0;
     this.pauseTimer = 0;
     /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
@@ -371,6 +373,7 @@ class Grid {
     }
     if (otherSession) this.socket?.close();
     if (!this.socket) this.connect();
+    else if (JSON.stringify(this.request) !== this.asked) this.askForFrame(); // a page at rest is not answered otherwise
     this.fitToWindow();
     this.draw();
   }
@@ -487,6 +490,7 @@ class Grid {
   askForFrame() {
     this.askWhenShown = document.hidden;
     if (this.askWhenShown) return;
+    this.asked = JSON.stringify(this.request);
     this.send(this.request);
     this.reportShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
   }

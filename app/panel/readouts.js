@@ -33,7 +33,7 @@ function percent(share) {
 }
 
 /**
- * How a readout's numbers are written; app/panel/readouts.py declares these names.
+ * How a readout's numbers are written; rbmviz/metrics/live.py declares these names.
  * @type {Record<string, (x: any) => string>}
  */
 const FORMATS = {

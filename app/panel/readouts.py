@@ -1,35 +1,13 @@
 """Readouts: numbers under the pictures of a panel, declared once in Python and drawn by ``readouts.js``."""
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from rbmviz.metrics.live import Format, LiveNumber, Value
 from rbmviz_app.formulas import mathml, prose
-
-Format = Literal[
-    "fixed1",
-    "fixed2",
-    "fixed3",
-    "signed2",
-    "digits3",
-    "precision2",
-    "precision3",
-    "compact",
-    "share",
-    "rate",
-    "plus_minus",
-    "with_error",
-    "of",
-    "pair",
-]
-"""How a number is written: ``FORMATS`` in ``readouts.js`` has the same names, as a test makes sure.
-
-With "rate" the value is a counter, and the page shows by how much it grows in a second, as it sees it grow.
-"""
-
-Value = float | str | tuple[float, float] | None
-"""A number, two ("with_error", "of", "pair"), words that are shown as they are, or None: not known yet."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +60,21 @@ class Readout:
             "help": prose(self.help),
             "formula": mathml(self.formula, "block") if self.formula else "",
         }
+
+
+@functools.cache
+def readout_of(number: LiveNumber) -> Readout:
+    """Return the readout of a number of a live metric."""
+    return Readout(
+        number.name,
+        number.label,
+        number.help,
+        lambda shown: shown.live_numbers.get(number.name),
+        number.format,
+        number.unit,
+        number.formula,
+        number.source,
+    )
 
 
 def finite(value: Any) -> Any:

@@ -83,6 +83,10 @@ class PendingMessages:
         assert self._request is not None
         return self._request
 
+    def has_request(self) -> bool:
+        """Return whether a request waits here: another one than that which is being answered."""
+        return self._has_request.is_set()
+
     async def newer_request(self, seconds: float) -> FrameRequest | None:
         """Return the next request as soon as there is one; None if there is none within so many seconds."""
         try:
@@ -186,6 +190,8 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
         await asyncio.sleep(due - now())
         quiet_until = now() + QUIET_SECONDS
         while True:
+            if pending.has_request():  # the page shows something else now: other panels, perhaps, at rest
+                request = await pending.take_request()
             state = (request, comparison.running, *comparison.poll())
             if state != sent_state or now() >= quiet_until:
                 break

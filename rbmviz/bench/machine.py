@@ -6,17 +6,11 @@ from importlib.metadata import version
 from typing import Any
 
 from rbmviz.bench.peers import installed
+from rbmviz.provenance import processor
 
 
 def machine() -> dict[str, Any]:
     """Return processor, number of cores, current load, and versions of Python and the libraries."""
-    processor = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo") as file:
-            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-        processor = names[0] if names else processor
-    except OSError:
-        pass
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     versions = {"python": platform.python_version(), "numba": version("numba"), **installed()}
-    return {"processor": processor, "cores": os.cpu_count(), "load": load, "versions": versions}
+    return {"processor": processor(), "cores": os.cpu_count(), "load": load, "versions": versions}

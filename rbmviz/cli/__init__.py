@@ -6,6 +6,7 @@ JSON values, and ``text`` formats this result for the terminal. The exit status 
 0    success
 1    an output (file or standard output) cannot be written, or an internal error occurred
 2    bad input
+3    a claim that was checked does not hold
 130  interrupted by Ctrl-C, SIGTERM or SIGHUP; the results so far are kept
 
 With every status but 0 there is one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` adds the traceback of
@@ -87,8 +88,10 @@ def parser() -> Parser:
         exact,
         export,
         gradient,
+        lesson,
         listing,
         replay,
+        reproduce,
         sample,
         score,
         sweep,
@@ -113,6 +116,8 @@ def parser() -> Parser:
         couple,
         weights,
         gradient,
+        lesson,
+        reproduce,
         bench,
         export,
         warmup,
@@ -208,7 +213,9 @@ def _run(arguments: Sequence[str] | None) -> int:
                 raise KeyboardInterrupt from None
             raise
     print_result(to_json(result) if args.json else args.text(result))
-    return 130 if result.get("interrupted") else 0
+    if result.get("interrupted"):
+        return 130
+    return 3 if result.get("claims_failed") else 0
 
 
 def _unexpected(error: Exception) -> str:

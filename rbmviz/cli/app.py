@@ -8,6 +8,7 @@ from typing import Any
 from rbmviz.array_files import printable
 from rbmviz.cli import WholeNumber, add_command, print_result, to_json
 from rbmviz.errors import brought_by
+from rbmviz.lessons import load_folder
 from rbmviz.models import list_models, load_model
 from rbmviz.session.sweeps import check_scores
 from rbmviz.sweeps.store import Store
@@ -37,6 +38,11 @@ def add(commands: Any) -> None:
         metavar="DIR",
         help="folder of a sweep (rbmviz sweep --out DIR) that the Tune page lists; may be repeated",
     )
+    command.add_argument(
+        "--lessons",
+        metavar="DIR",
+        help="folder of lessons of your own (.toml files), which the Learn page lists after the others",
+    )
     command.add_argument("--no-browser", action="store_true", help="open no browser")
 
 
@@ -52,6 +58,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         plan = Store(folder).plan()
         check_scores(plan, f"'{folder}'")
         results.append((Path(folder), plan))
+    lessons = load_folder(args.lessons) if args.lessons is not None else []
     with brought_by("app", "The app"):
         # By its name: the package stands below the app, and is installed without Streamlit, too.
         serve = importlib.import_module("rbmviz_app.serve").serve
@@ -62,7 +69,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         else:
             print_result(f"The app is at {url} (Ctrl-C stops it).")
 
-    serve(model, args.address, args.port, not args.no_browser, announce, results)
+    serve(model, args.address, args.port, not args.no_browser, announce, results, lessons)
     return {}
 
 

@@ -41,7 +41,8 @@ def add(commands: Any) -> None:
         "--algorithm",
         choices=ALGORITHMS,
         default="rbm",
-        help="coupling: algorithm 3 of UCD (rbm, the default) or algorithm 1 (general)",
+        help="coupling: algorithm 3 of UCD (rbm, the default), algorithm 1 (general), or that of the "
+        "authors' program, which couples the hidden units as well (half_step)",
     )
     command.add_argument("--replications", type=COUNT, default=1000, help="pairs of chains (default 1000)")
     command.add_argument(
@@ -94,6 +95,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "quantiles": {str(q): float(np.quantile(pairs.tau, q)) for q in QUANTILES},
         "share_le_10": float((pairs.tau <= 10).mean()),
         "truncated": truncated,
+        "share_cut": pairs.share_cut,
         "rejected_mean": float(pairs.rejected.mean()),
         "tv_bound": [[int(t), float(x)] for t, x in zip(times, bound, strict=True)],
         "tv_std_error": error.tolist(),

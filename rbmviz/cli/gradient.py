@@ -80,14 +80,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 print_message(f"Interrupted: {name} and the estimators after it are left out.")
                 return {**result, "interrupted": True}
             result[name] = dataclasses.asdict(quality(exact, runs))
+            if cut := result[name]["share_cut"]:
+                print_message(f"{name}: {cut:.2%} of the pairs were cut off, which biases it: raise t_max.")
     return result
 
 
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
-    lines = [f"{'':<10} {'bias':>11} {'without noise':>25} {'variance':>11}   (squared, per parameter)"]
+    heads = f"{'':<10} {'bias':>11} {'without noise':>25} {'variance':>11} {'pairs cut':>10}"
+    lines = [f"{heads}   (squared, per parameter)"]
     for name, found in result.items():
         if name != "interrupted":
             corrected = f"{found['bias_corrected']:.3g} +- {found['std_error']:.2g}"
-            lines.append(f"{name:<10} {found['bias']:11.3g} {corrected:>25} {found['variance']:11.3g}")
+            rest = f"{found['variance']:11.3g} {found['share_cut']:>10.2%}"
+            lines.append(f"{name:<10} {found['bias']:11.3g} {corrected:>25} {rest}")
     return "\n".join(lines)

@@ -1,6 +1,7 @@
 """``rbmviz sample``: write samples to a file, chunk by chunk."""
 
 import argparse
+import dataclasses
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, read_knobs
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.knobs import values_of
 from rbmviz.metadata import data_name
@@ -30,6 +31,7 @@ from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler
 from rbmviz.session import SamplingSetup, write_array
+from rbmviz.target_likelihood import TargetAverage, target_likelihood
 
 WRITE_SECONDS = 0.2
 """Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""
@@ -55,12 +57,20 @@ def add(commands: Any) -> None:
     )
     command.add_argument(
         "--dataset",
-        help="a name, a file, or a folder of images for --init data; default: the data that the model names",
+        help="a name, a file, or a folder of images for --init data and --likelihood; default: the data that "
+        "the model names",
     )
     command.add_argument(
         "--thin", type=COUNT, default=1, help="write every THIN-th sample of each chain (default 1)"
     )
     command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
+    command.add_argument(
+        "--likelihood",
+        action="store_true",
+        help="say how likely the training data are under the model, under theta + theta_F at the end, and "
+        "under its average over the samples: does the sampler improve the model? Exact up to 25 units, else "
+        "by AIS",
+    )
     command.add_argument(
         "--no-means", action="store_true", help="leave p out: a fifth of the size before compression"
     )
@@ -72,22 +82,19 @@ def add(commands: Any) -> None:
     )
 
 
-def _start(model: Model, args: argparse.Namespace, n_chains: int) -> np.ndarray | None:
-    """Return the starts of the chains, or None for random bits."""
-    if args.init == "random":
+def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
+    """Return the data that the chains start at, or that are scored; None: there is no need of them."""
+    if args.init == "random" and not args.likelihood:
         return None
     if args.dataset is not None:
-        dataset = load_dataset(args.dataset)
-    elif data_name(model.meta) is None:
-        raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
-    else:
-        try:
-            dataset = data_of(model)
-        except BadInput as error:
-            raise BadInput(
-                f"The data that the model names cannot be loaded: {error} Give --dataset."
-            ) from None
-    return SamplingSetup(model, dataset, args.seed).starts(n_chains)
+        return load_dataset(args.dataset)
+    if data_name(model.meta) is None:
+        without = "leave --likelihood out" if args.likelihood else "use --init random"
+        raise BadInput(f"The model does not say what data it learned: give --dataset, or {without}.")
+    try:
+        return data_of(model)
+    except BadInput as error:
+        raise BadInput(f"The data that the model names cannot be loaded: {error} Give --dataset.") from None
 
 
 @dataclass(frozen=True)
@@ -139,14 +146,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     sampler = make_sampler(args.sampler, **read_knobs(samplers[args.sampler], args.rest))
     width = model.rbm.n_visible
     _check_disk(args, width, target)
-    state = sampler.init(model, args.seed, _start(model, args, sampler.n_chains))
+    dataset = _data(model, args)
+    start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)
+    v0 = None if start is None else start.starts(sampler.n_chains)
+    state = sampler.init(model, args.seed, v0)
+    average = TargetAverage() if args.likelihood else None
     begin = time.perf_counter()
     with _scratch_folder(output_path(target)) as folder:
         parts: Parts = {"v": (folder / "v", np.uint8)}
         if not args.no_means:
             parts["p"] = folder / "p", np.float32
         selection = _Selection(args.n, args.thin, sampler.n_chains)
-        outcome = _write_samples(sampler, state, selection, width, parts, target)
+        outcome = _write_samples(sampler, state, selection, width, parts, target, average)
         seconds = time.perf_counter() - begin
         if outcome.interrupted:
             print_message(f"Interrupted: the {outcome.done:,} samples made so far are kept.")
@@ -177,6 +188,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "sweeps": outcome.sweeps,
         "out": str(target),
     }
+    if average is not None and dataset is not None:
+        found = target_likelihood(model.rbm, sampler.target(state), average, dataset.train, seed=args.seed)
+        result["likelihood"] = dataclasses.asdict(found)
     return result | ({"interrupted": True} if outcome.interrupted else {})
 
 
@@ -192,7 +206,13 @@ def _check_disk(args: argparse.Namespace, width: int, target: Path) -> None:
 
 
 def _write_samples(
-    sampler: Sampler, state: Any, selection: _Selection, width: int, parts: Parts, target: Path
+    sampler: Sampler,
+    state: Any,
+    selection: _Selection,
+    width: int,
+    parts: Parts,
+    target: Path,
+    average: TargetAverage | None,
 ) -> _Outcome:
     """Make the samples chunk by chunk, and write the selected ones to the files of ``parts``.
 
@@ -210,7 +230,7 @@ def _write_samples(
             while made < total:
                 tick = time.perf_counter()
                 n = min(chunk, total - made)
-                samples = sampler.step(state, n)
+                samples = average.step(sampler, state, n) if average else sampler.step(state, n)
                 spent = time.perf_counter() - tick
                 chunk = min(max(int(n * WRITE_SECONDS / spent), 1), 2 * chunk, largest_chunk)
                 selected = selection.of(made, made + n)
@@ -305,7 +325,16 @@ def _add_array(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shap
 
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
-    return (
+    done = (
         f"{result['n']:,} samples, {result['sweeps']:,} sweeps in {result['seconds']:.2f} s "
         f"({result['samples_per_second']:,.0f} samples/s) -> {result['out']}"
     )
+    if (found := result.get("likelihood")) is None:
+        return done
+    names = {"model": "of the model", "now": "of theta + theta_F now", "averaged": "of its average"}
+    values = ", ".join(
+        f"{label} {found[name][0]:.3f}" + (f" +- {found[name][1]:.2g}" if found[name][1] else "")
+        for name, label in names.items()
+        if found[name] is not None
+    )
+    return f"{done}\nmean log-likelihood (nats, {found['method']}) {values}"

@@ -134,12 +134,12 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
 
 
 def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
-    """Return the shares of blank and spurious samples, and with labels the classes, as the app shows them."""
+    """Return ink, shares of blank and spurious samples, and with labels the classes, as the app has them."""
     if samples.v is None:
         return {}
     coverage = Coverage(dataset, COMPARED_EXAMPLES, samples.n_chains)
     coverage.update(samples.v)
-    found: dict[str, Any] = {"blank": coverage.blank}
+    found: dict[str, Any] = {"blank": coverage.blank, "ink": coverage.ink}
     if not np.isnan(coverage.spurious):
         found["spurious"] = coverage.spurious
     if len(coverage.occupancy):
@@ -209,6 +209,8 @@ def text(result: dict[str, Any]) -> str:
         lines.append(
             f"spurious samples: {result['spurious']:.1%}, blank ones among them {result['blank']:.1%}"
         )
+    if "ink" in result:
+        lines.append(f"ink: {result['ink']:.1%} of the units on")
     sizes = [
         f"{result[key]:,.0f} by {key.removeprefix('ess_').replace('_', ' ')}"
         for key in ("ess_activity", "ess_free_energy")

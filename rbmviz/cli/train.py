@@ -31,7 +31,17 @@ from rbmviz.trainers import STATS, Progress, Training, list_trainers, make_train
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
-"""Models with at most this many units in the smaller layer have exact likelihoods in every history row."""
+"""Models with at most this many units in the smaller layer have exact likelihoods in every history row; those
+of larger ones are estimated by annealed importance sampling (AIS)."""
+
+HISTORY_AIS_CHAINS, HISTORY_AIS_TEMPERATURES, HISTORY_AIS_EXAMPLES = 64, 500, 2000
+"""AIS of a history row, as on the Train page: chains, temperatures, and training examples that are scored."""
+
+HISTORY_REPLICATES = 100
+"""Most trainings of one command."""
+
+HISTORY_BAND = (0.025, 0.975)
+"""Quantiles over the replicates between which the columns ``..._low`` and ``..._high`` lie."""
 
 N_SCORED = 10_000
 """Samples of each of these samplers that are scored."""
@@ -69,7 +79,20 @@ def add(commands: Any) -> None:
         "--score", action="store_true", help="store the ISL of 10,000 samples and of the training set"
     )
     command.add_argument("--out", required=True, metavar="M.safetensors", help="the model file")
-    command.add_argument("--history", metavar="H.csv", help="statistics of training, one row per step")
+    command.add_argument(
+        "--history",
+        metavar="H.csv",
+        help="statistics of training, one row per step: updates, seconds, sweeps of all chains together, the "
+        "log-likelihood (exact, or by AIS with its error above 16 units), and what the trainer reports",
+    )
+    command.add_argument(
+        "--replicates",
+        type=WholeNumber(1, HISTORY_REPLICATES),
+        default=1,
+        metavar="R",
+        help="train R models with consecutive seeds: the history has their means, and 2.5 and 97.5 %% "
+        "quantiles as columns ..._low and ..._high; the model is the first one (default 1)",
+    )
     command.add_argument(
         "--every", type=COUNT, metavar="N", help="updates per step (default: a hundredth of all)"
     )
@@ -109,9 +132,10 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
     try:
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
-        if any(set(row) != columns or None in row.values() for row in rows):
+        # Earlier versions wrote fewer columns.
+        if any(not {"update"} <= set(row) <= columns or None in row.values() for row in rows):
             raise Damaged("it has other columns")
-        return [row for row in rows if int(row["update"]) <= updates]
+        return [dict.fromkeys(columns, "") | row for row in rows if int(row["update"]) <= updates]
     except (Damaged, csv.Error, UnicodeDecodeError, ValueError, TypeError) as error:
         if isinstance(error, BadInput):
             raise
@@ -176,8 +200,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     files = _check_files(args)
     dataset, steps = _prepare(args, files.checkpoint)
     exact = min(steps.state.theta.W.shape) <= MAX_UNITS_EXACT_ROWS
-    outcome = _Outcome(_earlier_rows(args, files, steps, exact))
-    _run_steps(args, files, dataset, steps, exact, outcome)
+    outcome = _Outcome(_earlier_rows(args, files, steps))
+    _run_steps(args, files, dataset, steps, outcome)
     last = outcome.last
     if last is None:
         raise KeyboardInterrupt
@@ -187,6 +211,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         if files.history and outcome.rows:
             problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows))
     outcome.interrupted |= bool(stops)
+    if args.replicates > 1 and not outcome.interrupted and not outcome.failure:
+        rows, outcome.interrupted = _replicates(args, dataset, steps, outcome.rows)
+        assert files.history is not None
+        with signals_deferred():
+            problems[files.history] = write_or_rescue(files.history, history_bytes(rows))
     if args.score and not outcome.interrupted and not outcome.failure:
         print_message("Scoring 10,000 samples of each sampler.")
         try:
@@ -218,6 +247,11 @@ def _check_files(args: argparse.Namespace) -> _Files:
         models={"--warm-start": args.warm_start},
         datasets={"--dataset": args.dataset},
     )
+    if args.replicates > 1 and (args.resume or not args.history):
+        raise BadInput(
+            f"train: --replicates {args.replicates} is for the bands of a history: give --history, and no "
+            "--resume."
+        )
     if args.resume and not checkpoint.is_file():
         raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start anew.")
     return _Files(out, checkpoint, Path(args.history) if args.history else None)
@@ -244,18 +278,82 @@ def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Train
     return dataset, steps
 
 
-def _earlier_rows(
-    args: argparse.Namespace, files: _Files, steps: Training, exact: bool
-) -> list[dict[str, Any]]:
+def _earlier_rows(args: argparse.Namespace, files: _Files, steps: Training) -> list[dict[str, Any]]:
     """Return the history of the training that is resumed; [] if there is none."""
     if not (files.history and args.resume):
         return []
-    columns = {"update", "seconds", *STATS, *steps.trainer.inner, *(["log_likelihood"] if exact else [])}
-    return read_history(files.history, columns, steps.state.update)
+    return read_history(
+        files.history, {*HISTORY_SPENT, *STATS, *steps.trainer.inner, *HISTORY_LIKELIHOOD}, steps.state.update
+    )
+
+
+HISTORY_SPENT = ("update", "seconds", "sweeps")
+HISTORY_LIKELIHOOD = ("log_likelihood", "log_likelihood_error", "ais_ess")
+"""Columns of a history beside the statistics of the trainer."""
+
+
+def _row(args: argparse.Namespace, dataset: Dataset, step: Progress, seed: int) -> dict[str, Any]:
+    """Return a row of the history. The likelihood costs most of it: it is computed for a history only."""
+    row = {"update": step.update, "seconds": step.seconds, "sweeps": step.sweeps, **step.stats}
+    if not args.history:
+        return row
+    if min(step.rbm.W.shape) <= MAX_UNITS_EXACT_ROWS:
+        return row | dict(
+            zip(HISTORY_LIKELIHOOD, (metrics.log_likelihood(step.rbm, dataset.train), 0.0, ""), strict=True)
+        )
+    found = metrics.ais_log_z(
+        step.rbm, dataset.train, n_chains=HISTORY_AIS_CHAINS, betas=HISTORY_AIS_TEMPERATURES, seed=seed
+    )
+    n = len(dataset.train)
+    some = dataset.train[np.arange(min(n, HISTORY_AIS_EXAMPLES)) * n // min(n, HISTORY_AIS_EXAMPLES)]
+    value = float(-step.rbm.free_energy(some).mean() - found.log_z)
+    return row | dict(zip(HISTORY_LIKELIHOOD, (value, found.std_error, found.ess), strict=True))
+
+
+def _replicates(
+    args: argparse.Namespace, dataset: Dataset, first: Training, rows: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], bool]:
+    """Train with the seeds after the first; return rows of means and bands, and whether it was interrupted.
+
+    What an interrupt leaves are the bands of the trainings that are complete by then, and so does a training
+    that diverges.
+    """
+    start = load_model(args.warm_start).rbm if args.warm_start else None
+    (_, n_hidden), complete, interrupted = first.state.theta.W.shape, [rows], False
+    bar = tqdm(total=args.replicates - 1, unit="training", file=sys.stderr, disable=None)
+    with threadpool_limits(limits=1, user_api="blas"), bar:
+        try:
+            for seed in range(args.seed + 1, args.seed + args.replicates):
+                try:
+                    steps = train(dataset, first.trainer, n_hidden, args.iterations, seed, start, args.every)
+                    complete.append([_row(args, dataset, step, seed) for step in steps])
+                except BadInput as error:
+                    print_message(f"The training with seed {seed} is left out: {error}")
+                bar.update()
+        except KeyboardInterrupt:
+            interrupted = True
+    if len(complete) < args.replicates:
+        print_message(f"The history has {len(complete)} of {args.replicates} trainings.")
+    return bands(complete), interrupted
+
+
+def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return for each row the means over trainings, and of all but the update quantiles (HISTORY_BAND)."""
+    found = []
+    for same in zip(*trainings, strict=True):
+        row = {"update": same[0]["update"], "replicates": len(same)}
+        for name in same[0]:
+            values = np.array([np.nan if one[name] == "" else float(one[name]) for one in same])
+            if name == "update" or np.isnan(values).all():
+                continue
+            low, high = np.quantile(values, HISTORY_BAND)
+            row |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
+        found.append(row)
+    return found
 
 
 def _run_steps(
-    args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training, exact: bool, outcome: _Outcome
+    args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training, outcome: _Outcome
 ) -> None:
     """Train to the end, an interrupt or a failure; keep in ``outcome`` what each step has reached."""
     saved, unsaved = steps.state.update, ""
@@ -267,10 +365,7 @@ def _run_steps(
                 # Both are set between two steps, together: an interrupt may leave a step incomplete.
                 content = steps.checkpoint()
                 outcome.last, outcome.kept = step, content
-                row = {"update": step.update, "seconds": step.seconds, **step.stats}
-                if exact:
-                    row["log_likelihood"] = metrics.log_likelihood(step.rbm, dataset.train)
-                outcome.rows.append(row)
+                outcome.rows.append(_row(args, dataset, step, args.seed))
                 if step.warning:
                     outcome.warning = f"After {step.update:,} updates {step.warning}"
                 if args.checkpoint_every and step.update - saved >= args.checkpoint_every:
@@ -353,7 +448,7 @@ def _summary(
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
     if "truncated" in last.stats:
-        result["truncated"] = last.stats["truncated"]
+        result["truncated"] = result["share_cut"] = last.stats["truncated"]
     if outcome.warning:
         result["warning"] = outcome.warning
     if outcome.interrupted:

@@ -1,5 +1,15 @@
 """How kernels are compiled: every flag once, with its reason.
 
+===========  ===================  ===============  ====================================================
+decorator    who can call it      may make arrays  how kernels call it
+===========  ===================  ===============  ====================================================
+`kernel`     Python and kernels   yes              as numba does by itself
+`inner`      Python and kernels   no               by a jump to its `private` form
+`private`    kernels              no               by a jump
+`inline`     kernels              no               not at all: it becomes a part of its caller
+`reduction`  Python and kernels   no               as numba does by itself
+===========  ===================  ===============  ====================================================
+
 Under ``NUMBA_DISABLE_JIT=1`` none of them is compiled, and all run as Python (see ``_without_jit``).
 """
 
@@ -21,7 +31,7 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
 from rbmviz.kernels._cache import KernelCache
-from rbmviz.kernels._within import InnerKernel, KernelCompiler, WithinCompiler, WithinKernels
+from rbmviz.kernels._within import InnerKernel, KernelCompiler, PrivateCompiler, PrivateKernel
 from rbmviz.kernels._without_jit import PythonKernel
 from rbmviz.paths import cache_dir
 
@@ -36,7 +46,7 @@ FLAGS: dict[str, Any] = {
 # process) and fastmath (every sum has the order that the code says, so that oracles are bit-exact), except
 # for the order of sums in ``reduction``.
 
-WITHIN_KERNELS: dict[str, Any] = {**FLAGS, "no_cpython_wrapper": True, "_nrt": False}
+PRIVATE_FLAGS: dict[str, Any] = {**FLAGS, "no_cpython_wrapper": True, "_nrt": False}
 """Flags of kernels that only kernels call."""
 
 
@@ -104,7 +114,7 @@ def inner(function: Callable[..., Any]) -> Any:
     compiled = kernel(function, _nrt=False)
     if not settings.DISABLE_JIT:
         compiled.__class__ = InnerKernel
-        compiled.within_kernels = private(function)
+        compiled.private_form = private(function)
     return compiled
 
 
@@ -117,16 +127,17 @@ def private(function: Callable[..., Any], **more: Any) -> Any:
     """
     if settings.DISABLE_JIT:
         return PythonKernel(function)
-    compiled = njit(**WITHIN_KERNELS, **more, pipeline_class=WithinCompiler)(function)
-    compiled.__class__ = WithinKernels
+    compiled = njit(**PRIVATE_FLAGS, **more, pipeline_class=PrivateCompiler)(function)
+    compiled.__class__ = PrivateKernel
     return compiled
 
 
 def reduction(function: Callable[..., Any]) -> Any:
-    """Compile an inner kernel whose sums may be computed in any order; otherwise they run term by term.
+    """Compile a kernel that makes no array, and whose sums may be computed in any order, not term by term.
 
     The order is chosen by the compiler, and differs between processors. It is meant for displayed numbers,
-    such as norms. The one place in which samples depend on it is named in ``fast_weights.norm.dot``.
+    such as norms. The one place in which samples depend on it is named in ``fast_weights.norm.dot``. Kernels
+    call it as numba does by itself: it has no ``private`` form.
     """
     return kernel(function, _nrt=False, fastmath={"reassoc"})
 

@@ -1,12 +1,12 @@
 """How numba compiles a kernel that only kernels call: once, as a part of the kernel that Python calls.
 
 numba by itself compiles each function to the end. It links all functions that this one calls, optimises them
-together and makes machine code, and does all of that again for each caller. Here the instructions of such a
-function are left as they are; the kernel that Python calls is optimised with all of them at once. That takes
-three quarters of the time. The optimiser then sees which arguments nobody reads, and leaves them out.
+together and makes machine code, and does all of that again for each caller. Here the LLVM IR of such a
+function is not optimised by itself; the kernel that Python calls is optimised with all of it at once. That
+takes three quarters of the time. The optimiser then sees which arguments nobody reads, and leaves them out.
 
 Which of these functions are called, and which are compiled into their callers, is said at each, and not left
-to the optimiser: called once for each vector loop, they would be compiled many times over.
+to the optimiser, which would copy a function into each of its calls, and compile every copy.
 """
 
 from typing import Any
@@ -18,11 +18,11 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 
-class _Instructions(JITCodeLibrary):
-    """The instructions of one function, for the kernels that call it."""
+class _UnoptimisedIR(JITCodeLibrary):
+    """The LLVM IR of one function, not optimised yet, for the kernels that call it."""
 
     def add_ir_module(self, ir_module: Any) -> None:
-        """Take the instructions of the function; unless it is an inline kernel, it stays a function."""
+        """Take the IR of the function; unless it is an inline kernel, it stays a function."""
         for function in ir_module.functions:
             if not function.is_declaration and "alwaysinline" not in function.attributes:
                 function.attributes.add("noinline")
@@ -39,7 +39,7 @@ class _Instructions(JITCodeLibrary):
         """Return this library, and those of all functions that this one calls, directly or not."""
         found: dict[Any, None] = {self: None}
         for library in self._linking_libraries:
-            callees = library.linked() if isinstance(library, _Instructions) else [library]
+            callees = library.linked() if isinstance(library, _UnoptimisedIR) else [library]
             found.update(dict.fromkeys(callees))
         return list(found)
 
@@ -56,7 +56,7 @@ class _Whole(JITCodeLibrary):
             ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        libraries = [one for one in self._linking_libraries if isinstance(one, _Instructions)]
+        libraries = [one for one in self._linking_libraries if isinstance(one, _UnoptimisedIR)]
         private = {function.name for one in libraries for function in _defined(one._final_module)}
         for function in _defined(self._final_module):
             if function.name in private:
@@ -86,23 +86,24 @@ class KernelCompiler(Compiler):
         self.state.library = library
 
 
-class WithinCompiler(Compiler):
-    """Compiles a kernel that only kernels call, up to its instructions."""
+class PrivateCompiler(Compiler):
+    """Compiles a kernel that only kernels call, up to its LLVM IR."""
 
     def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
         super().__init__(typing_context, target_context, *rest)
-        self.state.library = _Instructions(target_context.codegen(), "within kernels")
+        self.state.library = _UnoptimisedIR(target_context.codegen(), "private kernel")
         self.state.flags.no_compile = True
 
 
-class WithinKernels(CPUDispatcher):
+class PrivateKernel(CPUDispatcher):
     """A kernel that only kernels call: there is no machine code that Python could call."""
 
     _compiler: Any
 
     def __call__(self, *args: Any) -> Any:
         raise TypeError(
-            f"{self.py_func.__name__}: only kernels can call it; what Python calls, too, is an inner kernel."
+            f"{self.py_func.__name__} is a private kernel, which only kernels can call: with @inner in the "
+            "place of @private, Python can call it, too."
         )
 
     def compile(self, sig: Any) -> Any:
@@ -125,14 +126,14 @@ class WithinKernels(CPUDispatcher):
 
 
 class InnerKernel(CPUDispatcher):
-    """A kernel that Python calls, and that has a second form for kernels."""
+    """A kernel that Python calls, and that has a private form for kernels."""
 
-    within_kernels: Any  # a WithinKernels
+    private_form: Any  # a PrivateKernel
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the type of a call by a kernel."""
-        return self.within_kernels.get_call_template(args, kws)
+        return self.private_form.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
-        """Return what names the form for kernels within numba."""
-        return self.within_kernels.get_overload(sig)
+        """Return what names the private form within numba."""
+        return self.private_form.get_overload(sig)

@@ -1,8 +1,8 @@
 """The pre-activations of a layer, kept up to date from the units of the other layer that flipped.
 
 Between two sweeps most units keep their value. The pre-activations ``bias + x @ rows`` are therefore kept,
-and only the rows of the flipped units are added or subtracted. If fewer units are active than flipped, the
-pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
+and only the rows of the flipped units are added or subtracted. If no more units are active than flipped,
+the pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
 ``REBUILD_SWEEPS`` sweeps the callers have them rebuilt anyway.
 
 In numpy, for the step from the input x0 to x, both float arrays of 0 and 1::
@@ -61,7 +61,7 @@ class FlipCounts:
 
 
 class Flips(NamedTuple):
-    """Units that turned on, turned off, and are active, and the previous input.
+    """Units that turned on, turned off, and are active at the newest input, and that input.
 
     Attributes
     ----------
@@ -69,15 +69,15 @@ class Flips(NamedTuple):
         Lists of units; ``counts`` says how many entries of each are in use.
     counts : FlipCounts (1,)
         Lengths of the lists.
-    previous : uint8 (n_in,)
-        The input of the last ``find_flips``.
+    input : uint8 (n_in,)
+        The newest input, with which ``find_flips`` compares the next one.
     """
 
     on: np.ndarray
     off: np.ndarray
     active: np.ndarray
     counts: np.ndarray
-    previous: np.ndarray
+    input: np.ndarray
 
 
 def make_preactivation(rows: np.ndarray, bias: np.ndarray) -> PreActivation:
@@ -103,7 +103,7 @@ def zero_preactivation(n_in: int, n_out: int) -> PreActivation:
 
 
 def make_flips(n: int) -> Flips:
-    """Return the lists for an input of n units whose previous state is 0."""
+    """Return the lists for an input of n units, which is 0 at first."""
     # list_few_ones may write up to 4 entries beyond the last one.
     on, off, active = np.zeros((3, n + 4), np.int32)
     return Flips(on, off, active, new_record(FlipCounts, active_listed=True), np.zeros(n, np.uint8))
@@ -131,7 +131,7 @@ def preactivation_fits(preactivation, n_in, n_out):
 def flips_fit(flips, n):
     """Return whether the lists have the sizes of an input of n units."""
     lists = flips.on.shape[0] == n + 4 and flips.off.shape[0] == n + 4 and flips.active.shape[0] == n + 4
-    return lists and flips.counts.shape[0] == 1 and flips.previous.shape[0] == n
+    return lists and flips.counts.shape[0] == 1 and flips.input.shape[0] == n
 
 
 @private
@@ -143,18 +143,18 @@ def copy_bits(x, out):
 
 @inner
 def find_flips(flips, x):
-    """List the units of x (uint8) that turned on and off, count the active ones, and store x as the previous.
+    """List the units of x (uint8) that turned on and off, count the active ones, and keep x as the input.
 
     In a trained model about one unit in twenty flips per sweep, three per word of 64: hence list_few_ones.
     """
-    on, off, previous = flips.on, flips.off, flips.previous
+    on, off, input_before = flips.on, flips.off, flips.input
     n_on, n_off, n_active = u64(0), u64(0), u64(0)
     for start in range(0, x.shape[0], 64):
-        now, before = word(x, start), word(previous, start)
+        now, before = word(x, start), word(input_before, start)
         n_on = list_few_ones(now & ~before, start, on, n_on)
         n_off = list_few_ones(before & ~now, start, off, n_off)
         n_active += popcount(now)
-    copy_bits(x, previous)
+    copy_bits(x, input_before)
     flips.counts[0].on = i64(n_on)
     flips.counts[0].off = i64(n_off)
     flips.counts[0].active = i64(n_active)
@@ -165,9 +165,9 @@ def find_flips(flips, x):
 def list_active(flips):
     """List the active units of the current input, unless they are listed already."""
     if not flips.counts[0].active_listed:
-        previous, n = flips.previous, u64(0)
-        for start in range(0, previous.shape[0], 64):
-            n = list_ones(word(previous, start), start, flips.active, n)
+        x, n = flips.input, u64(0)
+        for start in range(0, x.shape[0], 64):
+            n = list_ones(word(x, start), start, flips.active, n)
         flips.counts[0].active_listed = True
 
 

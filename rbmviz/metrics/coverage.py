@@ -138,7 +138,7 @@ class Coverage:
             self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
         self.occupancy = np.zeros(len(self.data_shares), np.int64)
         self.recognised = np.zeros(len(self.data_shares), np.int64)
-        self.n = self.switches = self._spurious = self._blank = 0
+        self.n = self.switches = self._spurious = self._blank = self._on = 0
         self._n_chains = n_chains
         self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
 
@@ -193,6 +193,7 @@ class Coverage:
         blank = self.is_blank(v)
         spurious = blank | (distance > self.threshold)
         self._blank += int(blank.sum())
+        self._on += int(v.sum(dtype=np.int64))
         self._spurious += int(spurious.sum())
         if self._labels is None or not len(v):
             return np.zeros(0, np.int64)
@@ -229,6 +230,11 @@ class Coverage:
     def blank(self) -> float:
         """Share of blank samples, from 0 to 1; NaN before the first sample."""
         return self._blank / self.n if self.n else np.nan
+
+    @property
+    def ink(self) -> float:
+        """Mean share of the units that are on, from 0 to 1; NaN before the first sample."""
+        return self._on / (self.n * self._width) if self.n else np.nan
 
     @property
     def spurious(self) -> float:

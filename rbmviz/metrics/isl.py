@@ -133,6 +133,9 @@ class ISL:
         Grid between 1/2 and 1 from which beta is chosen, in any order (default ``BETAS``).
     counts : sequence of int, optional
         Numbers of samples at which ``curve`` has a point (default ``CURVE_COUNTS``).
+    counters : dtype, optional
+        Smallest type of the counters in the histograms: uint8 (the default) takes least memory, uint32 is
+        quickest. Scores are the same.
 
     Raises
     ------
@@ -148,6 +151,7 @@ class ISL:
         kernel: Kernel = "binary",
         betas: Sequence[float] | None = None,
         counts: Sequence[int] | None = None,
+        counters: DTypeLike | None = None,
     ) -> None:
         test = _bits("test", test)
         if not len(test):
@@ -161,6 +165,7 @@ class ISL:
         self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
+        self._counters = np.dtype(COUNTERS[0][1] if counters is None else counters)
         self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
         # Data sets are sorted, by class or by writer: groups at random are alike but for chance.
         self._order = rng.generator(0, "isl groups").permutation(len(test))
@@ -180,7 +185,7 @@ class ISL:
         if self._kernel == "binary":
             self._block = max(COUNTERS_AT_A_TIME // (self._width + 1), 1)
             blocks = [self._packed[at : at + self._block] for at in self._blocks()]
-            self._histograms = [np.zeros((len(points), 0), COUNTERS[0][1]) for points in blocks]
+            self._histograms = [np.zeros((len(points), 0), self._counters) for points in blocks]
             self._largest = [0] * len(blocks)  # no bin of the block has more
             self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
             self._n_pending = 0
@@ -251,33 +256,48 @@ class ISL:
         """Add the samples that wait to the histograms."""
         if not self._n_pending:
             return
-        samples = np.unpackbits(self._pending[: self._n_pending], axis=1, count=self._width)
-        blocks, n = hamming.pack_blocks(samples), self._n_pending
+        n = self._n_pending
+        blocks = hamming.blocks_of(hamming.words_of(self._pending[:n]))
         self._n_pending = 0
-        found = np.empty((min(self._block, len(self._packed)), self._width + 1), np.uint32)
+        found = np.zeros((min(self._block, len(self._packed)), self._width + 1), np.uint32)
         for i, at in enumerate(self._blocks()):
             points = self._packed[at : at + self._block]
             here = found[: len(points)]
-            here[:] = 0
             hamming.count_distances(points, blocks, n, here)
-            self._histograms[i] = kept = self._roomier(i, n, here)
-            kept += here[:, : kept.shape[1]].astype(kept.dtype)
+            self._add_counts(i, n, here)
 
     def _blocks(self) -> range:
         return range(0, len(self._packed), self._block)
 
-    def _roomier(self, i: int, n: int, found: np.ndarray) -> np.ndarray:
-        """Return the histograms of a block with columns for all distances found, and room for n samples."""
+    def _add_counts(self, i: int, n: int, found: np.ndarray) -> None:
+        """Add the counts of n samples to the histograms of a block, and set them to 0."""
+        kept = self._with_room(i, n)
+        if kept.dtype == np.uint32:
+            needed = hamming.add_counts(found, n, kept)
+            if needed > kept.shape[1]:
+                kept = self._wider(kept, needed)
+                hamming.add_counts(found, n, kept)
+        else:
+            if found[:, kept.shape[1] :].any():
+                kept = self._wider(kept, int(np.flatnonzero(found.any(axis=0))[-1]) + 1)
+            kept += found[:, : kept.shape[1]].astype(kept.dtype)
+            found[:] = 0
+        self._histograms[i] = kept
+
+    def _wider(self, kept: np.ndarray, needed: int) -> np.ndarray:
+        """Return histograms with at least as many columns as needed, up to the width."""
+        columns = min(-(-needed // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1)
+        return np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
+
+    def _with_room(self, i: int, n: int) -> np.ndarray:
+        """Return the histograms of a block, of a type that has room for n more samples in any bin."""
         kept = self._histograms[i]
-        if found[:, kept.shape[1] :].any():
-            largest = int(np.flatnonzero(found.any(axis=0))[-1])
-            columns = min(-(-(largest + 1) // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1)
-            kept = np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
         limit = next(most for most, dtype in COUNTERS if dtype == kept.dtype)
         if self._largest[i] + n >= limit:
             self._largest[i] = int(kept.max(initial=0))  # until now bounded by the number of samples
         self._largest[i] += n
-        return kept.astype(next(dtype for most, dtype in COUNTERS if self._largest[i] < most), copy=False)
+        smallest = next(dtype for most, dtype in COUNTERS if self._largest[i] < most)
+        return kept.astype(np.promote_types(smallest, self._counters), copy=False)
 
     def histograms(self) -> np.ndarray:
         """Return how many samples are at each distance of each point (binary kernel), (points, width + 1)."""
@@ -425,11 +445,15 @@ class ISL:
         return [point.score(beta) for point in self._points]
 
 
-_EMPTY: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, int | None], ISL]] = weakref.WeakKeyDictionary()
+_EMPTY: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, int | None, DTypeLike | None], ISL]] = (
+    weakref.WeakKeyDictionary()
+)
 _EMPTY_LOCK = threading.Lock()
 
 
-def empty_isl(dataset: Dataset, kernel: Kernel, most: int | None = None) -> ISL:
+def empty_isl(
+    dataset: Dataset, kernel: Kernel, most: int | None = None, counters: DTypeLike | None = None
+) -> ISL:
     """Return an ISL without samples and without ``counts``; all on one data set share the packed data points.
 
     Parameters
@@ -439,20 +463,23 @@ def empty_isl(dataset: Dataset, kernel: Kernel, most: int | None = None) -> ISL:
     kernel : "binary" or "mean"
     most : int, optional
         Score on at most so many test points, and as many validation points, evenly spaced (default: all).
+    counters : dtype, optional
+        See ``ISL``.
     """
     parts = dataset.test, dataset.validation
     if most is not None and max(map(len, parts)) <= most:
         most = None
     with _EMPTY_LOCK:
         known = _EMPTY.setdefault(dataset, {})
-        if (kernel, most) not in known:
+        key = kernel, most, counters
+        if key not in known:
             if most is not None:
                 parts = (
                     dataset.test[:: -(-len(parts[0]) // most)],
                     parts[1][:: -(-len(parts[1]) // most) or 1],
                 )
-            known[kernel, most] = ISL(*parts, kernel=kernel, counts=())
-        return known[kernel, most].without_samples()
+            known[key] = ISL(*parts, kernel=kernel, counts=(), counters=counters)
+        return known[key].without_samples()
 
 
 def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:

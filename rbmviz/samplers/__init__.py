@@ -42,7 +42,7 @@ class Samples:
 
 
 class Sampler(Protocol):
-    """The interface of samplers: the program uses nothing else.
+    """The interface of samplers: the program needs nothing else.
 
     A sampler draws from numpy Generators (``rng.generator``) or from kernel streams (``rng.kernel_state``),
     one for each chain, which it keeps in the state.
@@ -95,7 +95,8 @@ class Sampler(Protocol):
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return an upper bound of the bytes of the state that ``init`` makes, without the model.
 
-        Computed without building anything, so that a state that is too large is refused before it is built.
+        It is at most twice what the state takes. It is computed without building anything, so that a state
+        that is too large is refused before it is built.
         """
 
     def step(self, state: Any, n: int) -> Samples:

@@ -55,7 +55,7 @@ class RatesHerding:
         scale="log",
         zero=True,
         front=True,
-        help="How far each mode is pushed down: herding stands 10 to 100 times larger steps than rates-FPCD.",
+        help="How far each mode is pushed down: large steps reach more modes soon, and some no data have.",
     )
     alpha: float = knob(
         1.0,

@@ -20,6 +20,7 @@ from rbmviz.samplers.fast_weights import (
 )
 from rbmviz.samplers.interleave import interleave, n_chains_knob
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
+from rbmviz.samplers.symmetric_units import Symmetric, start_symmetric, step_symmetric, symmetric_bytes
 
 
 @sampler(
@@ -31,8 +32,10 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, 
 class SamplePenalization:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F - eps s after each sample.
 
-    The paper says that without decay the samples converge to a uniform law. With 0/1 units they converge
-    to the empty state instead: only active units contribute to s, so that the updates end only at s = 0.
+    The paper says that without decay the samples converge to a uniform law. That depends on what s is made
+    of. With binary units, 0 and 1, they converge to the empty state instead: only active units contribute to
+    s, so that the updates end only at s = 0. With symmetric units, -1 and +1, s is never 0, all states are
+    treated alike, and the end is the uniform law.
     """
 
     exact_chain: ClassVar[bool] = False
@@ -41,9 +44,9 @@ class SamplePenalization:
     about: ClassVar[str] = (
         r"A Gibbs chain under $\theta + \theta_F$ that makes likely no longer what it has just shown: "
         r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
-        r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Only units that are on are penalised, "
-        r"so that without decay ($\alpha = 1$) all ends in the empty image, not in the uniform law that the "
-        "paper expects."
+        r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Without decay ($\alpha = 1$) the end "
+        "depends on the units that $s$ is made of: with 0 and 1 only those that are on are penalised, and "
+        "all ends in the empty image; with -1 and +1 it is the uniform law that the paper expects."
     )
 
     eps: float = knob(
@@ -72,19 +75,34 @@ class SamplePenalization:
         scale="log",
         help="Gibbs sweeps between two samples: more sweeps per penalty slow the drift down.",
     )
+    units: str = knob(
+        "binary",
+        label="Units of the penalty",
+        choices=("binary", "symmetric"),
+        live=False,
+        may_lack=True,
+        help="What is penalised: units of 0 and 1, and all ends empty, or units of -1 and +1, and all ends "
+        "uniform.",
+    )
     n_chains: int = n_chains_knob()
     share: bool = share_knob()
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State | Symmetric:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
+        if self.units == "symmetric":
+            return start_symmetric(model, self.n_chains, self.share, seed, v0)
         return start_driven(self, model, None, seed, v0)
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Sampler."""
+        if self.units == "symmetric":
+            return symmetric_bytes(self.n_chains, self.share, n_visible, n_hidden)
         return driven_bytes(self, n_visible, n_hidden)
 
-    def step(self, state: State, n: int) -> Samples:
+    def step(self, state: State | Symmetric, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
+        if isinstance(state, Symmetric):
+            return step_symmetric(state, n, self.eps, self.alpha, self.k)
         if isinstance(state, SharedFastWeights):
             return step_all_chains(
                 state, n, lambda shared: gibbs_round(shared, self.eps, self.alpha, self.k, False)
@@ -94,6 +112,6 @@ class SamplePenalization:
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         return sample_driven(chain, n, self.eps, self.alpha, False, self.k)
 
-    def target(self, state: State) -> RBM:
+    def target(self, state: State | Symmetric) -> RBM:
         """Return theta + theta_F."""
-        return target_of(state)
+        return state.target() if isinstance(state, Symmetric) else target_of(state)

@@ -13,7 +13,9 @@ knob that is changed in the middle of a round acts from the next round on.
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -55,6 +57,22 @@ class SharedFastWeights:
     made: Samples
     left: int = 0
 
+    def apart(self) -> list["SharedFastWeights"]:
+        """Return each chain by itself, with a theta_F of its own; theta and R are shared."""
+        return [
+            replace(
+                self,
+                fast=(self.fast[0].copy(), self.fast[1].copy(), self.fast[2].copy()),
+                v=self.v[i : i + 1].copy(),
+                h=self.h[i : i + 1].copy(),
+                streams=self.streams[i : i + 1].copy(),
+            )
+            for i in range(len(self.v))
+        ]
+
+
+Update = Callable[[SharedFastWeights, np.ndarray, float, float], float]
+
 
 def start_shared(
     model: Model, rates: Parameters, n_chains: int, seed: rng.Seed, v0: np.ndarray | None
@@ -94,13 +112,20 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all loaded libraries: once is enough
 
 
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS has one thread.
+
+    Sums then come out in one order, so that a seed gives the same bits on any number of cores.
+    """
+    return _blas().limit(limits=1, user_api="blas")
+
+
 def step_all_chains(
     shared: SharedFastWeights, n: int, make_round: Callable[[SharedFastWeights], Samples]
 ) -> Samples:
     """Return n samples, round after round; within a round they are in the order of the chains."""
     out, done, size = empty_samples(shared.made, n), 0, len(shared.v)
-    # One thread: sums come out in one order, so that a seed gives the same bits on any number of cores.
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_thread():
         while done < n:
             if not shared.left:
                 shared.made, shared.left = make_round(shared), size
@@ -112,9 +137,17 @@ def step_all_chains(
 
 
 def gibbs_round(
-    shared: SharedFastWeights, eps: float, alpha: float, k: int, mean_statistics: bool
+    shared: SharedFastWeights,
+    eps: float,
+    alpha: float,
+    k: int,
+    mean_statistics: bool,
+    update: Update | None = None,
 ) -> Samples:
-    """Make k Gibbs sweeps of every chain, then update theta_F with the h of (1), or with E[h|v]."""
+    """Make k Gibbs sweeps of every chain, then update theta_F with the h of (1), or with E[h|v].
+
+    update : does (4) and returns the norm of theta_F; default: as above
+    """
     W, b, c = _current_parameters(shared)
     p = np.empty_like(shared.v)
     for _ in range(k):
@@ -128,7 +161,8 @@ def gibbs_round(
     if mean_statistics:
         h = times(shared.v, W)
         mean_rows(h, c, h)
-    return _emit(shared, p, np.full(len(p), k), _update_fast_weights(shared, h, eps, alpha))
+    update = update or _update_fast_weights
+    return _emit(shared, p, np.full(len(p), k), update(shared, h, eps, alpha))
 
 
 def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweeps: int) -> Samples:

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
 from rbmviz.session.beat import Beat
-from rbmviz.session.equal_points import CostUnit, at_common_point
+from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
 from rbmviz.session.limits import VisitorUsage, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
@@ -65,12 +65,15 @@ class Pin(NamedTuple):
 HELD_SECONDS = 2.5
 """How long panels show their scores at the point of a chart that is drawn every second."""
 
+SCORED_SECONDS = 1.0
+"""In about how many seconds a panel is scored that has made the steps that it had missed."""
+
 MAX_PINS = 8
 """Runs that can be pinned; the oldest goes first."""
 
 
 class Comparison(Generic[S]):
-    """The panels of one page. Commands come from any thread; every one returns at once.
+    """The panels of one page. Commands come from any thread, and return at once, except for Undo.
 
     Parameters
     ----------
@@ -103,8 +106,12 @@ class Comparison(Generic[S]):
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
         self._together = threading.RLock()
 
-    def add(self, algorithm: Any, plan: Any = None) -> Panel:
-        """Add a panel on the right; it begins at step 0 of the plan (default: the setup's)."""
+    def add(self, algorithm: Any, plan: Any = None, catch_up: bool = True) -> Panel:
+        """Add a panel on the right.
+
+        plan : its run begins at step 0 of it (default: the setup's); catch_up : whether it first makes the
+            steps of the other panels
+        """
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
         worker = Worker(plan, algorithm, rate=self.rate, group=self._beat.group, beat=self._beat)
@@ -115,7 +122,8 @@ class Comparison(Generic[S]):
         if self.running and not self.waiting_for_all:
             worker.resume()
         self._fit_undo()
-        self._catch_up(panel)
+        if catch_up:
+            self._catch_up(panel)
         return panel
 
     def _catch_up(self, panel: Panel) -> None:
@@ -143,7 +151,7 @@ class Comparison(Generic[S]):
             self._offer_undo(self.setup, before, {})
 
     def apply_knobs(self, key: int, **knobs: Value) -> None:
-        """Change knobs of one panel, as they are let go: its run begins anew if one of them is not live."""
+        """Change knobs of one panel when a slider is released: its run begins anew if one is not live."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
@@ -407,11 +415,14 @@ class Comparison(Generic[S]):
             the chart is drawn again, so that chart and panels name the same point; False (the default): take
             the point of the chart, if it is not older than HELD_SECONDS
         """
-        late = {panel.key for panel in self.panels if panel.worker.catching_up}
+        workers = {panel.key: panel.worker for panel in self.panels}
+        left = {key: self._seconds_left(workers[key], one) for key, one in shown if key in workers}
         at, held = self._held_point
         fresh = not newest and held[0] == self.cost_unit and time.monotonic() - at < HELD_SECONDS
         runs = at_common_point(
-            [(snapshot, key in late) for key, snapshot in shown], self.cost_unit, held[1] if fresh else None
+            [(snapshot, left.get(key, 0.0)) for key, snapshot in shown],
+            self.cost_unit,
+            held[1] if fresh else None,
         )
         if newest and runs:
             point = runs[0].compared.point if runs[0].compared else None
@@ -433,6 +444,14 @@ class Comparison(Generic[S]):
             return snapshot.looking_back(*self[key].read(lambda run: run.packed_until(n)))
         except (KeyError, BadInput):  # the panel has gone, or its run is being rebuilt
             return snapshot
+
+    def _seconds_left(self, worker: Worker[Any], shown: Any) -> float:
+        """Return in about how many seconds a panel that was added late will count for the common point."""
+        if left := worker.seconds_to_catch_up:
+            return left
+        # Likelihoods come later than the updates that they are of.
+        passed = shown.passed(getattr(self.setup, "steps", "samples"))
+        return SCORED_SECONDS if passed is not None and passed < BEHIND * worker.caught_up_to else 0.0
 
     def peek(self) -> list[tuple[int, Any]]:
         """Return what ``poll`` does, without renewing any lease."""

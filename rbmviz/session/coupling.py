@@ -51,14 +51,16 @@ MAX_PATH_POINTS = 300
 class Coupling:
     """Two Gibbs chains of one model, the first a sweep ahead, drawn jointly so that they meet.
 
-    Each chain alone is an exact Gibbs chain; once equal, both stay equal. The chains meet in the next sweep
-    with the same probability under algorithm 1 (general) and algorithm 3 (for RBMs). If they do not meet,
-    algorithm 3 draws both from the same random numbers, which brings them closer together.
+    Each chain alone is an exact Gibbs chain; once equal, both stay equal. From the same states the chains
+    meet in the next sweep with the same probability under algorithm 1 (general), algorithm 3 (for RBMs) and
+    the half-step coupling. If they do not meet, algorithm 3 draws both from the same random numbers, which
+    brings them closer together; the half-step coupling gives them, as often as can be, equal hidden units,
+    with which they meet in the sweep after that.
     """
 
     name: ClassVar[str] = "coupling"
     label: ClassVar[str] = "Coupled chains"
-    paper: ClassVar[str] = "Qiu, Zhang, Wang 2020 (unbiased CD), algorithms 1 and 3"
+    paper: ClassVar[str] = "Qiu, Zhang, Wang 2020 (unbiased CD), algorithms 1 and 3, and the authors' program"
     about: ClassVar[str] = (
         r"Two Gibbs chains of one model: $\xi$ runs one sweep ahead of $\eta$. Both are drawn from common "
         r"random numbers, so that they meet, $\xi_t = \eta_{t-1}$, and then stay together. Looked at alone, "
@@ -110,7 +112,7 @@ class DisplayedState(NamedTuple):
     Attributes
     ----------
     algorithm : str
-        "rbm" or "general".
+        One of ALGORITHMS.
     pair : int
         Number of the pair, from 0.
     t : int

@@ -78,8 +78,9 @@ class Compared(NamedTuple):
     most_passed, least_passed : float
         How far the scores of the panel reach that is ahead of all others, and those of the panel that holds
         the common point back.
-    catching_up : bool
-        Whether the panel makes up for a late start, and does not count for the common point yet.
+    seconds_left : float
+        If the panel makes up for a late start: in about how many seconds it will count for the common point;
+        0: it counts.
     """
 
     cost_unit: CostUnit
@@ -88,7 +89,12 @@ class Compared(NamedTuple):
     passed: float | None
     most_passed: float
     least_passed: float
-    catching_up: bool
+    seconds_left: float
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether the panel makes up for a late start, and does not count for the common point yet."""
+        return self.seconds_left > 0
 
     @property
     def behind(self) -> bool:
@@ -107,19 +113,20 @@ S = TypeVar("S", bound=Scored)
 
 
 def compare(
-    runs: Sequence[tuple[Scored, bool]], cost_unit: CostUnit, point: float | None = None
+    runs: Sequence[tuple[Scored, float]], cost_unit: CostUnit, point: float | None = None
 ) -> list[Compared]:
     """Compare runs at the last point that all of them have passed, except those that are catching up.
 
     Parameters
     ----------
-    runs : sequence of (snapshot, catching_up)
-        A run that has failed is shown at the common point if it got so far, and does not hold it back.
+    runs : sequence of (snapshot, seconds_left)
+        See ``Compared``. A run that has failed is shown at the common point if it got so far, and does not
+        hold it back.
     cost_unit : CostUnit
     point : float, optional
         Compare there, if these runs have passed it; None (the default): at the last such point.
     """
-    counted = [shown for shown, catching_up in runs if not catching_up and shown.status != "failed"]
+    counted = [shown for shown, seconds_left in runs if not seconds_left and shown.status != "failed"]
     reached = [passed for shown in counted if (passed := shown.passed(cost_unit)) is not None] or [0.0]
     if point is None or min(reached) < point:
         point = common_point(counted, cost_unit)
@@ -131,14 +138,14 @@ def compare(
             shown.passed(cost_unit),
             max(reached),
             min(reached),
-            catching_up,
+            seconds_left,
         )
-        for shown, catching_up in runs
+        for shown, seconds_left in runs
     ]
 
 
 def at_common_point(
-    runs: Sequence[tuple[S, bool]], cost_unit: CostUnit, point: float | None = None
+    runs: Sequence[tuple[S, float]], cost_unit: CostUnit, point: float | None = None
 ) -> list[S]:
     """Return the snapshots with the scores that each run had at the common point; see ``compare``."""
     return [

@@ -217,7 +217,7 @@ class StudyRun(Run):
         dataset, batch, updates, seed = self.plan
         data, trainer = dataset.train, self.algorithm
         self._stage = f"Training {n_hidden} hidden unit{'s' * (n_hidden > 1)} by {trainer.label}"
-        state = trainer.init(initial_rbm(data, n_hidden, seed), data, seed)
+        state = trainer.init(initial_rbm(data, n_hidden, seed, trainer), data, seed)
         progress = trainer.step(state, 1)
         while progress.update < updates:
             progress = trainer.step(state, min(20, updates - progress.update))

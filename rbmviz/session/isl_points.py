@@ -56,7 +56,9 @@ def scores_at(shown: "SamplingSnapshot", cost_unit: CostUnit, point: float) -> S
     def between(name: str, first: Any = a, second: Any = b) -> Any:
         return _between(getattr(first, name), getattr(second, name), weight)
 
-    shares = {name: between(name, counts, counts_after) for name in ("class_coverage", "blank", "spurious")}
+    shares = {
+        name: between(name, counts, counts_after) for name in ("class_coverage", "blank", "spurious", "ink")
+    }
     switches = (
         counts.switches if counts.switches is None else round(between("switches", counts, counts_after))
     )

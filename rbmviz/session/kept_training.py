@@ -240,10 +240,14 @@ def _state(
     if n != found[0].state.update + (plan.origin.update if plan.origin else 0) or changes[-1].n > n:
         raise Damaged("n")
     names = tuple(said["names"])
-    if names and set(names) != set(progress[0].stats):
+    if not set(names) <= set(progress[0].stats) or len(set(names)) != len(names):
         raise Damaged("names")
     clocks = _with_sweeps(arrays, f"{i}clocks", 2)
     stats = _floats(arrays, f"{i}stats", len(names), R) if names else np.zeros((0, 0, R))
+    if lacking := tuple(name for name in progress[0].stats if names and name not in names):
+        # An earlier version computed fewer statistics.
+        unknown = np.full((len(stats), len(lacking), R), np.nan)
+        names, stats = (*names, *lacking), np.concatenate([stats, unknown], axis=1)
     points = _with_sweeps(arrays, f"{i}likelihoods", 2 + 4 * R)
     for x in (clocks, points[:, [0, 1, -1]]):
         if not (np.isfinite(x) & (x >= 0) & (x <= LARGEST_KEPT_COUNT)).all():

@@ -33,7 +33,8 @@ class Limits:
     session_mb : int
         Megabytes (10^6 bytes) of all runs, uploads and sent models of one visitor.
     server_mb : int
-        Megabytes of the whole server, ``BASE_MB`` of which are what visitors share.
+        Megabytes of the whole server, ``BASE_MB`` of which are what visitors share; the scores of the sweeps
+        that have been looked at, or run, are part of it.
     release_seconds : int
         Seconds after a lost connection until the memory of the visitor's runs is given back.
     sweeps : int

@@ -47,7 +47,7 @@ class Pace:
     running : bool
         Whether the run goes on until the next command.
     stop_at : float
-        Steps that the run makes while it is paused.
+        The number of steps up to which a run that is paused still goes.
     """
 
     def __init__(self, rate: float, end: float = math.inf) -> None:
@@ -56,6 +56,7 @@ class Pace:
         self.stop_at: float = 0
         self._missed_to: float = 0  # steps that are made at full speed, in at most so many seconds:
         self._missed_seconds = 0.0
+        self._catching_up_since: tuple[int, float, float] | None = None  # n, time, seconds that were left
         self._timetable = Timetable(0, time.monotonic(), rate)
 
     # Commands
@@ -107,6 +108,7 @@ class Pace:
     def catch_up(self, to: float, seconds: float = CATCH_UP_SECONDS) -> None:
         """Make the steps up to ``to`` at full speed, in at most so many seconds of computing."""
         self._missed_to, self._missed_seconds = to, seconds
+        self._catching_up_since = None
         if not self.running:
             self.stop_at = to
 
@@ -134,12 +136,33 @@ class Pace:
         """Take the time of a chunk from the seconds in which the run may catch up."""
         if self.catching_up(n):
             self._missed_seconds -= seconds
+            if self._catching_up_since is None:
+                self._catching_up_since = n, time.monotonic(), self._missed_seconds
             if not self.running and self._missed_seconds <= 0:
                 self.stop_at = n
 
     def catching_up(self, n: float) -> bool:
         """Return whether the run is making steps that it has missed."""
         return self._missed_seconds > 0 and n < self._missed_to
+
+    @property
+    def missed_to(self) -> float:
+        """Step up to which the run makes those that it has missed; 0: it has missed none, or given up."""
+        return self._missed_to if self._missed_seconds > 0 else 0.0
+
+    def seconds_to_catch_up(self, n: int) -> float:
+        """Return in about how many seconds the run will be done with that, by the clock: it waits for turns.
+
+        Before it has made some steps, the seconds that it may compute.
+        """
+        if self._catching_up_since is None:
+            return self._missed_seconds
+        first, at, left = self._catching_up_since
+        computed, made = left - self._missed_seconds, n - first
+        if computed <= 0 or made <= 0:
+            return self._missed_seconds
+        share = max((time.monotonic() - at) / computed, 1.0)
+        return max(min((self._missed_to - n) * computed / made, self._missed_seconds), 0.0) * share
 
     # Queries
 

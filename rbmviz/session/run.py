@@ -84,8 +84,9 @@ class Run(abc.ABC):
 
     @abc.abstractmethod
     def advance(self, n: int) -> Any:
-        """Do n steps and return them for ``record_steps``; change nothing that another thread reads.
+        """Do n steps and return them for ``record_steps``, which alone changes ``n``.
 
+        ``view`` is never called meanwhile, so that other threads see no half of it.
         Has to call ``size_chunk`` after its steps: without it each chunk stays one step long.
         """
 

@@ -3,19 +3,21 @@
 import time
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import values_of
-from rbmviz.metrics import Diagnostics, Kernel
+from rbmviz.metrics import Kernel, live
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.session import isl_points
 from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.improvement import Improvement
 from rbmviz.session.recorder import Allowance, Record, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
@@ -30,6 +32,7 @@ from rbmviz.session.snapshot import (
     Status,
 )
 from rbmviz.session.warm import jobs_of
+from rbmviz.target_likelihood import TargetLikelihood
 
 MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
@@ -83,8 +86,10 @@ class SamplingSnapshot(Snapshot):
     spurious : float or None
         Share of samples (0 to 1) that are blank, or farther from every training example than the 99th
         percentile of held-out data.
-    agreement : Diagnostics or None
-        R-hat and ESS of the newest rounds of several chains, by the number of active units.
+    ink : float or None
+        Mean share of the pixels that are on.
+    live_numbers : mapping of str to live.Value
+        The newest numbers of the live metrics, by name; those that are not known yet may be missing.
     compared : Compared or None
         The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
         newest ones. See ``equal_points.at_common_point``.
@@ -114,7 +119,8 @@ class SamplingSnapshot(Snapshot):
     class_coverage: float | None = None
     blank: float | None = None
     spurious: float | None = None
-    agreement: Diagnostics | None = None
+    ink: float | None = None
+    live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     compared: Compared | None = None
     start: np.ndarray | None = None
     held_from: int | None = None
@@ -204,6 +210,7 @@ class SamplingRun(Run):
         self.sweeps = 0
         self._means = np.zeros((0, n_visible), np.uint8)
         self.fast_norm: float | None = None
+        self._improvement: Improvement | None = None
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of its sampler, and of its scores."""
@@ -227,7 +234,11 @@ class SamplingRun(Run):
     def advance(self, n: int) -> Samples:
         """Make n samples and score them."""
         begin = time.perf_counter()
-        samples = self.algorithm.step(self._state, n)
+        improvement = self._improvement
+        if improvement is None:
+            samples = self.algorithm.step(self._state, n)
+        else:
+            samples = improvement.step(self.algorithm, self._state, n)
         self.seconds += time.perf_counter() - begin
         if self._scores is not None:
             self._scores.update(samples)
@@ -263,6 +274,22 @@ class SamplingRun(Run):
     def target(self) -> RBM:
         """Return the model that the next sweep samples from; before ``prepare`` the model of the plan."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
+
+    def request_improvement(self) -> TargetLikelihood | None:
+        """Average theta + theta_F from now on; return its newest likelihood, None before there is one.
+
+        None, too, where there are no data to score on.
+        """
+        if not self.prepared or self._sampling.dataset is None:
+            return None
+        self._improvement = self._improvement or Improvement(
+            self._sampling.model.rbm, self._sampling.dataset.train
+        )
+        return self._improvement.newest(self.target())
+
+    def stop_improvement(self) -> None:
+        """Average no longer."""
+        self._improvement = None
 
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
@@ -309,7 +336,8 @@ class SamplingRun(Run):
             class_coverage=covered.class_coverage if covered and self.n else None,
             blank=covered.blank if covered and self.n else None,
             spurious=covered.spurious if covered and self.n else None,
-            agreement=scores.agreement if scores else None,
+            ink=covered.ink if covered and self.n else None,
+            live_numbers=scores.live_numbers if scores else {},
             start=self._packed_start(),
             held_from=self.recorder.held_from,
         )

@@ -1,21 +1,18 @@
-"""The scores of one run, updated with each chunk of samples: ISL, classes, agreement of chains.
+"""The scores of one run, updated with each chunk of samples: ISL, classes, live metrics.
 
 They are kept at about 125 numbers of samples, 14 % apart, so that runs can be compared at any equal point
 that they have passed: see ``equal_points``.
 """
 
-import functools
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value
-from rbmviz.metrics import ISL, Coverage, Diagnostics, Kernel, chain_diagnostics
+from rbmviz.metrics import ISL, Coverage, Kernel, live
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
-from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score, empty_isl
 from rbmviz.samplers import Samples
 from rbmviz.session.snapshot import ChangedKnobs, Counts, Point, SinceChange, Spent
@@ -37,58 +34,9 @@ MAX_SCORE_SECONDS = 10.0
 COMPARED_AT_ONCE = 64
 """Samples that are compared with the training examples at once: one sample alone takes as long as 64."""
 
-COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
-"""Chains are compared over their newest rounds: at most so many rounds, and so many draws of all chains."""
-
-COMPARISON_SECONDS = 3.0
-"""Seconds between two comparisons of the chains; one takes up to 0.2 seconds."""
-
 POINTS_SINCE_CHANGE = 2500
 """Test points, and as many validation points, on which the ISL since the last change of a knob is computed:
 its histograms are a second set, which has to be small where the data are large."""
-
-
-@functools.cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-agreement")
-
-
-class Agreement:
-    """Whether the chains of a run agree: R-hat and ESS of their newest rounds, by the number of active units.
-
-    Computed on a thread beside the run, and out of date by a few seconds.
-    """
-
-    def __init__(self, n_chains: int) -> None:
-        self.n_chains = n_chains
-        self.rounds = min(COMPARED_ROUNDS, COMPARED_DRAWS // n_chains)
-        self._n, self._compared_at = 0, 0.0
-        self._ring = np.zeros(self.rounds * n_chains)
-        self._computing: Future[Diagnostics] | None = None
-        self._newest: Diagnostics | None = None
-
-    def update(self, v: np.ndarray) -> None:
-        """Take the next samples, uint8 (n, n_visible), interleaved over the chains."""
-        newest = v[-len(self._ring) :].sum(axis=1)
-        self._n += len(v)
-        self._ring[np.arange(self._n - len(newest), self._n) % len(self._ring)] = newest
-        now, rounds = time.monotonic(), self._n // self.n_chains
-        if (
-            rounds < MIN_DRAWS
-            or now - self._compared_at < COMPARISON_SECONDS
-            or (self._computing and not self._computing.done())
-        ):
-            return
-        # Leave out the oldest round: an unfinished newest round has overwritten a part of it.
-        first = max(rounds - self.rounds + 1, 0) * self.n_chains
-        values = self._ring[np.arange(first, rounds * self.n_chains) % len(self._ring)]
-        self._newest, self._compared_at = self.newest, now
-        self._computing = _pool().submit(chain_diagnostics, chains_apart(values, self.n_chains))
-
-    @property
-    def newest(self) -> Diagnostics | None:
-        """The newest comparison; None before there is one."""
-        return self._computing.result() if self._computing and self._computing.done() else self._newest
 
 
 class Scores:
@@ -120,7 +68,7 @@ class Scores:
         self._isl = empty_isl(dataset, kernel)
         self._empty_few = empty_isl(dataset, kernel, POINTS_SINCE_CHANGE)
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
-        self._agreement = Agreement(n_chains) if n_chains > 1 else None
+        self._live = [metric(dataset, n_chains) for metric in live.live_metrics_of(n_chains)]
         self._of_means = kernel == "mean"
         self._valued_at = self._value_seconds = (
             0.0  # when the newest value was computed, and how long it took
@@ -151,8 +99,8 @@ class Scores:
             isl += sum(min(part, POINTS_SINCE_CHANGE) for part in parts) * (packed + 2 * width + 512)
         curve = len(CURVE_COUNTS) * (8 * GROUPS + 500)
         coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
-        agreement = 8 * min(COMPARED_ROUNDS * n_chains, COMPARED_DRAWS) * (n_chains > 1)
-        return isl + curve + coverage + agreement
+        others = sum(metric.bytes(n_chains) for metric in live.live_metrics_of(n_chains))
+        return isl + curve + coverage + others
 
     @property
     def until_next_point(self) -> int:
@@ -166,8 +114,8 @@ class Scores:
         self._isl.update(centres)
         if self._isl_since is not None:
             self._isl_since.update(centres)
-        if self._agreement is not None:
-            self._agreement.update(samples.v)
+        for metric in self._live:
+            metric.update(samples.v)
         self._not_covered.append(samples.v)
         now = time.monotonic()
         if self._isl.n - self._n_covered >= COMPARED_AT_ONCE or now - self._covered_at > SCORE_SECONDS:
@@ -250,6 +198,7 @@ class Scores:
             coverage.class_coverage,
             coverage.blank,
             coverage.spurious,
+            coverage.ink,
         )
 
     def _add_to_bins(self, classes: np.ndarray, blank: np.ndarray) -> None:
@@ -296,6 +245,6 @@ class Scores:
         )
 
     @property
-    def agreement(self) -> Diagnostics | None:
-        """R-hat and ESS of the newest rounds of several chains; None for one chain, or before the first."""
-        return None if self._agreement is None else self._agreement.newest
+    def live_numbers(self) -> dict[str, live.Value]:
+        """The newest numbers of the live metrics, by name; those that are not known yet may be missing."""
+        return {name: value for metric in self._live for name, value in metric.values().items()}

@@ -1,5 +1,6 @@
 """Snapshots: what a run shows, as immutable records that are published by storing one reference."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
@@ -75,7 +76,8 @@ class Counts(NamedTuple):
 
     n: samples; switches: class changes within each chain; visited: classes visited, and classes in all;
     class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
-    samples, 0 to 1. Without classes switches and visited are None and class_coverage is NaN.
+    samples, 0 to 1; ink: mean share of the pixels that are on, NaN in recordings. Without classes switches
+    and visited are None and class_coverage is NaN.
     """
 
     n: int
@@ -84,6 +86,7 @@ class Counts(NamedTuple):
     class_coverage: float
     blank: float
     spurious: float
+    ink: float = math.nan
 
 
 class ChangedKnobs(NamedTuple):

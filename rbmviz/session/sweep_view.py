@@ -33,7 +33,7 @@ TELLING_SECONDS = 2.0
 """Seconds between two looks for the point at which the settings differ most."""
 
 UNASKED_SECONDS = 5.0
-"""The thread of a view that nobody has asked for so long ends."""
+"""If nobody has asked for a view for this long, its thread ends."""
 
 IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
 """Bits of ``MapSnapshot.state``."""
@@ -44,14 +44,14 @@ MAP_KEY = 0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MapSnapshot(Snapshot):
-    """A sweep at one point. Arrays are by place of the setting, (settings,), NaN where nothing is known.
+    """A sweep at one point. Arrays are by index of the setting, (settings,), NaN where nothing is known.
 
     Parameters
     ----------
     n : int
         Cells that are complete.
     word : str
-        Status of the sweep: "queued", "running", "paused", "finished", "failed" or "stopped".
+        Status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or "stopped".
     progress : float
         Share of the work that is done, 0 to 1.
     seconds_left : float or None
@@ -68,8 +68,8 @@ class MapSnapshot(Snapshot):
         Whether the map has moved to this point by itself.
     seeds : tuple of int
         Seeds that are compared.
-    mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds, samples : float32
-        See ``ScoredSetting``.
+    mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32
+        See ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``.
     state : uint8
         IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (a cell
         of it runs now).
@@ -111,6 +111,9 @@ SHOWN_OF_EACH = {
 class SweepView:
     """A page's view of a sweep.
 
+    It has what the live socket and ``FrameEncoder`` need of a comparison (``poll``, ``running``, ``panels``,
+    ``set_live_knobs``, ``waiting_for_all``), and is its own only panel and that panel's worker.
+
     Parameters
     ----------
     sweep : Sweep
@@ -118,7 +121,7 @@ class SweepView:
     Attributes
     ----------
     on_setting : callable
-        Called with the place of a setting when the page points at it, from the socket's thread.
+        Called with the index of a setting when the page points at it, from the socket's thread.
     """
 
     waiting_for_all = False
@@ -179,7 +182,7 @@ class SweepView:
     def set_live_knobs(self, key: int, **knobs: Value) -> None:
         """Take what the page asks for: ``point``, ``effort``, ``by``, or the ``setting`` it points at.
 
-        What cannot be asked for is ignored.
+        These are no knobs of an algorithm. What cannot be asked for is ignored.
         """
         efforts = ("updates", "seconds") if self.sweep.plan.kind == "trainer" else get_args(Unit)
         effort, by, point, setting = (knobs.get(name) for name in ("effort", "by", "point", "setting"))
@@ -217,7 +220,7 @@ class SweepView:
         state = sweep.version, scores.n_rows, point, self.effort, self.by
         if state != self._computed_from:
             self._computed_from, self._standing = state, scores.at(point, self.effort, self.by)
-            self._newest = self._draw(self._standing)
+            self._newest = self._snapshot_of(self._standing)
         at_work = {cell % len(scores.settings) for cell in sweep.running_cells}
         flags = self._newest.state & ~np.uint8(IS_RUNNING)
         flags[list(at_work)] |= IS_RUNNING
@@ -240,7 +243,7 @@ class SweepView:
         return self._newest if _same(shown, self._newest) else shown
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
-        """Return where the map stands at first: at 100 samples, or what cells had spent then."""
+        """Return where the map stands at first: at 100 samples, or else between the ends (geometric mean)."""
         if ends is None or column_of(self.effort) == "n":
             return FIRST_POINT_SHOWN
         return math.sqrt(ends[0] * ends[1]) if ends[0] > 0 else ends[1]
@@ -269,18 +272,18 @@ class SweepView:
             border=(),
         )
 
-    def _draw(self, standing: Standing) -> MapSnapshot:
+    def _snapshot_of(self, standing: Standing) -> MapSnapshot:
         empty, several = self._empty(), len(standing.choices) > 1
         best = {id(choice.best) for choice in standing.choices.values()}
         seeds = [choice.seeds for choice in standing.choices.values()]
-        for place, one in standing.scored.items():
+        for i, one in standing.scored.items():
             for name, attribute in SHOWN_OF_EACH.items():
-                getattr(empty, name)[place] = getattr(one, attribute or name)
+                getattr(empty, name)[i] = getattr(one, attribute or name)
             compared = len(standing.choices[one.model].seeds) > 1
-            empty.state[place] = IS_KNOWN
-            empty.state[place] |= IS_IN_REGION if one.in_region and compared else 0
-            empty.state[place] |= IS_BEST if id(one) in best else 0
-            empty.state[place] |= IS_MOSTLY_BLANK if one.blank > MOSTLY_BLANK else 0
+            empty.state[i] = IS_KNOWN
+            empty.state[i] |= IS_IN_REGION if one.in_region and compared else 0
+            empty.state[i] |= IS_BEST if id(one) in best else 0
+            empty.state[i] |= IS_MOSTLY_BLANK if one.blank > MOSTLY_BLANK else 0
         border = tuple(
             f"{model}: {sentence}" if several else sentence
             for model, choice in standing.choices.items()

@@ -1,4 +1,4 @@
-"""The sweeps of a server: a queue of which one at a time is run, on turns that nobody who watches needs.
+"""The server's queue of sweeps: one runs at a time, on cores that no watched panel wants.
 
 A sweep belongs to the server, not to the page that began it: it goes on when the page is closed, and is in
 the list of every page. Its results are in a folder of its own, one file a cell, so that a server that is
@@ -30,9 +30,10 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
-from rbmviz.session.limits import limits, variable_of
+from rbmviz.session.limits import VisitorUsage, limits, variable_of
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.session.worker import RUN_NICENESS
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
 from rbmviz.sweeps.store import Store, encode, read_zip
 
@@ -53,8 +54,8 @@ MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
 PROBE_SECONDS = 0.6
 """Seconds of computing from which the time of a cell is estimated."""
 
-NICE = 5
-"""How far the threads of sweeps stand behind all others, where the system lets threads differ."""
+SWEEP_NICENESS = RUN_NICENESS + 5
+"""Niceness of the threads of sweeps (Linux only): pages, and runs that somebody watches, come before them."""
 
 SweepStatus = Literal["planned", "queued", "running", "paused", "finished", "failed", "stopped"]
 
@@ -78,7 +79,7 @@ class Sweep:
         "planned" (in no queue yet), "queued", "running", "paused", "finished", "failed" (it could not
         begin), or "stopped" (by a person, or with the server).
     error : str
-        Why it has failed or rests, in a sentence, or ""; cells that have failed leave a sentence here, too.
+        Why it has failed or is paused, in a sentence, or ""; cells that have failed leave a sentence, too.
     scores : SweepScores
         What is known so far, with the curves of running cells.
     version : int
@@ -124,7 +125,7 @@ class Sweep:
 
     @property
     def running_cells(self) -> tuple[int, ...]:
-        """Places of the cells that run now."""
+        """Indices of the cells that run now."""
         return tuple(self._taken)
 
     @property
@@ -202,10 +203,13 @@ class SweepQueue:
         Where their folders are; made with mode 0700 when the first one begins.
     slots : Slots
         Turns at the cores (default: those of the process).
+    memory : VisitorUsage
+        Among the visitors of a server: the scores that are in memory count as what one more visitor keeps
+        (default: nobody counts them).
     """
 
-    def __init__(self, folder: Path, slots: Slots = SLOTS) -> None:
-        self.folder, self._slots, self._group = folder, slots, Group()
+    def __init__(self, folder: Path, slots: Slots = SLOTS, memory: VisitorUsage | None = None) -> None:
+        self.folder, self._slots, self._group, self._memory = folder, slots, Group(), memory
         self._lock = threading.RLock()
         self._sweeps: dict[str, Sweep] = {}
         self._threads = 0
@@ -221,7 +225,7 @@ class SweepQueue:
             return list(self._sweeps.values())[::-1]
 
     def get(self, name: str) -> Sweep:
-        """Return the sweep of this name; BadInput if there is none."""
+        """Return the sweep of this name; BadInput if there is none, or no room for its scores."""
         with self._lock:
             sweep = self._sweeps.get(name)
         if sweep is None:
@@ -232,10 +236,10 @@ class SweepQueue:
     def estimate(self, plan: SweepPlan) -> SweepEstimate:
         """Return how long a plan takes here, by a short probe of each algorithm, which this call begins."""
         total: float | None = 0.0
-        places = plan.settings()
+        settings = plan.settings()
         for number in range(len(plan.algorithms)):
-            own = [place for place in places if place.number == number]
-            middle = sorted(own, key=lambda place: place.at)[len(own) // 2]
+            own = [setting for setting in settings if setting.number == number]
+            middle = sorted(own, key=lambda setting: setting.at)[len(own) // 2]
             key = (middle, plan.data, plan.metrics, plan.kernel, plan.n_hidden, plan.budget)
             with self._lock:
                 under_way = sum(known is None for known in self._probes.values())
@@ -276,7 +280,7 @@ class SweepQueue:
         Raises
         ------
         BadInput
-            If it exceeds a limit of the server.
+            If it exceeds a limit of the server, or there is no room for its scores.
         OutputFailure
             If its folder cannot be written.
         """
@@ -287,7 +291,12 @@ class SweepQueue:
         with self._lock:
             self._check_room(owner, most.sweeps, most.visitor_sweeps)
             sweep = Sweep(name, title, plan, _hashed(owner), self.folder / name)
-            self._write_note(sweep)
+            self._count(sweep)
+            try:
+                self._write_note(sweep)
+            except BaseException:
+                self._count(sweep, 0)
+                raise
             sweep.loaded = True
             self._sweeps[name] = sweep
         self._begin_threads()
@@ -308,11 +317,15 @@ class SweepQueue:
             )
 
     def pause(self, name: str, owner: str) -> None:
-        """Let a sweep rest after its current slices; the next one in the queue may run meanwhile."""
+        """Pause a sweep after its current slices; the next one in the queue may run meanwhile."""
         self._set(name, owner, "paused", ("queued", "running"))
 
     def resume(self, name: str, owner: str) -> None:
-        """Put a sweep that rests, was stopped or has failed into the queue again: nothing is done twice."""
+        """Put a sweep that is paused, was stopped or has failed into the queue again.
+
+        Complete cells are not run again. Cells that a pause interrupted go on; those that ``stop``
+        interrupted begin anew.
+        """
         sweep = self._set(name, owner, "queued", ("paused", "stopped", "failed"))
         sweep.error = ""
         self._begin_threads()
@@ -331,6 +344,7 @@ class SweepQueue:
             if sweep.status in ("queued", "running"):
                 raise BadInput("This sweep has not ended: stop it first.")
             del self._sweeps[name]
+            self._count(sweep, 0)
         if sweep.folder is not None and SWEEP_NAME.fullmatch(name):
             shutil.rmtree(sweep.folder, ignore_errors=True)
 
@@ -361,6 +375,19 @@ class SweepQueue:
             sweep._progress_before = sweep.progress
         sweep.status = status
         sweep.version += 1
+
+    def _count(self, sweep: Sweep, times: int = 1) -> None:
+        """Count the scores of a sweep among the memory of the server; times 0: no longer."""
+        if self._memory is None:
+            return
+        needed = times * SweepScores.bytes(sweep.plan)
+        try:
+            self._memory.keep(f"sweep {sweep.name}", needed)
+        except BadInput:
+            raise BadInput(
+                f"The scores of this sweep take {needed / 1e6:,.0f} MB of memory, which the server has not "
+                f"left: delete sweeps that have ended, or start it with a larger {variable_of('server_mb')}."
+            ) from None
 
     # Folders
 
@@ -403,10 +430,14 @@ class SweepQueue:
                     self._sweeps[path.name] = sweep
 
     def _load(self, sweep: Sweep) -> None:
-        """Read the results of a sweep that an earlier server, or somebody else, has made."""
+        """Read the results of a sweep that an earlier server, or somebody else, has made.
+
+        BadInput if there is no room for its scores.
+        """
         with self._lock:
             if sweep.loaded or sweep.folder is None:
                 return
+            self._count(sweep)
             sweep.loaded = True
         try:
             tables, sentences = _read_cells(sweep)
@@ -440,7 +471,7 @@ class SweepQueue:
             return False
         running = [one for one in self._sweeps.values() if one.status == "running"]
         if running:
-            return any(one.cells is not None and (one._waiting or _resting(one)) for one in running)
+            return any(one.cells is not None and (one._waiting or _interrupted(one)) for one in running)
         return any(one.status == "queued" for one in self._sweeps.values())
 
     def _work(self) -> None:
@@ -466,18 +497,18 @@ class SweepQueue:
                 self._change(sweep, "running")
                 if sweep.cells is None:
                     return sweep, None
-            resting = _resting(sweep)
-            if not resting and not sweep._waiting:
+            interrupted = _interrupted(sweep)
+            if not interrupted and not sweep._waiting:
                 self._end(sweep, self._write(sweep))
                 return None
-            cell = min(resting) if resting else sweep._waiting.pop()
+            cell = min(interrupted) if interrupted else sweep._waiting.pop()
             sweep._taken.add(cell)
             return sweep, cell
 
     def _prepare(self, sweep: Sweep) -> None:
         """Load models and data of a sweep, and find out which of its cells are done."""
-        self._load(sweep)
         try:
+            self._load(sweep)
             with self._turn():
                 found = cells(sweep.plan)
         except (BadInput, OutputFailure) as error:
@@ -503,7 +534,7 @@ class SweepQueue:
             yield
 
     def _run(self, sweep: Sweep, cell: int) -> None:
-        """Advance one cell to its end, or until the sweep rests."""
+        """Advance one cell to its end, or until the sweep is paused."""
         assert sweep.cells is not None
         sentence, table = "", None
         try:
@@ -595,7 +626,7 @@ MAX_PROBES, MAX_PROBES_AT_ONCE = 200, 4
 """Estimates that are kept, and those that are measured at a time."""
 
 
-def _resting(sweep: Sweep) -> set[int]:
+def _interrupted(sweep: Sweep) -> set[int]:
     """Return the cells that were interrupted, and that no thread has taken up again."""
     return set(sweep._runs) - sweep._taken
 
@@ -604,7 +635,7 @@ def _step_back() -> None:
     """Let the system prefer other threads to this one: those that draw, and those that are watched."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), SWEEP_NICENESS)
 
 
 def check_size(plan: SweepPlan) -> None:
@@ -630,10 +661,11 @@ def check_scores(plan: SweepPlan, what: str) -> None:
 
 
 def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], list[str]]:
-    """Return place and table of each cell of a sweep that its folder has, and sentences on what else it has.
+    """Return index and table of each cell of a sweep that its folder has, and sentences on what else it has.
 
-    Cells are known by setting, model and seed, so that models need not be there; of results of several
-    versions of the program, or of models of one name, those of the largest number of cells count.
+    Cells are known by setting, model and seed, so that models need not be there. Where the folder has results
+    of several versions of the program, or of different models with one name, only the group with the most
+    cells is taken.
     """
     assert sweep.folder is not None
     names = ["identity", "setting", "model", "seed", "version", "model_digest", *sweep.scores.columns]
@@ -644,7 +676,7 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
 def placed_cells(
     scores: SweepScores, columns: Mapping[str, np.ndarray]
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
-    """Return place and table of each cell of a long table; rows of other plans are left out."""
+    """Return index and table of each cell of a long table; rows of other plans are left out."""
     if not columns or not len(columns["identity"]):
         return []
     places = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}

@@ -43,12 +43,28 @@ REPLAY_SECONDS = 10.0
 KEPT_BYTES = 200_000
 """Most bytes of such checkpoints, all replicates of a panel together."""
 
+FIRST_SWEEPS_SECONDS = 0.1
+"""Seconds of sweeps by which the fantasy chains of a run leave their random bits before its first picture."""
+
 SCORING_SHARE = 1.0
 """Seconds of scoring per second of training at full speed; at a fixed rate, idle time is used as well."""
 
 
 _FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
 """The fields of points of a curve in which trainings are compared."""
+
+
+BAND_OF_REPLICATES = (0.025, 0.975)
+"""Quantiles of the replicates between which a band lies."""
+
+DISTRIBUTION_BINS = 30
+"""About the most bins of a distribution over the chains of an update."""
+
+
+def _mean_and_band(values: np.ndarray) -> tuple[float, float, float]:
+    with np.errstate(invalid="ignore"):  # quantiles of infinite values
+        low, high = np.quantile(values, BAND_OF_REPLICATES)
+    return float(values.mean()), float(low), float(high)
 
 
 class Likelihood(NamedTuple):
@@ -83,11 +99,13 @@ class Likelihood(NamedTuple):
     def band(self, part: str) -> tuple[float, float, float]:
         """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN if a value is not finite.
 
-        The band is the range of the replicates; of a single one, two standard errors of AIS.
+        The band holds the middle 95 % of the replicates; of a single one, two standard errors of AIS.
         """
         values: np.ndarray = getattr(self, part)
-        spread = 2 * self.std_error if len(values) == 1 else 0 * values
-        return float(values.mean()), float((values - spread).min()), float((values + spread).max())
+        if len(values) == 1:
+            spread = 2 * float(self.std_error[0])
+            return float(values[0]), float(values[0]) - spread, float(values[0]) + spread
+        return _mean_and_band(values)
 
 
 class Trace(NamedTuple):
@@ -99,9 +117,8 @@ class Trace(NamedTuple):
     stats: dict[str, np.ndarray]
 
     def band(self, statistic: str) -> tuple[float, float, float]:
-        """Return mean, lowest and highest value of the replicates; NaN if one is missing or not finite."""
-        values = self.stats.get(statistic, np.array([np.nan]))
-        return float(values.mean()), float(values.min()), float(values.max())
+        """Return mean and middle 95 % of the replicates; NaN if one is missing or not finite."""
+        return _mean_and_band(self.stats.get(statistic, np.array([np.nan])))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,7 +130,7 @@ class TrainingSnapshot(Snapshot):
     models : tuple of RBM
         The newest finite parameters of every replicate.
     fantasy : NewestSamples or None
-        Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the first update.
+        Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the run is prepared.
     method : "exact" or "ais"
         How log Z is computed.
     likelihoods : tuple of Likelihood
@@ -142,6 +159,24 @@ class TrainingSnapshot(Snapshot):
     warning: str
     sweeps: float = 0.0
     compared: Compared | None = None
+
+    def distribution(self, label: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return edges (bins + 1,) and shares (bins,) of a quantity of ``inner_samples`` over the chains.
+
+        Bins of whole numbers (meeting times) hold those from one edge to below the next, and widen; those of
+        other numbers (log weights) are equally wide. None: the trainer has no such quantity, or no value yet.
+        """
+        values = self.inner_samples.get(label, np.zeros(0))
+        values = values[np.isfinite(values)]
+        if not len(values):
+            return None
+        if values.dtype.kind == "i":
+            widening = np.geomspace(values.min(), values.max() + 1, DISTRIBUTION_BINS)
+            edges = np.unique(np.rint(widening).astype(np.int64))
+        else:
+            edges = np.histogram_bin_edges(values, DISTRIBUTION_BINS)
+        counts, edges = np.histogram(values, edges)
+        return edges, counts / len(values)
 
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return up to which number of updates, sweeps or seconds the likelihood is known.
@@ -235,12 +270,12 @@ class TrainingPlan(NamedTuple):
     origin: Origin | None = None
     checkpoint: bytes = b""
 
-    def first_models(self) -> tuple[RBM, ...]:
-        """Return the parameters that every replicate begins with."""
+    def first_models(self, trainer: Trainer) -> tuple[RBM, ...]:
+        """Return the parameters that every replicate of a trainer begins with."""
         if self.origin is not None:
             return self.origin.models
         data = self.dataset.train
-        return tuple(initial_rbm(data, self.n_hidden, self.seed + r) for r in range(self.replicates))
+        return tuple(initial_rbm(data, self.n_hidden, self.seed + r, trainer) for r in range(self.replicates))
 
     def run(self, number: int, algorithm: Trainer) -> "TrainingRun":
         """Return the ``number``-th run of a worker."""
@@ -281,7 +316,7 @@ def _nbytes(rbm: RBM) -> int:
     return rbm.W.nbytes + rbm.b.nbytes + rbm.c.nbytes
 
 
-def _scored(rows: np.ndarray) -> np.ndarray:
+def scored_examples(rows: np.ndarray) -> np.ndarray:
     """Return at most ``SCORED_EXAMPLES`` of the rows, evenly spaced."""
     n = min(len(rows), SCORED_EXAMPLES)
     return rows[np.arange(n) * len(rows) // n] if n else rows
@@ -292,7 +327,7 @@ class LikelihoodEstimator:
 
     def __init__(self, plan: TrainingPlan) -> None:
         self._data = plan.dataset.train
-        self._train, self._test = _scored(plan.dataset.train), _scored(plan.dataset.test)
+        self._train, self._test = scored_examples(plan.dataset.train), scored_examples(plan.dataset.test)
         self._seed = plan.seed
         self.method = (
             "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "ais"
@@ -405,6 +440,7 @@ class TrainingRun(Run):
     plan: TrainingPlan
     algorithm: Trainer
     has_background_work = True
+    catches_up = True
 
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
         origin = plan.origin
@@ -449,7 +485,7 @@ class TrainingRun(Run):
         plan, data = self.plan, self.plan.dataset.train
         if self._resumed is not None:
             self._check_resumed()
-        models = plan.first_models()
+        models = plan.first_models(self.algorithm)
         self.algorithm.step(self.algorithm.init(models[0], data, plan.seed), 1)
         if self._kept is not None and self._kept.checkpoints:
             models = self._restore(self._kept)
@@ -458,10 +494,20 @@ class TrainingRun(Run):
             self._states, models = [self._resumed], (RBM(*self._resumed.theta),)
         else:
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
-        self._chains = Fantasy(plan.dataset.n_visible, plan.seed)
         self._models = models
+        self._show_model(models[0])
         self._likelihood_estimator.start(self.n, self.sweeps, self.seconds, models)
         self.prepared = True
+
+    def _show_model(self, rbm: RBM) -> None:
+        """Begin the fantasy chains with this model, so that there are pictures before the next update."""
+        self._chains = Fantasy(self.plan.dataset.n_visible, self.plan.seed)
+        begin = time.perf_counter()
+        self._chains.sweep(rbm)
+        # Small random weights draw nothing but noise, however many sweeps they make.
+        while self.n and time.perf_counter() < begin + FIRST_SWEEPS_SECONDS:
+            self._chains.sweep(rbm)
+        self._fantasy = self._chains.newest(self.n)
 
     def kept_state(self) -> Kept:
         """Return what the run keeps while it rests."""
@@ -479,6 +525,8 @@ class TrainingRun(Run):
         """Return all that a rest could keep, however large; None before the first update."""
         if not self.progress:
             return None
+        # By name: what an earlier version has kept may have them in another order.
+        names = tuple(self._traces[-1].stats) if self._traces else ()
         return Kept(
             tuple(self._likelihood_estimator.found),
             checkpoints=tuple(
@@ -486,9 +534,9 @@ class TrainingRun(Run):
                 for r, state in enumerate(self._states)
             ),
             progress=tuple(replace(progress, inner_samples={}) for progress in self.progress),
-            names=tuple(self._traces[-1].stats) if self._traces else (),
+            names=names,
             clocks=tuple((trace.update, trace.sweeps, trace.seconds) for trace in self._traces),
-            stats=np.array([list(trace.stats.values()) for trace in self._traces]),
+            stats=np.array([[trace.stats[name] for name in names] for trace in self._traces]),
             stride=self._stride,
         )
 
@@ -562,7 +610,7 @@ class TrainingRun(Run):
     def origin(self) -> Origin:
         """Return the starting point of a branch from the present model."""
         before = self.plan.origin.path if self.plan.origin else ()
-        models = self._models or self.plan.first_models()
+        models = self._models or self.plan.first_models(self.algorithm)
         path = (*before, (self.algorithm.label, self._begun[0]))
         return Origin(models, self.n, self.seconds, path, self.sweeps)
 

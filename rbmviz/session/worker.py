@@ -44,7 +44,7 @@ BEAT_BACKLOG_SECONDS = 1.0
 """The same for a run on the beat: it catches up with the steps that a late beat on a full server missed."""
 
 WATCHED_SECONDS = 1.0
-"""A run whose snapshot was requested within this time is watched: it publishes one after each chunk."""
+"""A run whose snapshot was requested within this time is watched: it publishes each chunk or beat."""
 
 LEAVE_SECONDS = 0.01
 """How long a beat waits for the end of the thread that has handed a run over to it."""
@@ -60,7 +60,7 @@ for that would have the more threads the fuller the server is.
 """
 
 RUN_NICENESS = 10
-"""Niceness of the threads of runs (Linux only): threads that draw pages have the higher priority."""
+"""Niceness of the threads that runs have of their own (Linux only): pages, and the beat, come before them."""
 
 log = logging.getLogger(__name__)
 
@@ -114,8 +114,9 @@ class Worker(Generic[R]):
     beat : Beat or None
         The thread that drives the run while it is paced and light; None: a beat of its own.
 
-    Commands return at once and take effect between two chunks, within about 30 ms. Runs that have to stay
-    in step get the same ``at`` (a time.monotonic() reading) with a command.
+    Commands return at once and take effect between two chunks, within about 30 ms; only ``rest``, ``free``
+    and ``put_back`` wait for the end of a chunk. Runs that have to stay in step get the same ``at`` (a
+    time.monotonic() reading) with a command.
     """
 
     def __init__(
@@ -201,7 +202,7 @@ class Worker(Generic[R]):
             self._wake_thread()
 
     def apply_knobs(self, **knobs: Value) -> None:
-        """Change knobs as they are let go; a new run begins if one is not live, or if the run has failed."""
+        """Change knobs as a slider is released; a new run begins if one is not live, or this one failed."""
         with self._wake:
             before, self._algorithm = self._algorithm, self.with_knobs(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
@@ -227,7 +228,7 @@ class Worker(Generic[R]):
         known = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)
         if fixed := [name for name in knobs if not known[name].live]:
-            raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: let it go to begin anew.")
+            raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to begin anew.")
         with self._wake:
             before, self._algorithm = self._algorithm, dataclasses.replace(self._algorithm, **knobs)
             if self._algorithm != before:
@@ -435,6 +436,16 @@ class Worker(Generic[R]):
         """Whether the run is making steps that it has missed."""
         return self._recorded_start is None and self._pace.catching_up(self._run.n)
 
+    @property
+    def seconds_to_catch_up(self) -> float:
+        """In about how many seconds the run has made the steps that it has missed; 0: it has missed none."""
+        return self._pace.seconds_to_catch_up(self._run.n) if self.catching_up else 0.0
+
+    @property
+    def caught_up_to(self) -> float:
+        """Step up to which the run has made, or makes, those that it has missed; 0: it has given up."""
+        return self._pace.missed_to
+
     # Internal; commands hold _wake when they call these.
 
     def _begin(self) -> None:
@@ -476,6 +487,7 @@ class Worker(Generic[R]):
         """Return the seconds by which steps may be overdue; later ones are skipped."""
         if self._recorded_start is not None:  # all of its steps have been shown
             return math.inf
+        # The larger of both: tests that must not skip a step set BACKLOG_SECONDS alone.
         return max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
@@ -546,6 +558,7 @@ class Worker(Generic[R]):
             # Without a step to make, new knobs can wait, unless the snapshot shows what they do.
             if (n or run.knobs_at_once) and run.algorithm is not self._algorithm:
                 run.set_knobs(self._algorithm)
+                # For a rebuild; a sampler's Recorder logs it, too, for the file of its samples.
                 self._log.note(run.n, self._algorithm)
                 if not run.prepared:  # the state has to be made again for these knobs
                     return None

@@ -192,14 +192,17 @@ class _Grid:
     def at(self, points: np.ndarray, name: str) -> np.ndarray:
         """Return a measure at each point, float64 (settings, seeds, points); NaN where it is not known.
 
-        Interpolated linearly in the logarithm of the effort; a column that is not in the table is NaN.
+        Scores are interpolated linearly in the logarithm of the effort, and what was spent linearly in the
+        effort itself: after 100 samples there are 100. A column that is not in the table is NaN.
         """
         found = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
         if name in self.columns:
             y = self.columns[name].astype(np.float64)
             for i, j, rows in self._cells():
-                x = np.log(np.maximum(self.x[rows], 1e-12))
-                found[i, j] = np.interp(np.log(points), x, y[rows], left=np.nan, right=np.nan)
+                x, where = self.x[rows], points
+                if name not in _SPENT:
+                    x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
+                found[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
                 # A point of the curve has its own number, whatever its neighbours have.
                 place = np.minimum(np.searchsorted(self.x[rows], points), len(rows) - 1)
                 exact = self.x[rows][place] == points

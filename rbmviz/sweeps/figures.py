@@ -77,9 +77,13 @@ def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) ->
         If Altair or vl-convert is not installed.
     """
     check_installed()
+    return rendered(specification(choices, plan, caption), form)
+
+
+def rendered(spec: Mapping[str, Any], form: str) -> bytes:
+    """Return a specification in the language of Vega-Lite as SVG or PNG, ``form``."""
     import vl_convert
 
-    spec = specification(choices, plan, caption)
     vega_lite = spec["$schema"].rpartition("/v")[2].removesuffix(".json")
     # The version that the specification is of: 6.1.0 is known as 6.1.
     vega_lite = ".".join(vega_lite.split(".")[:2])
@@ -106,7 +110,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     title = altair.TitleParams(
         f"{label} after {first.point:,.6g} {first.effort}",
         subtitle=list(
-            _lines([*first.border, f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"])
+            in_lines([*first.border, f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"])
         ),
         anchor="start",
     )
@@ -123,7 +127,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     below = altair.Chart(altair.Data(values=[{}])).mark_text(
         align="left", baseline="top", fontSize=8, color="#555555", x=0, y=0, lineBreak="\n"
     )
-    lines = list(_lines([caption]))
+    lines = list(in_lines([caption]))
     below = below.encode(text=altair.value("\n".join(lines))).properties(width=_WIDTH, height=10 * len(lines))
     whole = altair.vconcat(chart, below).properties(title=title).configure_view(stroke=None)
     return whole.to_dict()
@@ -190,7 +194,7 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
     return altair.layer(spread, line, marks).properties(width=_WIDTH, height=_HEIGHT)
 
 
-def _lines(texts: Sequence[str]) -> Iterator[str]:
+def in_lines(texts: Sequence[str]) -> Iterator[str]:
     """Yield the texts in lines of bounded length, broken at spaces where there are any."""
     for text in texts:
         while len(text) > _CAPTION_CHARACTERS:

@@ -83,12 +83,13 @@ class SamplerEvidence:
         self._isl: ISL | None = None
         self._coverage: Coverage | None = None
         self._score: Score | None = None
-        self._blank = self._n = 0
+        self._blank = self._n = self._on = 0
         self._activity: list[np.ndarray] = []
         self._means = np.zeros((0, self.dataset.n_visible), np.float32)  # not scored yet
         if "isl" in self.needs:
             if len(self.dataset.test) and len(self.dataset.validation):
-                self._isl = empty_isl(self.dataset, self.kernel)
+                # A machine has as many of them as cores, and each is gone after a second or so.
+                self._isl = empty_isl(self.dataset, self.kernel, counters=np.uint32)
             else:
                 self.notes["isl"] = f"{self.dataset.name} has no test or no validation part: there is no ISL."
         if {"coverage", "blank"} & set(self.needs):
@@ -99,6 +100,7 @@ class SamplerEvidence:
     def update(self, samples: Samples) -> None:
         """Take the next samples, which must not go past the next point of the curve."""
         self._score, self._n = None, self._n + len(samples.v)
+        self._on += int(samples.v.sum(dtype=np.int64))
         if self._isl is not None and self.kernel == "binary":
             self._isl.update(samples.v)
         elif self._isl is not None:
@@ -133,6 +135,11 @@ class SamplerEvidence:
     def blank(self) -> float:
         """Share of blank samples, 0 to 1."""
         return self._blank / self._n
+
+    @property
+    def ink(self) -> float:
+        """Mean share of the units that are on, 0 to 1."""
+        return self._on / (self._n * self.dataset.n_visible)
 
     @property
     def coverage(self) -> Coverage:
@@ -238,6 +245,7 @@ _ALL = (
     Measure("isl_test", "ISL, test part (nats)", "sampler", lambda e: e.score.isl, "isl", "high", _isl_error),
     Measure("beta", "Kernel parameter of the ISL", "sampler", lambda e: e.score.beta, "isl"),
     Measure("blank", "Blank samples (share)", "sampler", lambda e: e.blank, "blank", "low"),
+    Measure("ink", "Ink (share of the units on)", "sampler", lambda e: e.ink),
     Measure(
         "spurious", "Spurious samples (share)", "sampler", lambda e: e.coverage.spurious, "coverage", "low"
     ),

@@ -1,4 +1,4 @@
-"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest (docs/first_trainer.md).
+"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest that has chains.
 
 A trainer is a frozen record of its knobs. ``init(rbm, data, seed)`` makes the state, ``step(state, n)``
 advances it by n updates in place and returns the progress; how a training is divided into steps never changes
@@ -20,22 +20,29 @@ from rbmviz import checks, rng
 from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
-from rbmviz.knobs import values_of
+from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import trainers
+from rbmviz.trainers.common_knobs import CommonKnobs
 
 STATS = {
     "gradient_norm": "Gradient norm",
     "weight_norm": "Weight norm",
     "reconstruction": "Reconstruction error (share of a bit)",
     "free_energy_gap": "Free energy, data - model (nats)",
+    "variance_W": "Gradient variance, W",
+    "variance_b": "Gradient variance, b",
+    "variance_c": "Gradient variance, c",
 }
 """Labels of the statistics that every trainer reports; ``Trainer.inner`` has a trainer's additional ones.
 
 gradient_norm and weight_norm are Euclidean norms, of the gradient of the last update and of W. reconstruction
 is the mean of ``|v - E[v|E[h|v]]|`` over units and rows of the last mini-batch. free_energy_gap is the mean
 free energy of that mini-batch minus that of the samples of the last update, or NaN if the trainer draws no
-samples; it is near 0 if the model looks like the data.
+samples; it is near 0 if the model looks like the data. variance_W, variance_b and variance_c are the variance
+of the negative statistics of *one* chain, E|f - E f|^2 summed over the parameters of W, b and c and estimated
+from the chains of the last update (paper UCD, appendix C and figure 12); the update's own is smaller by the
+number of its chains. NaN if the trainer draws no samples.
 """
 
 
@@ -93,6 +100,9 @@ class Trainer(Protocol):
         What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
     inner : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
+    share_cut : method, optional
+        Takes the state and returns the share of the last update's pairs of chains that were cut off before
+        they met, from 0 to 1: more than 0 biases an estimate that is unbiased otherwise.
     batch_size : int
         Rows of a mini-batch; 0 means 100, or all rows if there are fewer. This knob and the following two are
         read by the program; ``common_knobs.CommonKnobs`` declares them.
@@ -137,7 +147,8 @@ class Trainer(Protocol):
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return an upper bound of the bytes of the state that ``init`` makes, without the data.
 
-        Computed without building anything, so that a state that is too large is refused before it is built.
+        It is at most twice what the state takes. It is computed without building anything, so that a state
+        that is too large is refused before it is built.
         """
 
     def negative(self, state: Any, theta: Any, batch: np.ndarray) -> Any:
@@ -211,8 +222,8 @@ def check_data(data: np.ndarray) -> np.ndarray:
     return rows
 
 
-def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
-    """Return the usual start: W ~ N(0, 0.01^2), c = 0, b the log odds of the data's means.
+def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed, trainer: Trainer | None = None) -> RBM:
+    """Return the parameters that a training begins with: W ~ N(0, 0.01^2), c = 0, b the data's log odds.
 
     Parameters
     ----------
@@ -221,10 +232,30 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed) -> RBM:
     n_hidden : int
         Hidden units.
     seed : int, SeedSequence or Generator
-        W is drawn from the stream "init".
+        W, and then random biases b and c, are drawn from the stream "init".
+    trainer : Trainer, optional
+        Its knobs ``initial_scale``, ``initial_law`` and ``initial_biases`` give another start; a trainer that
+        lacks one of them has its default.
     """
+    (_, m), generator = data.shape, rng.generator(seed, "init")
+    knobs = knobs_of(CommonKnobs)
+
+    def value(name: str) -> Any:
+        return getattr(trainer, name, knobs[name].default)
+
+    scale, law, biases = value("initial_scale"), value("initial_law"), value("initial_biases")
+
+    def draw(*shape: int) -> np.ndarray:
+        return (
+            generator.uniform(-scale, scale, shape) if law == "uniform" else generator.normal(0, scale, shape)
+        )
+
+    W = draw(m, n_hidden)
+    if biases == "random":
+        return RBM(W, draw(m), draw(n_hidden))
+    if biases == "zero":
+        return RBM(W, np.zeros(m), np.zeros(n_hidden))
     mean = np.clip(data.mean(axis=0), 0.001, 0.999)
-    W = rng.generator(seed, "init").normal(0, 0.01, (data.shape[1], n_hidden))
     return RBM(W, np.log(mean / (1 - mean)), np.zeros(n_hidden))
 
 
@@ -318,7 +349,7 @@ def train(
     needed = trainer.state_bytes(data.shape[1], n_hidden) + 16 * data.shape[1] * n_hidden  # the first weights
     check_memory("This training", needed, "give fewer hidden units or chains")
     if resume is None:
-        state = trainer.init(warm_start or initial_rbm(data, n_hidden, seed), data, seed)
+        state = trainer.init(warm_start or initial_rbm(data, n_hidden, seed, trainer), data, seed)
     else:
         state = _resumed(resume, data, trainer, n_hidden, seed)
     return Training(trainer, state, seed, iterations, every)

@@ -13,6 +13,9 @@ from rbmviz.kernels.random import bernoulli_rows, mean_rows
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.stored import NOT_SAVED, stored
 
+MAX_COMPARED_CHAINS = 256
+"""Chains of an update whose statistics are compared for their variance."""
+
 USUAL_BATCH = 100
 """Rows of a mini-batch if the knob ``batch_size`` is 0 and the data have so many."""
 
@@ -103,6 +106,36 @@ def statistics(v: np.ndarray, h: np.ndarray) -> Parameters:
     """Return <v h'>, <v>, <h> over the rows of v float32 (rows, n_visible) and h float32 (rows, n_hidden)."""
     n = len(v)
     return Parameters(correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
+
+
+def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:
+    """Return the variance of the statistics of one chain, summed over the parameters of W, of b and of c.
+
+    Parameters
+    ----------
+    v, h : float32 (chains, n_visible), (chains, n_hidden)
+        States of the chains of one update, and E[h|v]. The first MAX_COMPARED_CHAINS of them are used.
+    weights : float (chains,), optional
+        The estimate is the mean over chains with these weights, as in pop-CD; its variance (by the delta
+        method) is then given per chain, too. Default: equal ones.
+
+    Returns
+    -------
+    dict of float
+        ``variance_W``, ``variance_b``, ``variance_c``; NaN of fewer than two chains.
+    """
+    v, h = v[:MAX_COMPARED_CHAINS], h[:MAX_COMPARED_CHAINS]
+    n = len(v)
+    w = np.full(n, 1 / n) if weights is None else weights[:n] / weights[:n].sum()
+    # <f_i, f_j> of all pairs of chains: W itself, of n_visible x n_hidden numbers a chain, is never made.
+    of_v, of_h = (v @ v.T).astype(np.float64), (h @ h.T).astype(np.float64)
+    found = {}
+    for name, products in (("variance_W", of_v * of_h), ("variance_b", of_v), ("variance_c", of_h)):
+        with_mean = products @ w
+        squares = np.diag(products) - 2 * with_mean + w @ with_mean  # |f_i - <f>|^2
+        variance = n * float(w**2 @ squares) * n / max(n - 1, 1)
+        found[name] = max(variance, 0.0) if n > 1 else float("nan")
+    return found
 
 
 def chain_bytes(n_chains: int, n_visible: int) -> int:

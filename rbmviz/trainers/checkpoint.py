@@ -149,6 +149,9 @@ def _trainer(name: Any, knobs: Any) -> Trainer:
         raise _wrong("trainer", "is no name")
     cls = trainers[name]
     given = current_names(cls, knobs) if isinstance(knobs, dict) else knobs
+    if isinstance(given, dict):
+        lacking = {name: one.default for name, one in knobs_of(cls).items() if one.may_lack}
+        given = {**lacking, **given}
     return make_trainer(name, **_entries(given, knobs_of(cls), "knobs"))
 
 

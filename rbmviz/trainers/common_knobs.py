@@ -63,6 +63,34 @@ class CommonKnobs:
         help="Training examples in one update: "
         "fewer are noisier and cheaper; 0 means 100, or all if there are fewer.",
     )
+    initial_scale: float = knob(
+        0.01,
+        1e-6,
+        10.0,
+        label="Initial scale",
+        scale="log",
+        zero=True,
+        live=False,
+        may_lack=True,
+        help="Spread of the first weights: the standard deviation, or the half width of a uniform law.",
+    )
+    initial_law: str = knob(
+        "normal",
+        label="Initial law",
+        choices=("normal", "uniform"),
+        live=False,
+        may_lack=True,
+        help="Law of the first weights: N(0, scale²), or uniform from -scale to scale.",
+    )
+    initial_biases: str = knob(
+        "data",
+        label="Initial biases",
+        choices=("data", "zero", "random"),
+        live=False,
+        may_lack=True,
+        help="First biases: log odds of the data’s pixels (hidden ones 0), all 0, or drawn as the weights "
+        "are.",
+    )
     average: bool = knob(
         False,
         label="Average",

@@ -192,4 +192,7 @@ class PopCD(CommonKnobs):
         training.advance(self, state, n)
         found: Population = state.own_state
         inner_samples = {"Log weights (nats)": found.log_weights}
-        return training.progress(self, state, inner_samples, ess=found.ess, max_weight=found.max_weight)
+        weights = found.leave_one_out() if self.leave_one_out else found.weights
+        return training.progress(
+            self, state, inner_samples, "", weights, ess=found.ess, max_weight=found.max_weight
+        )

@@ -19,7 +19,7 @@ from rbmviz.errors import BadInput
 from rbmviz.kernels.random import mean_rows
 from rbmviz.rbm import RBM
 from rbmviz.trainers import Progress, check_data
-from rbmviz.trainers.batches import Batches, mean_hidden, statistics, too_large
+from rbmviz.trainers.batches import Batches, mean_hidden, statistics, too_large, variances
 from rbmviz.trainers.parameters import (
     FixedParameters,
     Parameters,
@@ -140,10 +140,10 @@ def learning_rate_at(trainer: Any, t: int) -> float:
 
 
 def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
-    """Make one update: theta <- P(theta + learning_rate_at(t) (g - weight_decay W)), with momentum, in place.
+    """Make one update: theta <- clip(theta + learning_rate_at(t) (g - weight_decay W)), with momentum.
 
-    If the knob ``box`` is not 0, P clips every parameter to [-box, box] (paper UCD, algorithm 2, line 5). If
-    ``average`` is on, the mean of the iterates is updated (line 7).
+    Arrays change in place. If the knob ``box`` is not 0, every parameter is clipped to [-box, box] (paper
+    UCD, algorithm 2, line 5). If ``average`` is on, the mean of the iterates is updated (line 7).
 
     Parameters
     ----------
@@ -261,6 +261,7 @@ def progress(
     state: TrainingState,
     inner_samples: Mapping[str, np.ndarray] | None = None,
     warning: str = "",
+    weights: np.ndarray | None = None,
     **stats: float,
 ) -> Progress:
     """Return the progress of a training.
@@ -276,8 +277,11 @@ def progress(
         See ``Progress.inner_samples``.
     warning : str
         See ``Progress.warning``.
+    weights : float (chains,), optional
+        Weights of ``state.samples`` in the negative statistics; default: equal ones.
     **stats : float
-        The trainer's own statistics, by the names in its ``inner``.
+        The trainer's own statistics, by the names in its ``inner``; a trainer without samples may give the
+        variances of STATS as well.
 
     Raises
     ------
@@ -287,6 +291,7 @@ def progress(
     theta, nan = FixedParameters(*state.theta), float("nan")
     check_finite(state)
     reconstruction = gap = nan
+    variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)
     with _one_blas_thread():
         if (v := state.batch) is not None:
             y = theta.down(mean_hidden(theta, v))
@@ -294,6 +299,7 @@ def progress(
             reconstruction = float(np.abs(v - y).mean())
             if (u := state.samples) is not None:
                 gap = free_energy(theta, v) - free_energy(theta, u)
+                variance = variances(u, mean_hidden(theta, u), weights)
         common = {
             "gradient_norm": state.gradient_norm,
             "weight_norm": float(np.linalg.norm(theta.W)),
@@ -304,5 +310,12 @@ def progress(
     values = {} if inner_samples is None or state.batch is None else dict(inner_samples)
     rbm = RBM(*(state.mean or state.theta))
     return Progress(
-        state.update, rbm, common | stats, state.seconds, trainer.iterations, values, warning, state.sweeps
+        state.update,
+        rbm,
+        common | variance | stats,
+        state.seconds,
+        trainer.iterations,
+        values,
+        warning,
+        state.sweeps,
     )

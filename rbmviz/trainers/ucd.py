@@ -20,6 +20,9 @@ from rbmviz.trainers.training import TrainingState
 MAX_TRUNCATED = 0.1
 """Share of truncated pairs above which ``Progress.warning`` is set."""
 
+VARIANCE_PAIRS, VARIANCE_NUMBERS = 64, 2**22
+"""Most pairs from which the variance of their estimates is computed, and most numbers of W of all of them."""
+
 
 @dataclass
 class CoupledState:
@@ -71,7 +74,8 @@ class UCD(CommonKnobs):
         "rbm",
         label="Coupling",
         choices=ALGORITHMS,
-        help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 may not.",
+        help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 (general) "
+        "may not; half_step couples the hidden units, too: less noise and fewer pairs cut off.",
     )
     t_max: int = knob(
         100,
@@ -113,11 +117,35 @@ class UCD(CommonKnobs):
         )
         return Parameters(*((x[0] / n).astype(np.float32) for x in sums))
 
+    def share_cut(self, state: TrainingState) -> float:
+        """Return the share of the last update's pairs that had not met at t_max; see Trainer."""
+        own: CoupledState = state.own_state
+        return float(own.counts[:, 1].mean())
+
+    def _variances(self, state: TrainingState) -> dict[str, float]:
+        """Return the variance of one pair's estimate at the present parameters, see ``trainers.STATS``.
+
+        Pairs of their own are run for it: the sums of an update say nothing about single pairs, and the
+        training's random streams are left as they are.
+        """
+        (m, n), names = state.theta.W.shape, ("variance_W", "variance_b", "variance_c")
+        pairs = min(self.n_chains, VARIANCE_PAIRS, max(VARIANCE_NUMBERS // (m * n), 2))
+        if state.batch is None or pairs < 2:
+            return dict.fromkeys(names, float("nan"))
+        seed = rng.child(state.update, "variance")
+        data = state.batches.data
+        v0 = data[rng.generator(seed, "starts").integers(len(data), size=pairs)]
+        each = np.zeros((pairs, m, n)), np.zeros((pairs, m)), np.zeros((pairs, n))
+        streams = pair_streams(pairs, seed)
+        run_all_pairs(RBM(*state.theta), v0, streams, self.algorithm, 1, self.k, self.t_max, each)
+        return {name: float(x.var(axis=0, ddof=1).sum()) for name, x in zip(names, each, strict=True)}
+
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the pairs are those of the last one."""
         training.advance(self, state, n)
+        training.check_finite(state)
         tau, counts = state.own_state.tau, state.own_state.counts
-        truncated, warning = float(counts[:, 1].mean()), ""
+        truncated, warning = self.share_cut(state), ""
         if truncated > MAX_TRUNCATED:
             warning = (
                 f"{truncated:.0%} of the pairs had not met after t_max = {self.t_max} sweeps, which biases "
@@ -128,9 +156,11 @@ class UCD(CommonKnobs):
             state,
             {"Meeting times (sweeps)": tau},
             warning,
+            None,
             tau_mean=float(tau.mean()),
             tau_median=float(np.median(tau)),
             tau_max=float(tau.max()),
             rejected_mean=float(counts[:, 0].mean()),
             truncated=truncated,
+            **self._variances(state),
         )

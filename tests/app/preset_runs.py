@@ -9,12 +9,16 @@ import itertools
 import math
 import operator
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 
 from rbmviz.coupling import STATISTICS
 from rbmviz.session.importance_weights import MAX_UNITS_EXACT_LOG_Z
+from rbmviz.sweeps import CellRun, cells
+from rbmviz.sweeps.plan import read_algorithm
+from rbmviz_app.pages.tune.settings import plan_of
 from rbmviz_app.presets import PLAYED_SECONDS
 
 PAGES = {
@@ -23,6 +27,7 @@ PAGES = {
     "coupling": "rbmviz_app.pages.coupling.page",
     "weights": "rbmviz_app.pages.weights.page",
     "chain": "rbmviz_app.pages.chain.landscape",
+    "tune": "rbmviz_app.pages.tune.page",
 }
 COMPARED = {">": operator.gt, "<": operator.lt}
 
@@ -63,7 +68,7 @@ PAIR_METRICS = {
     "ucd_errors": lambda pairs, found: _errors(pairs.unbiased, found.truth),
     "cd_errors": lambda pairs, found: _errors(pairs.cd_estimate, found.truth),
 }
-"""Numbers of the pairs of one algorithm, by the end of their name: ``rbm_mean``, ``general_mean``."""
+"""Numbers of the pairs of one algorithm, by the end of their name: ``rbm_mean``, ``half_step_mean``."""
 
 
 def advance(run, n):
@@ -127,9 +132,33 @@ class PairsRun:
         }
         numbers = {}
         for name in names:
-            algorithm, _, metric = name.partition("_")
+            [algorithm] = [one for one in first if name.startswith(f"{one}_")]
+            metric = name.removeprefix(f"{algorithm}_")
             numbers[name] = PAIR_METRICS[metric](first[algorithm], found)
         return numbers
+
+
+class SettingRuns:
+    """The cells of one setting of a sweep, for two of its seeds; a number is their mean."""
+
+    def __init__(self, values, text, first_seed):
+        plan = plan_of(values)
+        algorithm = read_algorithm(plan.kind, text)
+        self.plan = replace(plan, algorithms=(algorithm,), axes=(), seeds=range(first_seed, first_seed + 2))
+        assert self.plan.settings()[0].algorithm in {one.algorithm for one in plan.settings()}
+        self._runs = [CellRun(cell) for cell in cells(self.plan)]
+
+    def numbers(self, names, n):
+        """Return the means of these measures at the last point of the curves up to n, by name."""
+        for run in self._runs:
+            while run.n < n and run.step(0):
+                pass
+        tables = [run.columns() for run in self._runs]
+        rows = [np.flatnonzero(table["n"] <= n)[-1] for table in tables]
+        return {
+            name: np.mean([table[name][row] for table, row in zip(tables, rows, strict=True)])
+            for name in names
+        }
 
 
 def steps(live, preset):
@@ -161,7 +190,10 @@ def measured(live, preset, seed=None):
     for (panel, n), names in sorted(asked(live, preset).items()):
         if panel not in runs:
             text = (*preset.panels, *preset.variants)[panel]
-            runs[panel] = (PairsRun if live.name == "coupling" else PanelRun)(live, setup, text)
+            if live.name == "tune":
+                runs[panel] = SettingRuns(values, text, 2 * (seed or 0))
+            else:
+                runs[panel] = (PairsRun if live.name == "coupling" else PanelRun)(live, setup, text)
         for name, number in runs[panel].numbers(sorted(names), n).items():
             found[panel, n, name] = float(number)
     return found

@@ -28,7 +28,14 @@ from rbmviz_app.pages.sample.charts import curves_of, isl_chart
 from rbmviz_app.pages.sample.exports import curves_csv, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
-from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
+from rbmviz_app.pages.train.charts import (
+    distribution_chart,
+    distribution_rows,
+    likelihood_floor,
+    likelihood_rows,
+    statistic_rows,
+    training_chart,
+)
 from rbmviz_app.pages.train.exports import training_csv
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -268,10 +275,10 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
-    assert gibbs["standing"].endswith(", because another panel is no further.")
+    assert gibbs["standing"].endswith(": another panel is no further.")
     assert other["since"] == ""
     assert other["standing"] == (
-        "Scores at 27 sweeps (27 samples), because this panel is no further: another has 182 sweeps."
+        "Scores at 27 sweeps (27 samples): this panel is last, the first has 182 sweeps."
     )
     known = comparison.peek()[0][1]
     assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
@@ -361,6 +368,7 @@ def test_every_page_is_tested():
         "weights",
         "chain",
         "tune",
+        "papers",
         "glossary",
     }
 
@@ -548,7 +556,7 @@ def test_frames_of_training(trainings):
     trainings.cost_unit = "sweeps"
     cd, ucd = (panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels)
     assert cd["standing"].startswith(
-        "Scores at 1,155 sweeps (38 updates), because this panel is no further: another has "
+        "Scores at 1,155 sweeps (38 updates): this panel is last, the first has "
     )
     assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
     # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.
@@ -558,7 +566,7 @@ def test_frames_of_training(trainings):
     def third():
         return trainings.peek()[2][1]
 
-    wait(lambda: third().n == 2 and third().passed("sweeps") is None, "its scores")
+    wait(lambda: third().n == 42 and third().passed("sweeps") is None, "its scores")
     request = request._replace(panels=[panel.key for panel in trainings.panels])
     heads = [panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels]
     assert heads[2]["standing"] == "Makes no sweeps: not compared at equal sweeps."
@@ -585,10 +593,47 @@ def test_training_curves_and_their_files(trainings):
     assert in_sweeps["x"].min() == 30  # without the point before the first update: the axis is logarithmic
     inner = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in inner} == {"panel 1"}
+    # The meeting times of the last update: bins of whole numbers, whose shares add up to 1.
+    tau = shown[1][1].inner_samples["Meeting times (sweeps)"]
+    bins = distribution_rows(shown, "Meeting times (sweeps)")
+    assert {row["trainer"] for row in bins} == {"panel 1"}
+    assert sum(row["share"] for row in bins) == pytest.approx(1)
+    for row in bins:
+        assert row["share"] == pytest.approx(((tau >= row["x"]) & (tau < row["x2"])).mean())
+    data, spec = distribution_chart(bins, looks, "Meeting times (sweeps)")
+    assert len(data) == len(bins) + 1
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+    weights = replace(shown[1][1], inner_samples={"w": np.random.default_rng(1).normal(size=50)})
+    edges, shares = weights.distribution("w")
+    assert (len(edges), shares.sum()) == (31, pytest.approx(1))
+    assert weights.distribution("another") is None
     lines = training_csv(shown).decode().splitlines()
     assert lines[0] == "trainer,replicate,update,sweeps,seconds,quantity,value,std_error,ess"
     points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
     assert len(lines) == 1 + 2 * points
+
+
+def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
+    test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
+    test.session_state["improvement"] = True
+    test.run()
+    comparison = test.session_state["comparisons"]["sample"][0]
+
+    def likelihoods():
+        comparison.poll()
+        return [panel.worker.read(SamplingRun.request_improvement) for panel in comparison.panels]
+
+    wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
+    test.run()
+    assert not test.exception
+    [table] = [frame.value for frame in test.dataframe if "The model" in frame.value]
+    assert list(table["The model"]) == ["-5.633", "-5.633"]
+    gibbs = likelihoods()[0]
+    assert gibbs.now == gibbs.model
+    assert gibbs.averaged == pytest.approx(gibbs.model)
+    test.session_state["improvement"] = False
+    test.run()
+    assert all(panel.worker.read(lambda run: run._improvement) is None for panel in comparison.panels)
 
 
 def test_a_collapse_leaves_the_other_curves_their_height():
@@ -632,6 +677,8 @@ def test_the_band_of_a_single_estimate_is_two_standard_errors():
     point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
-    several = point._replace(train=np.array([-3.0, -1.0]), std_error=np.array([0.25, 0.25]))
+    many = np.random.default_rng(0).normal(-2, 1, 100)
+    several = point._replace(train=many, std_error=np.full(100, 0.25))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(several,)))], "train")
-    assert (row["low"], row["value"], row["high"]) == (-3.0, -2.0, -1.0)  # the range of the replicates
+    want = [np.quantile(many, 0.025), many.mean(), np.quantile(many, 0.975)]  # of the replicates
+    assert [row["low"], row["value"], row["high"]] == pytest.approx(want)

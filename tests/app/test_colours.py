@@ -84,7 +84,7 @@ def test_neighbours_of_a_ramp_are_told_apart():
 def test_colour_is_never_the_only_code():
     """What shares a chart differs in dashes, or in shape where there are no lines."""
     assert len({tuple(dash) for dash in dashes(["gibbs"] * 8)}) == 8
-    assert len({tuple(dash) for name, (_, dash) in STYLES.items() if not name.startswith("UCD")}) == 4
+    assert len({tuple(dash) for name, (_, dash) in STYLES.items() if not name.startswith("UCD")}) == 5
     assert len({SHAPES[label] for label in ESTIMATORS}) == len(ESTIMATORS)
 
 

@@ -1,7 +1,7 @@
 """What visitors keep on the server: links open it again, and say so where it is gone."""
 
 import numpy as np
-from waiting import wait
+from waiting import PATIENCE, wait
 
 from rbmviz.kept_files import kept_files, new_id
 from rbmviz.rbm import model_bytes
@@ -33,13 +33,20 @@ def test_trainings_and_branches_survive_a_reload(page, address_of):
     assert [p.worker.plan.origin is None for p in copied.panels] == [True, False]
     # The page is left, and its memory is freed: a reload by the same browser goes on under the same id.
     comparison.close()
+    for panel in comparison.panels:
+        panel.worker.join(PATIENCE)  # the end of a chunk
     n = [s.n for _, s in comparison.peek()]
     comparison.rest()
     owner = test.session_state["owner"]
-    again = page("train", shell=True, state={"owner": owner}, t=["cd"], pace="50", kept=key)
+    query = {"t": ["cd"], "pace": "50", "kept": key, "paused": "1"}
+    again = page("train", shell=True, state={"owner": owner}, **query)
     comparison = again.session_state["comparisons"]["train"][0]
     assert again.session_state["kept"]["training"] == key
     assert not again.warning
+    # Paused, it shows what was learned, and none of the trainings goes on to where another one is.
+    wait(lambda: all(s.fantasy is not None for _, s in comparison.poll()), "pictures")
+    assert [(s.n, s.status) for _, s in comparison.peek()] == [(m, "paused") for m in n]
+    comparison.resume()
     wait(lambda: all(s.n > m for (_, s), m in zip(comparison.poll(), n, strict=True)), "more updates")
     assert comparison.panels[1].worker.plan.origin.path[0][0] == "CD-k"
     # Other hidden units than those that were learned with: what the link names begins.

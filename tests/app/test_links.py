@@ -8,6 +8,7 @@ from waiting import wait
 
 from rbmviz import links
 from rbmviz_app import links as app_links
+from rbmviz_app import pages
 from rbmviz_app.messages import MAX_MESSAGE, plain
 
 INJECTED = (
@@ -26,8 +27,8 @@ VALUES = {
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
     return [
-        *links.DEFAULTS[links.VERSION].settings[page],
-        *links.PARTS[page],
+        *pages.settings(page),
+        *pages.found()[page].PARTS,
         "paused",
         "paused_at",
         "present",
@@ -85,15 +86,25 @@ def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address
     assert test.segmented_control(key="cells").value == 6
     assert not test.warning
     assert visit("sample", v="2", p="gibbs").session_state["cells"] == 10
+    # Who opens a page by its name alone has it as it is now.
+    assert len(visit("sample", present="1").session_state["comparisons"]["sample"][0].panels) == 4
 
 
 def test_a_page_without_panels_stays_so(visit, address_of):
     test = visit("sample", p="none")
     assert not test.session_state["comparisons"]["sample"][0].panels
     assert not test.warning
-    assert address_of(test) == {"v": ["1"], "p": ["none"]}
+    assert address_of(test) == {"v": ["2"], "p": ["none"]}
     test.button(key="sample add gibbs").click().run()
-    assert address_of(test) == {"v": ["1"], "p": ["gibbs"]}
+    assert address_of(test) == {"v": ["2"], "p": ["gibbs"]}
+
+
+def test_what_a_list_begins_with_stands_in_no_address(visit, address_of):
+    test = visit("train", t=["pop_cd", "cd"]).run()
+    assert test.session_state["statistic"] == "ess"
+    assert address_of(test) == {"v": ["2"], "t": ["pop_cd", "cd"], "kept": address_of(test)["kept"]}
+    test.selectbox(key="statistic").select("weight_norm").run().run()
+    assert address_of(test)["statistic"] == ["weight_norm"]
 
 
 @pytest.mark.parametrize("value", ["nan", "-1", "1e999", "7", "<img>"])

@@ -11,6 +11,7 @@ from starlette.websockets import WebSocketDisconnect
 from waiting import PATIENCE, wait
 
 from rbmviz import BadInput, make_sampler
+from rbmviz.coupling import ALGORITHMS
 from rbmviz.session import (
     Comparison,
     Coupling,
@@ -256,6 +257,27 @@ def test_many_requests_get_one_frame(client, monkeypatch):
     assert len(made) < 20
 
 
+def test_a_page_at_rest_that_shows_other_panels_is_answered_at_once(client, comparison, monkeypatch):
+    """Else it would wait for the frame by which dead connections are found: seconds without a picture."""
+    taken, take_request = [], live.PendingMessages.take_request
+
+    async def take_and_note(self):
+        taken.append(await take_request(self))
+        return taken[-1]
+
+    monkeypatch.setattr(live, "QUIET_SECONDS", 15.0)
+    monkeypatch.setattr(live.PendingMessages, "take_request", take_and_note)
+    comparison.pause()
+    wait(lambda: all(shown.status == "paused" for _, shown in comparison.peek()), "a page at rest")
+    with connect(client) as socket:
+        socket.send_json(REQUEST)
+        assert frame(socket)["request"] == REQUEST
+        socket.send_json(REQUEST)  # it waits: nothing is new
+        wait(lambda: len(taken) == 2, "the second request")
+        socket.send_json(REQUEST | {"panels": []})
+        assert frame(socket)["request"]["panels"] == []
+
+
 def test_messages_are_read_at_a_bounded_rate(client, monkeypatch):
     monkeypatch.setattr(live, "MESSAGES_PER_SECOND", 50)
     read = []
@@ -316,7 +338,7 @@ def test_dragging_the_scale_begins_pairs_and_no_runs():
     )
     shown = comparison.poll()[0][1]
     assert (shown.run, shown.n, shown.began) == (1, 7, 7)
-    assert [pair.t for pair in shown.displayed_pairs] == [0, 0]
+    assert [pair.t for pair in shown.displayed_pairs] == [0] * len(ALGORITHMS)
     assert all(pair.counted.tau.mean() < 3 for pair in shown.displayed_pairs)
     comparison.close()
     comparison.panels[0].worker.join(PATIENCE)

@@ -107,9 +107,9 @@ def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
     enumerated = run._enumerated
     monkeypatch.setattr(run, "_enumerated", lambda: [run.request_results(7, 2), enumerated()][1])
     run.prepare()
-    assert [pair.counted.k for pair in run.view("paused").displayed_pairs] == [2, 2]
+    assert [pair.counted.k for pair in run.view("paused").displayed_pairs] == [2, 2, 2]
     assert run.background_work(paused=True)
-    assert [counted.lag for counted in run.request_results(7, 2).lagged] == [7, 7]
+    assert [counted.lag for counted in run.request_results(7, 2).lagged] == [7, 7, 7]
 
 
 def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
@@ -126,7 +126,7 @@ def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
     wait(lambda: comparison.poll()[0][1].n == SWEEPS + 4, "four sweeps")
     shown = comparison.poll()[0][1]
     assert (shown.run, shown.began) == (again.run, SWEEPS)
-    assert [(pair.pair, pair.ended.tau) for pair in shown.displayed_pairs] == [(1, 2), (1, 2)]
+    assert [(pair.pair, pair.ended.tau) for pair in shown.displayed_pairs] == [(1, 2)] * 3
 
 
 def test_starts_at_data_are_training_examples():
@@ -162,7 +162,7 @@ def test_frames_of_pairs(comparison):
             for state, bits in (("v", part.v), ("v2", part.v2)):
                 np.testing.assert_array_equal(np.packbits(blocks[f"{prefix} {state}"]), bits)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels  # the same meeting is not sent twice
-    assert [column["ended"] for column in head["pair_columns"].values()] == [None, None]
+    assert [column["ended"] for column in head["pair_columns"].values()] == [None, None, None]
     assert not [name for name in blocks if "ended" in name]
     assert read_frame(encoder.encode_next(request._replace(n_visible=8))).panels == []
 
@@ -173,7 +173,7 @@ def test_charts_and_files(comparison):
     found = worker.read(lambda run: run.request_results(4, 1))
     rows, spec = charts.tau_chart(found.pairs, True)
     assert rows["value"].min() > 0
-    assert set(rows["series"]) == {"Algorithm 3", "Algorithm 1"}
+    assert set(rows["series"]) == {"Algorithm 3", "Algorithm 1", "Half-step"}
     for chart in (
         charts.line_chart(charts.bound_rows(found), [*charts.NAMES.values(), "exact"], "t", "TV"),
         charts.line_chart(charts.distance_rows(found.pairs), list(charts.NAMES.values()), "t", "d"),
@@ -184,7 +184,11 @@ def test_charts_and_files(comparison):
     bound = [row for row in charts.bound_rows(found) if row["series"] == "Algorithm 3"]
     assert all(0 <= row["low"] <= row["value"] <= 1 for row in bound)
     estimates = charts.estimate_rows(found, STATISTICS[0])
-    assert {row["series"] for row in estimates} == {"UCD, algorithm 3", "UCD, algorithm 1", "CD-1", "exact"}
+    assert {row["series"] for row in estimates} == {
+        *(name for name in charts.STYLES if name.startswith("UCD")),
+        "CD-1",
+        "exact",
+    }
     last = [row for row in estimates if row["series"] == "UCD, algorithm 3"][-1]
     assert last["value"] == pytest.approx(found.pairs[0].unbiased[:, 0].mean())
     spread = found.pairs[0].unbiased[:, 0].std(ddof=1) / np.sqrt(found.pairs[0].n)
@@ -205,7 +209,7 @@ def test_the_snippet_repeats_the_pairs(comparison, capsys):
     coupling = comparison.panels[0].worker.algorithm
     scope = {}
     exec(snippet("random", comparison.setup, coupling), scope)
-    np.testing.assert_array_equal(scope["pairs"].tau, library(comparison)[1]["general"].tau)
+    np.testing.assert_array_equal(scope["pairs"].tau, library(comparison)[1]["half_step"].tau)
     assert capsys.readouterr().out.startswith("rbm [")
 
 
@@ -245,7 +249,7 @@ def test_the_page_follows_its_link(page, address_of):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["1"]}
+    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["2"]}
 
 
 def test_a_broken_link_is_named(page):
@@ -262,15 +266,15 @@ def test_what_is_folded_costs_nothing(page):
         lambda run: (len(run._keys()), run._exact_wanted, len(run._exact))
     )
     wait(lambda: all(d.counted.n > 20 for d in comparison.poll()[0][1].displayed_pairs), "pairs")
-    assert asked() == (2, False, 0)
+    assert asked() == (3, False, 0)
     assert [toggle.label for toggle in test.toggle] == ["Log scale"]
     test.session_state["coupling_more"] = True
     test.run()
-    assert asked()[:2] == (4, True)
+    assert asked()[:2] == (6, True)
     test.select_slider(key="lag").set_value(20).run()
     test.session_state["coupling_more"] = False
     test.run()
-    assert asked()[:2] == (2, False)
+    assert asked()[:2] == (3, False)
     assert test.session_state["lag"] == 20
 
 
@@ -310,7 +314,7 @@ def test_lag_and_k_are_those_of_the_charts(page):
     assert "over pairs of lag 5" in texts
     assert "CD-3 stops after 3 sweeps" in texts
     found = comparison.panels[0].worker.read(lambda run: run.request_results(5, 3))
-    assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3), (1, 3), (5, 1), (5, 1)]
+    assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3)] * 3 + [(5, 1)] * 3
 
 
 def test_presets_and_transport(page):

@@ -12,8 +12,11 @@ import pytest
 from waiting import wait
 
 from rbmviz import BadInput
+from rbmviz.datasets import load_dataset
 from rbmviz.links import read_panel, write_panel
-from rbmviz.registry import samplers
+from rbmviz.models import load_model
+from rbmviz.registry import samplers, trainers
+from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
@@ -174,23 +177,113 @@ def test_a_link_to_a_sweep_that_is_gone_says_so(page):
     assert view_of(test).now().word == "planned"
 
 
-def test_open_in_sample_has_the_same_settings(page, monkeypatch):
-    opened = {}
+@pytest.fixture
+def opened(monkeypatch):
+    """Return the parts of the address with which pages are opened, by page."""
+    found = {}
     monkeypatch.setattr(
-        "streamlit.switch_page", lambda page, query_params: opened.update({page: query_params})
+        "streamlit.switch_page", lambda page, query_params=(): found.update({page: query_params})
     )
-    test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], **SMALL)
+    return found
+
+
+@pytest.fixture
+def elsewhere():
+    """Make the comparison of a page that was open before."""
+    made = []
+
+    def make(setup, *texts):
+        comparison = Comparison(setup)
+        for text in texts:
+            table = trainers if text.partition(":")[0] in trainers else samplers
+            comparison.add(read_panel(table, text))
+        made.append(comparison)
+        return comparison
+
+    yield make
+    for comparison in made:
+        comparison.close()
+
+
+def texts_of(comparison):
+    return [write_panel(panel.worker.algorithm) for panel in comparison.panels]
+
+
+def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):
+    sample = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs", "rates_herding")
+    state = {"comparisons": {"sample": (sample, "token")}, "shown settings": {"sample": {"seed": 7}}}
+    test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
     assert opened["pages/sample/page.py"]["p"] == ["rates_fpcd:eps=0.2,k=3"]
-    assert test.session_state["model"] == "bas_pcd"
+    assert (test.session_state["model"], test.session_state["seed"]) == ("bas_pcd", 0)
+    assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
+    assert test.session_state["undo settings"]["sample"] == {"seed": 7}
+    assert sample.undo()
+    assert (texts_of(sample), sample.setup.seed) == (["gibbs", "rates_herding"], 7)
 
 
-def test_from_sample_to_a_sweep_around_a_panel(page, monkeypatch):
-    opened = []
-    monkeypatch.setattr("streamlit.switch_page", lambda page, **more: opened.append(page))
-    test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"])
+def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_of):
+    plan = {"tune_what": "trainers", "tune_x_n": "2", "tune_y_n": "2", "tune_updates": "20"}
+    test = page(**plan, tune_seeds="1", tune_hidden="4", tune_trainers=["cd", "exact"])
+    drawn, comparison = map_of(test), comparison_of(test)
+    assert (drawn["x"]["label"], drawn["y"]["label"]) == ("Learning rate", "Sweeps per update")
+    assert [facet["title"] for facet in drawn["facets"]] == ["CD-k", "Exact gradient"]
+    assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 4)
+    button(test, "Start").click().run()
+    view = view_of(test)
+    wait(lambda: view.sweep.status == "finished", "the end of the sweep")
+    wait(lambda: comparison.poll()[0][1].n > 3, "updates")
+    shown = view.now()
+    assert (shown.effort, shown.by, shown.n) == ("updates", "log_likelihood_validation", 6)
+    # The pointer turns the knobs of the training, which goes on.
+    place = next(i for i, one in enumerate(view.sweep.scores.settings) if one.at == (1, 1))
+    run = comparison.peek()[0][1].run
+    view.set_live_knobs(0, setting=place)
+    assert texts_of(comparison) == ["cd:k=10,learning_rate=0.5,iterations=20"]
+    assert comparison.peek()[0][1].run == run
+    assert not test.run().exception
+    button(test, "Open in Train").click().run()
+    assert opened["pages/train/page.py"]["t"] == texts_of(comparison)
+    assert [test.session_state[name] for name in ("train_data", "hidden", "train_seed")] == ["bas", 4, 0]
+    # Chains are not trainings: others are begun.
+    test.segmented_control(key="tune_what").set_value("samplers").run()
+    test.selectbox[-1].set_value("").run()
+    assert not test.exception
+    assert [one.partition(":")[0] for one in texts_of(comparison_of(test))] == ["rates_fpcd"]
+
+
+def test_a_third_knob_stands_side_by_side(page):
+    test = page(**SMALL, tune_z="k", tune_z_values="1,5")
+    assert [facet["title"] for facet in map_of(test)["facets"]] == [
+        "Sweeps per sample 1",
+        "Sweeps per sample 5",
+    ]
+    test = page(**SMALL, tune_z="k")
+    assert test.info[0].value == "The axis 'k' is empty: give it at least one value."
+
+
+def test_cells_and_runs_have_the_same_numbers(page):
+    test = page(
+        m=["rates_fpcd:eps=0.1,alpha=0.9", "rates_fpcd:eps=0.7,alpha=1", "rates_fpcd:eps=1,alpha=1"], **SMALL
+    )
+    [grid] = [e.proto for e in test.get("bidi_component") if "rbmviz_sample" in e.proto.component_name]
+    labels = [panel["label"].partition(":")[0] for panel in json.loads(grid.json)["panels"]]
+    assert labels == ["Pointer", "1", "2"]
+    places = view_of(test).sweep.scores.settings
+    assert [i if i is None else places[i].at for i in map_of(test)["pinned"]] == [None, (2, 1)]
+
+
+def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
+    tune = elsewhere(TrainingSetup(load_dataset("bas")), "cd")
+    state = {"comparisons": {"tune": (tune, "token")}, "shown sweep": "20260101-000000-abcdef"}
+    state |= {"shown settings": {"tune": {"tune_what": "trainers", "shown sweep": "20260101-000000-abcdef"}}}
+    test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"], state=state)
     test.button(key="sweep around 0").click().run()
-    assert opened == ["pages/tune/page.py"]
+    assert list(opened) == ["pages/tune/page.py"]
+    assert (texts_of(tune), test.session_state["shown sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
+    assert test.session_state["undo settings"]["tune"] == state["shown settings"]["tune"]
+    assert tune.undo()
+    assert texts_of(tune) == ["cd"]
     state = {name: test.session_state[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}
     assert state == {"tune_models": ["bas_pcd"], "tune_knobs": "k=2", "tune_x": "eps", "tune_y": "alpha"}
     assert (test.session_state["tune_x_from"], test.session_state["tune_x_to"]) == (0.01, 1.0)

@@ -60,14 +60,14 @@ def named(comparison):
 def studied():
     """Two models, two estimators; the bias of one is lost in its noise."""
 
-    def quality(bias, error):
-        return GradientQuality(bias, bias - error / 2, error, 10 * bias, 100)
+    def quality(bias, error, cut=0.0):
+        return GradientQuality(bias, bias - error / 2, error, 10 * bias, 100, cut)
 
     def model(n_hidden, scale):
         found = {
             "CD-1": quality(0.5, 0.01),
             "pop-CD-1": quality(0.1 * scale, 0.2),
-            "UCD": quality(1e-3, 1e-4),
+            "UCD": quality(1e-3, 1e-4, cut=0.01),
         }
         return StudiedModel(n_hidden, -5.0, {1: 0.25, 10: 0.5}, found)
 
@@ -132,12 +132,16 @@ def test_charts_show_the_summaries(comparison):
 
 
 def test_the_plane_tells_a_bias_from_its_noise(studied):
-    points, _ = plane_chart(studied)
+    points, spec = plane_chart(studied)
     assert len(points) == 6
     seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
     assert seen[2, "CD-1"]
     assert not seen[2, "pop-CD-1"]
     assert (points["low"] > 0).all()
+    assert {row.estimator: row.share_cut for row in points.itertuples()} == {
+        "CD-1": 0, "pop-CD-1": 0, "UCD": 0.01
+    }  # fmt: skip
+    assert sum("share_cut > 0" in str(layer.get("transform")) for layer in spec["layer"]) == 2
     ratios, _ = study_chart(studied, "ratio")
     assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
     for quantity in ("bias", "variance"):
@@ -173,6 +177,7 @@ def test_exports(comparison, studied):
     )
     lines = study_csv(snapshot).decode().splitlines()
     assert len(lines) == 1 + 6 + 2 + 4
+    assert lines[0].endswith(",share_cut")
     picture = Image.open(io.BytesIO(tiles_png(shown, (1, 5))))
     assert picture.width > 400
     assert np.array(picture).min() < 50

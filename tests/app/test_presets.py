@@ -11,6 +11,9 @@ PRESETS = [(name, preset) for name in PAGES for preset in live_page(name).preset
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
 """Data that every installation has: they are generated, or come with a package that is required."""
 
+TEXTS = ("tune_knobs", "tune_z_values")
+"""Settings that are typed, and may be empty."""
+
 
 def named(values):
     return [f"{name}-{preset.slug}" for name, preset in values]
@@ -35,10 +38,12 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
     assert set(preset.settings) <= set(live.settings)
     values = live.values_of(preset)
     assert values[live.speed.key] in live.transport.speeds
-    assert "" not in values.values()  # a list whose first entry is another one for other panels
+    lists = {name: value for name, value in values.items() if name not in TEXTS}
+    assert "" not in lists.values()  # a list whose first entry is another one for other panels
     for text in (preset.panels, preset.variants):
         assert live.read(text)[1] == []
-    used = {values[key] for key in ("train_data", "grown") if key in values}
+    used = {values[key] for key in ("train_data", "grown", "tune_train_data") if key in values}
+    used |= {data_name(load_pretrained(model).meta) for model in values.get("tune_models", ())}
     for key in ("model", "weights_model", "coupling_model"):
         if values.get(key, "random") != "random":
             used.add(data_name(load_pretrained(values[key]).meta))
@@ -65,6 +70,7 @@ CHOSEN = {
     "coupling": ("modes-keep-them-apart", lambda test: test.toggle(key="tau_log").set_value(False)),
     "weights": ("a-better-proposal", lambda test: test.number_input(key="weights_seed").set_value(1)),
     "chain": ("moments-fall-as-1-t", lambda test: test.slider(key="land_depth").set_value(7.0)),
+    "tune": ("trainers-fall-away", lambda test: test.number_input(key="tune_seeds").set_value(4)),
 }
 """Of each page a preset, and another value for a control that it sets."""
 
@@ -140,7 +146,7 @@ def test_what_else_a_link_says_comes_before_its_preset(page):
     assert (test.session_state["land"], comparison.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning
     assert warning.value.startswith(
-        r"The link's preset 'no\<b\>such' is none of this page: the-valley-fills-up"
+        r"The link's preset 'no\<b\>such' is none of this page: two-valleys, the-valley-fills-up"
     )
 
 

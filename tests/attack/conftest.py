@@ -5,16 +5,6 @@ import pytest
 REPORT = pytest.StashKey[list[str]]()
 
 
-def pytest_collection_modifyitems(config, items):
-    """Leave the attacks out unless they are requested by ``pytest -m attack``."""
-    if "attack" in config.option.markexpr:
-        return
-    attacks = [item for item in items if item.get_closest_marker("attack")]
-    if attacks:
-        config.hook.pytest_deselected(items=attacks)
-        items[:] = [item for item in items if item not in attacks]
-
-
 @pytest.fixture
 def minutes(request) -> float:
     """The value of ``--attack-minutes``."""

@@ -11,6 +11,8 @@ from tests.attack.server import serving
 
 ROOT = Path(__file__).parents[2]
 OURS = (ROOT / "app", ROOT / "rbmviz")
+SIZE = {"width": 1280, "height": 1000}
+"""Of the window, in pixels."""
 
 
 @pytest.fixture(scope="session")
@@ -114,18 +116,34 @@ class Live:
         return self.ask("panels.map(p => Number(p.dataset.n))")
 
 
+@pytest.fixture(scope="session")
+def profile(chromium):
+    """A browser profile for the first page of each test: it keeps Streamlit's scripts, which load slowly."""
+    context = chromium.new_context(viewport=SIZE)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def live(chromium, server, request):
-    """Open pages; after the test, none of them may have reported an error."""
+def live(chromium, profile, server):
+    """Open pages, each in a profile of its own; after the test, none of them may have reported an error."""
     address, _ = server
     contexts, pages = [], []
 
-    def make(**options):
-        contexts.append(chromium.new_context(**({"viewport": {"width": 1280, "height": 1000}} | options)))
-        pages.append(Live(contexts[-1].new_page(), address))
+    def make(viewport=SIZE, color_scheme=None, reduced_motion=None, **options):
+        if pages or options:  # another browser, or another device
+            contexts.append(chromium.new_context(**options))
+        page = (contexts or [profile])[-1].new_page()
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+        pages.append(Live(page, address))
         return pages[-1]
 
     yield make
+    for page in profile.pages:
+        page.evaluate("localStorage.clear()")
+        page.close()
+    profile.clear_cookies()
     for context in contexts:
         context.close()
     assert [error for page in pages for error in page.errors] == []

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from tests.attack.server import serving
 
-PAGES = ("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "glossary")
-STILL_PAGES = PAGES[-3:]
+PAGES = ("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "papers", "glossary")
+STILL_PAGES = PAGES[-4:]
 """Pages without live panels when they are opened."""
 
 PATIENCE = 90.0

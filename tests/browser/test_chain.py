@@ -20,7 +20,7 @@ def test_the_valley_fills_up_and_knobs_act(live):
         "rates-FPCD",
         "Sample penalization",
     ]
-    before = page.pictures()
+    before, height = page.pictures(), page.ask("panels[0].getBoundingClientRect().y")
     page.until("panels.every(p => Number(p.dataset.n) > 30)")
     assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
     assert page.number(0, "raised") == "+0.00"
@@ -29,8 +29,9 @@ def test_the_valley_fills_up_and_knobs_act(live):
     page.set_knob(1, "eps", 0.0)
     page.set_knob(1, "alpha", 0.0)
     page.until("panels[1].querySelector('dd[data-readout=bent]').textContent === '0.000'")
-    page.page.wait_for_url("**rates_fpcd%3Aeps%3D0.0**")
+    page.page.wait_for_url("**rates_fpcd:eps=0.0**")
     caption.wait_for(state="hidden")
+    assert page.ask("panels[0].getBoundingClientRect().y") == height  # its place stays
     page.page.wait_for_url(lambda url: "preset=" not in url and "land_depth=12" in url)
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
 

@@ -52,9 +52,9 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     page.set_knob(0, "eps", 1.0, commit=False)
     page.until("Number(panels[0].querySelector('dd[data-readout=fast_norm]').textContent) > 1")
     assert page.counts()[0] > n
-    assert "eps%3D0.0" in page.page.url  # the page does not follow a knob before it is let go
+    assert "eps=0.0" in page.page.url  # the page does not follow a knob before it is let go
     page.set_knob(0, "eps", 1.0)
-    page.page.wait_for_url("**eps%3D1.0**")
+    page.page.wait_for_url("**eps=1.0**")
     assert page.counts()[0] > n
 
 
@@ -69,7 +69,7 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
     assert page.ask(run) == before
     assert "n_chains" not in page.page.url
     page.set_knob(0, "n_chains", 2 / 3)
-    page.page.wait_for_url("**n_chains%3D100**")
+    page.page.wait_for_url("**n_chains=100**")
     page.until(f"{run} === {before + 1} && Number(panels[0].dataset.n) > 200")
 
 
@@ -119,7 +119,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     box.fill("1000")
     box.press("Enter")
     assert box.input_value() == "100"
-    page.page.wait_for_url("**k%3D100**")
+    page.page.wait_for_url("**k=100**")
     box.fill("many")
     box.press("Enter")
     page.page.wait_for_timeout(300)
@@ -129,10 +129,10 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     step = page.page.get_by_label("Step size, value")
     step.fill("0,05")
     step.press("Enter")
-    page.page.wait_for_url("**eps%3D0.05**")
+    page.page.wait_for_url("**eps=0.05**")
     step.fill("70")
     step.press("Enter")
-    page.page.wait_for_url("**eps%3D10.0**")
+    page.page.wait_for_url("**eps=10.0**")
     assert said.filter(has_text="70 became 10").count() == 1
     # What is typed into a field is no shortcut; elsewhere keys count, also where a slider has the focus.
     n = page.counts()
@@ -155,7 +155,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     assert page.ask("panels.map(p => p.dataset.status)") == ["paused", "paused"]
 
 
-def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
+def test_no_frame_is_broken_or_blank(live):
     page = live().open()
     page.ask(
         """(() => {
@@ -179,10 +179,8 @@ def test_no_frame_is_broken_or_blank_in_eight_seconds(live):
             watch();
         })()"""
     )
-    time.sleep(8)
-    seen = page.ask("window.seen")
-    assert seen["bad"] == 0
-    assert seen["frames"] > 16  # it moved all the time; how fast is the benchmark's business
+    page.until("window.seen.frames > 60")
+    assert page.ask("window.seen.bad") == 0
 
 
 def test_a_link_reproduces_the_samples(live):
@@ -234,7 +232,7 @@ def test_panels_come_and_go(live):
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
     names = [f"rates-FPCD (step size {eps})" for eps in (0.01, 0.03, 0.09, 0.27)]
     assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == names
-    page.page.wait_for_url("**eps%3D0.27**")
+    page.page.wait_for_url("**eps=0.27**")
     page.page.get_by_role("button", name="Undo").click()
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
     page.page.get_by_role("button", name="Pin a curve").click()
@@ -271,10 +269,10 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
     assert "train_seed=" not in there  # a preset sets every control: the seed is that of the default
     assert "&seed=" not in there  # it is the Sample page's
     go("Coupling")
-    page.page.wait_for_url("**/coupling?v=1*")
+    page.page.wait_for_url("**/coupling?v=2*")
     go("Weights")
     page.page.go_back()
-    page.page.wait_for_url("**/coupling?v=1*")
+    page.page.wait_for_url("**/coupling?v=2*")
     page.page.go_back()
     page.page.wait_for_url(there)
     # The page before has such a box, too, until this one is drawn.
@@ -342,7 +340,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     # What a panel says of itself: where it is behind, what is known since a change, what is wrong.
     page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
-        panel.head.standing = 'Scores at 750 samples, because this panel is no further: another has 2,438.';
+        panel.head.standing = 'Scores at 750 samples: this panel is last, the first has 2,438 samples.';
         panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
         panel.draw();
     })()""")

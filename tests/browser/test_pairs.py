@@ -41,7 +41,7 @@ def test_pairs_meet_and_the_scale_acts(live):
         f"{COLUMNS}.every((column, i) => parseFloat(column.querySelector('dd').textContent) < {slow}[i] - 1)"
     )
     page.set_knob(0, "scale", 0.05)
-    page.page.wait_for_url(lambda url: "scale%3D0.013" in url)
+    page.page.wait_for_url(lambda url: "scale=0.013" in url)
     assert page.ask("panels[0].mark") == "the same element"
 
 

@@ -20,7 +20,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     assert float(page.number(1, "tau_mean")) >= 2
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
     # The numbers are those at a point that both have passed, of updates or of sweeps, and say so.
-    standing = "panels.map(p => p.querySelector('.standing').textContent.split(/[.,] | \\(/)[0])"
+    standing = "panels.map(p => p.querySelector('.standing').textContent.split(/[.,:] | \\(/)[0])"
     page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ updates$/)")
     page.page.get_by_role("radio", name="sweeps").click()
     page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ sweeps$/)")
@@ -32,7 +32,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page.until("Number(panels[0].querySelector('dd[data-readout=likelihood]').textContent) < -11.5")
     assert page.counts()[0] > n
     page.set_knob(0, "learning_rate", 1.0)
-    page.page.wait_for_url("**learning_rate%3D10.0**")
+    page.page.wait_for_url("**learning_rate=10.0**")
 
 
 def test_pause_step_and_other_data(live):

@@ -1,4 +1,4 @@
-"""One file is one algorithm: a throw-away sampler and trainer, found in the folder, are everywhere."""
+"""One file: a sampler, a trainer, a live metric; one folder: a page. Throw-away ones are found everywhere."""
 
 import importlib
 import json
@@ -10,9 +10,10 @@ from waiting import wait
 
 import rbmviz
 from rbmviz.cli import main
-from rbmviz.registry import samplers, trainers
+from rbmviz.registry import live_metrics, samplers, trainers
 from rbmviz.session import SamplingSetup, TrainingSetup
 from rbmviz.testing import check_sampler, check_trainer
+from rbmviz_app import pages
 
 SAMPLER = '''
 """Metropolis sampling that flips one visible unit at a time."""
@@ -111,21 +112,136 @@ class MeanCD(CommonKnobs):
         return training.progress(self, state, sharpness=float(abs(h - 0.5)))
 '''
 
+METRIC = '''
+"""How many of the samples are different."""
+
+from typing import ClassVar
+
+from rbmviz.metrics.live import LiveNumber
+from rbmviz.registry import live_metric
+
+
+@live_metric("different")
+class Different:
+    """Number of different rows among all samples so far."""
+
+    numbers: ClassVar[tuple[LiveNumber, ...]] = (
+        LiveNumber("different", "Different samples", "How many.", "compact", source="Counted here."),
+    )
+
+    def __init__(self, dataset, n_chains):
+        self._seen = set()
+
+    @staticmethod
+    def applies(n_chains):
+        return True
+
+    @staticmethod
+    def bytes(n_chains):
+        return 1_000_000
+
+    def update(self, v):
+        self._seen.update(row.tobytes() for row in v)
+
+    def values(self):
+        return {"different": len(self._seen)}
+'''
+
+PAGE = '''
+"""Two chains of one small model, side by side."""
+
+import streamlit as st
+
+from rbmviz.models import load_model
+from rbmviz.registry import samplers
+from rbmviz.session import SamplingSetup
+from rbmviz_app import controls
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page
+from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.session import Setting, settings_of
+
+TITLE, ICON, PLACE = "Twins", "group", 8
+PARTS = ("twin",)
+
+
+class Settings:
+    """Values of the widgets, which are in the address."""
+
+    twins_seed = Setting(0)
+    twins_speed = Setting(30)
+
+
+def setup_of(values):
+    """Return what both panels share, for values of the settings by name."""
+    return SamplingSetup(load_model("bas_pcd"), None, values["twins_seed"])
+
+
+PAGE = LivePage(
+    name="twins",
+    question="Do two chains of one model differ?",
+    about="Two chains.",
+    settings=settings_of(Settings),
+    setup_of=setup_of,
+    presets=(),
+    speed=Settings.twins_speed,
+    transport=Transport("Samples per second", (10, 30), "Speed.", "Go.", "One more.", "Back."),
+    in_address=PanelsInAddress("twin", samplers, ("gibbs", "gibbs:k=2")),
+)
+
+
+def main():
+    """Draw the page."""
+    present = PAGE.heading()
+    with PAGE.toolbar():
+        seed = controls.seed(Settings.twins_seed, "Same seed, same samples.")
+    comparison = PAGE.open(setup_of({"twins_seed": seed}))
+    with PAGE.notes():
+        st.caption("Both are of one model.")
+    panels(comparison, present)
+
+
+@st.fragment
+def panels(comparison, present):
+    """Draw the live panels."""
+    sample_grid(
+        comparison,
+        PAGE.socket(),
+        view="sequence",
+        pixels="binary",
+        cells=4,
+        present=present,
+        on_multiply=lambda: None,
+        key="twins_grid",
+        **PAGE.callbacks(comparison, "twins_grid"),
+    )
+    catch_up_page(comparison)
+    PAGE.write_address(comparison)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
 
 @pytest.fixture
 def new_files(tmp_path, monkeypatch):
-    """Two files, found as if they lay in the folders of the package; gone after the test."""
-    for table, name, text in ((samplers, "flips", SAMPLER), (trainers, "mean_cd", TRAINER)):
+    """Files of each kind, found as if they lay in the folders of the package; gone after the test."""
+    for table, name, text in (
+        (samplers, "flips", SAMPLER),
+        (trainers, "mean_cd", TRAINER),
+        (live_metrics, "different", METRIC),
+    ):
         assert list(table)  # those of the package are found, and stay when these are gone
-        package = importlib.import_module(f"rbmviz.{table.kind}s")
+        package = importlib.import_module(table.package)
         folder = tmp_path / table.kind
         folder.mkdir()
         (folder / f"{name}.py").write_text(text)
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
         monkeypatch.setattr(table, "_entries", dict(table._entries))
         monkeypatch.setattr(table, "_discovered", False)
+        assert name in list(table)
     yield tmp_path
-    for name in ("rbmviz.samplers.flips", "rbmviz.trainers.mean_cd"):
+    for name in ("rbmviz.samplers.flips", "rbmviz.trainers.mean_cd", "rbmviz.metrics.different"):
         package, _, attribute = name.rpartition(".")
         delattr(sys.modules[package], attribute)
         del sys.modules[name]
@@ -190,6 +306,9 @@ def test_a_session_runs_them(new_files, open_worker, model, toy):
         worker.step(3)
         wait(lambda worker=worker: worker.snapshot.n == 15, "three more")
         assert not worker.snapshot.error
+        if algorithm.name == "flips":
+            v = np.unpackbits(worker.snapshot.newest_samples.v, axis=1)
+            assert worker.snapshot.live_numbers == {"different": len(np.unique(v, axis=0))}
 
 
 @pytest.mark.parametrize(("name", "new"), [("sample", "flips"), ("chain", "flips"), ("train", "mean_cd")])
@@ -202,3 +321,45 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
     wait(lambda: comparison.poll()[-1][1].n > 0, "the first step of the new panel")
     test.run()
     assert not test.exception
+    if name == "sample":  # the live metric has a number on every panel, and help in the glossary
+        [grid] = [
+            json.loads(one.proto.json) for one in test.get("bidi_component") if "panels" in one.proto.json
+        ]
+        for panel in grid["panels"]:
+            assert "Different samples" in {readout["label"] for readout in panel["readouts"]}
+        shown = page("glossary")
+        assert any("Different samples" in text.value for text in shown.markdown)
+
+
+def forget_pages():
+    """Let the folders be looked through again."""
+    for function in (pages.found, pages.names_of_other_pages):
+        function.cache_clear()
+
+
+def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
+    folder = tmp_path / "twins"
+    folder.mkdir()
+    (folder / "page.py").write_text(PAGE)
+    monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(tmp_path)])
+    forget_pages()
+    try:
+        test = page("twins", shell=True, twins_seed="3")
+        [(comparison, _)] = test.session_state["comparisons"].values()
+        assert [panel.worker.algorithm for panel in comparison.panels] == [
+            rbmviz.make_sampler("gibbs", k=k) for k in (1, 2)
+        ]
+        assert comparison.setup.seed == 3
+        wait(lambda: all(shown.n > 0 for _, shown in comparison.poll()), "samples of both")
+        assert address_of(test)["twins_seed"] == ["3"]
+        assert address_of(test)["twin"] == []
+        again = page("twins", shell=True, twin="rates_fpcd:eps=0.5", twins_speed="10")
+        assert address_of(again)["twin"] == ["rates_fpcd:eps=0.5"]
+        assert again.session_state["comparisons"]["twins"][0].rate == 10
+        # Other pages take its names out of the address, and it takes theirs.
+        assert {"twin", "twins_seed"} <= set(pages.names_of_other_pages("sample"))
+        assert "twin" not in pages.names_of_other_pages("twins")
+    finally:
+        forget_pages()
+        for name in ("twins.page", "twins"):
+            del sys.modules[f"rbmviz_app.pages.{name}"]

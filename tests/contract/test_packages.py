@@ -7,6 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 FOLDERS = {"rbmviz": "rbmviz", "rbmviz_app": "app", "rbmviz.pretrained": "pretrained"}
+PAGES = ROOT / "app" / "pages"
+"""Its folders travel with it, by the patterns for their files."""
 OF_THE_CHECKOUT = {"README.md", "jsconfig.json", "samplers.gif"}
 """Files in these folders that do not travel."""
 
@@ -23,19 +25,25 @@ def test_every_folder_travels():
         found |= {
             ".".join((package, *folder.relative_to(ROOT / name).parts))
             for folder in folders
-            if holds_files(folder)
+            if holds_files(folder) and folder.parent != PAGES
         }
     assert sorted(found) == SETUPTOOLS["packages"]
+    assert not [folder for page in PAGES.iterdir() for folder in page.glob("[!_]*/")]
 
 
 def test_every_kind_of_file_travels():
     """A file of a new kind has to be listed in pyproject.toml, or here if it is for the checkout only."""
-    patterns = [*SETUPTOOLS["package-data"]["*"], "*.py", "*.safetensors", "config.toml"]
+    data = SETUPTOOLS["package-data"]
+    patterns = [*data["*"], *data["rbmviz.reproduce.results"], "*.py", "*.safetensors", "shipped/*.toml"]
+    patterns.append("config.toml")
+    of_pages = [f"pages/{pattern}" for pattern in data["rbmviz_app.pages"]]
     left = {
         str(path.relative_to(ROOT))
         for name in FOLDERS.values()
         for path in (ROOT / name).rglob("*")
-        if path.is_file() and path.suffix != ".pyc" and not any(path.match(pattern) for pattern in patterns)
+        if path.is_file()
+        and path.suffix != ".pyc"
+        and not any(map(path.match, of_pages if path.parent.parent == PAGES else patterns))
     }
     assert {Path(name).name for name in left} == OF_THE_CHECKOUT, left
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rbmviz.links import DEFAULTS, VERSION
+from rbmviz_app import pages
 from rbmviz_app.session import settings_of
 
 ROOT = Path(__file__).parents[2]
@@ -61,8 +62,14 @@ def test_a_page_has_the_defaults_of_the_newest_links(page):
 
 
 def test_no_key_of_the_address_belongs_to_two_pages():
-    names = [name for settings in DEFAULTS[VERSION].settings.values() for name in settings]
+    names = [name for page in pages.found() for name in pages.settings(page)]
     assert len(names) == len(set(names))
+
+
+def test_names_of_other_pages_are_neither_shared_nor_the_pages_own():
+    names = pages.names_of_other_pages("train")
+    assert {"p", "seed", "model", "c", "A"} <= set(names)
+    assert not {"t", "train_seed", "v", "present", "lesson"} & set(names)
 
 
 MATHEMATICS = {

@@ -135,6 +135,8 @@ RUNS = {
     "sample penalization": _sampled("sample_penalization", SMALL, 30, alpha=0.9, eps=0.1),
     "couple, algorithm 3": _coupled("rbm", SMALL, 12),
     "couple, algorithm 1": _coupled("general", SMALL, 12, k=3),
+    "couple, half-step": _coupled("half_step", SMALL, 12, k=2),
+    "couple, half-step, lag": _coupled("half_step", WIDE, 3, lag=2),
     "couple, lag": _coupled("rbm", SMALL, 6, lag=3),
     "couple wide": _coupled("rbm", WIDE, 2),
     "pairs in a stream": _streamed,

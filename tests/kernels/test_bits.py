@@ -38,7 +38,7 @@ def test_flips_are_those_found_one_by_one(n):
         assert flips.on[:n_on].tolist() == [i for i in range(n) if x[i] and not before[i]]
         assert flips.off[:n_off].tolist() == [i for i in range(n) if before[i] and not x[i]]
         assert (n_active, listed) == (x.sum(), 0)
-        assert (flips.previous == x).all()
+        assert (flips.input == x).all()
         layers.list_active(flips)
         assert flips.active[:n_active].tolist() == [i for i in range(n) if x[i]]
         before = x

@@ -32,7 +32,7 @@ def test_a_kernel_contains_what_it_calls(tmp_path, monkeypatch):
     outer = _jit.kernel(lambda x: also(x) + called(x))
     assert outer(2.0) == 17.0
     assert also(2.0) == 8.0
-    assert [len(form.signatures) for form in (outer, also, also.within_kernels)] == [1, 1, 1]
+    assert [len(form.signatures) for form in (outer, also, also.private_form)] == [1, 1, 1]
     (code,) = outer.inspect_asm().values()
     assert code.count("test_a_kernel_contains_what_it_calls") > 0
     (instructions,) = outer.inspect_llvm().values()

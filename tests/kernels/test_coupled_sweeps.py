@@ -9,7 +9,7 @@ from numba import njit
 from scipy.stats import chi2
 
 from rbmviz import RBM, couple, rng
-from rbmviz.coupling import PAIRS_PER_BLOCK, PairStream, pair_streams
+from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, PairStream, pair_setup, pair_streams
 from rbmviz.kernels import coupling as kernels
 from rbmviz.kernels.coupling import state, statistics, sweep
 from rbmviz.kernels.coupling.pairs import REBUILD_SWEEPS
@@ -31,14 +31,15 @@ def numpy_form() -> dict:
     return names
 
 
-@pytest.mark.parametrize("common", [True, False])
-@pytest.mark.parametrize(("size", "k"), [((10, 8), 1), ((37, 20), 1), ((10, 8), 4)])
-def test_the_numpy_form_makes_the_same_chains(size, k, common):
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("size", "k"), [((10, 8), 1), ((37, 20), 1), ((10, 8), 3)])
+def test_the_numpy_form_makes_the_same_chains(size, k, algorithm):
     """From the same uniform numbers: the same meeting time, and the same estimate within rounding."""
     (m, n), unbiased_estimate = size, numpy_form()["unbiased_estimate"]
-    rbm = random_rbm(m, n, 0.4 * k**0.5)
+    rbm = random_rbm(m, n, 0.4 * (1 + (k > 1)))
     v0 = np.random.default_rng(0).integers(0, 2, (30, m), dtype=np.uint8)
-    pairs = couple(rbm, v0, "rbm" if common else "general", 10_000, seed=2, k=k)
+    pairs = couple(rbm, v0, algorithm, 10_000, seed=2, k=k)
+    setup = pair_setup(algorithm, 1, k, 10_000)
     assert (pairs.tau > k + 1).any()
     assert pairs.rejected.any()
     out = np.zeros(m + 64, np.float32)
@@ -48,7 +49,7 @@ def test_the_numpy_form_makes_the_same_chains(size, k, common):
             uniforms(stream, out, count)
             return out[:count].copy()
 
-        tau, W = unbiased_estimate(rbm.W, rbm.b, rbm.c, v0[i], k, common, uniform)
+        tau, W = unbiased_estimate(rbm.W, rbm.b, rbm.c, v0[i], k, setup.common, setup.half_steps, uniform)
         assert tau == pairs.tau[i]
         np.testing.assert_allclose(pairs.estimate[0][i], W, atol=2e-5)
 
@@ -58,8 +59,7 @@ def test_the_numpy_form_makes_the_same_chains(size, k, common):
 
 @njit
 def ratio_of(z, chains):
-    v, scratch = chains.v, chains.scratch
-    return sweep.log_ratio(z, v.p[0], sweep.log_ratio_constant(v, scratch), scratch)
+    return sweep.log_ratio(chains.v, 0, z, sweep.log_ratio_constant(chains.v))
 
 
 @njit
@@ -73,8 +73,8 @@ def activate_of(layer, other, chain, scratch):
 
 
 @njit
-def sweep_of(chains, moving, common, most, stream):
-    return sweep.sweep(chains, moving, common, most, stream)
+def sweep_of(chains, moving, common, couple_hidden, most, stream):
+    return sweep.sweep(chains, moving, common, couple_hidden, most, stream)
 
 
 @njit
@@ -196,7 +196,7 @@ def test_rounding_cannot_pile_up():
     for sweeps, fresh in ((REBUILD_SWEEPS - 1, False), (REBUILD_SWEEPS, True)):
         chains, outcomes = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.make_outcomes(1)
         kernels.run_pairs(
-            chains, v0[:1], pair_streams(1, 0), kernels.PairSetup(1, 1, sweeps, False, 10**6), 10**6,
+            chains, v0[:1], pair_streams(1, 0), pair_setup("general", 1, 1, sweeps), 10**6,
             kernels.make_progress(), outcomes, kernels.no_sums(500, 100), kernels.watch_nothing(),
         )  # fmt: skip
         stream = PairStream(rbm, lambda _: v0, "general")
@@ -231,20 +231,32 @@ def test_uniforms_are_those_of_the_generator():
 
 
 @compiled_only
-@pytest.mark.parametrize("common", [True, False])
-def test_both_marginals_are_exact(common):
-    """From two fixed hidden states: (v, h) of each is a Gibbs sweep; they are equal as often as can be."""
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_both_marginals_are_exact(algorithm):
+    """From two fixed hidden states: (v, h) of each is a Gibbs sweep; they are equal as often as can be.
+
+    Half steps are maximal couplings of h as well, given the v of both chains.
+    """
     rbm, n = random_rbm(5, 3), 60_000
     h, h2 = np.array([1, 0, 1], np.uint8), np.array([0, 1, 1], np.uint8)
     stream, chains = pair_streams(1, 3)[0], kernels.make_chains(rbm.W, rbm.b, rbm.c)
+    setup = pair_setup(algorithm, 1, 1, 2)
     counts, met = np.zeros((2, 256)), 0
+    apart, equal_h, overlap_h = 0, 0, 0.0  # of sweeps after which v differs
+    states = (np.arange(8)[:, None] >> np.arange(3)) & 1
     state.reset_to_bias(chains.v)
     state.reset_to_bias(chains.h)
     for _ in range(n):
         chains.h.bits[:, 0] = words_of(h)[0], words_of(h2)[0]
-        met += sweep_of(chains, 2, common, 10**6, stream).met
+        found = sweep_of(chains, 2, setup.common, setup.half_steps, 10**6, stream).met
+        met += found
         for chain in range(2):
             counts[chain, 8 * int(chains.v.bits[chain, 0]) + int(chains.h.bits[chain, 0])] += 1
+        if not found:
+            apart += 1
+            equal_h += chains.h.bits[0, 0] == chains.h.bits[1, 0]
+            p = chains.h.p[:, :3].astype(float)
+            overlap_h += np.prod(np.where(states, p[:, None], 1 - p[:, None]), axis=2).min(axis=0).sum()
     bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
     up = rbm.mean_hidden(bits[:, 3:])
     to_h = np.prod(np.where(bits[:, :3] == 1, up, 1 - up), axis=1)
@@ -261,3 +273,5 @@ def test_both_marginals_are_exact(common):
     assert p_value(counts[0], laws[0] / to_h * to_h[::-1]) < 1e-6  # about h, too
     overlap = np.minimum(*laws).sum()
     assert abs(met / n - overlap) < 5 * 0.5 / np.sqrt(n)
+    as_often_as_can_be = abs(equal_h / apart - overlap_h / apart) < 5 * 0.5 / np.sqrt(apart)
+    assert as_often_as_can_be == setup.half_steps

@@ -57,7 +57,7 @@ def check(kernel, call: tuple, free=()) -> None:
 def test_kernels_without_a_wrapper_refuse_calls_from_python():
     x = np.zeros(3, np.uint8)
     for kernel in (layers.copy_bits, layers.flips_fit):
-        with pytest.raises(TypeError, match="only kernels can call it"):
+        with pytest.raises(TypeError, match="only kernels can call"):
             kernel(x, x)
 
 
@@ -91,13 +91,13 @@ def test_fast_weights(rates_model):
         check(driven.herding, (*state, 0.03, alpha, 50, v, np.zeros(4, np.int64), fast_norm), of_no_use)
     check(norm.recompute_norm, (chain.up, chain.down, chain.scalars))
     # Without a second half-step to compare with, lists of units may be longer than there are units.
-    previous, units = ((0, 7, 4), 0), ((0, 6), 0)
-    check(regime.write_out, (chain.up, chain.scalars, 1.0), (previous, units))
+    input_of, units = ((0, 7, 4), 0), ((0, 6), 0)
+    check(regime.write_out, (chain.up, chain.scalars, 1.0), (input_of, units))
     history = chain.history
     check(
         regime.fold_history,
         (chain.up, history, history.visible, history.hidden, 16),
-        (previous, units, *within(1)),
+        (input_of, units, *within(1)),
     )
     chain.scalars[0].history_length = 2000  # longer than a history can be
     with pytest.raises(ValueError, match="do not fit"):
@@ -123,7 +123,7 @@ def test_couplings(rates_model):
     watched = coupling.WatchedPairs(
         np.zeros(2, np.int64), np.zeros((pairs, 5)), np.zeros((pairs, 5)), times, near
     )
-    call = (chains, v0, streams, coupling.PairSetup(1, 1, 20, True, 1000), 50, coupling.make_progress())
+    call = (chains, v0, streams, coupling.PairSetup(1, 1, 20, True, True, 1000), 50, coupling.make_progress())
     call = (*call, coupling.make_outcomes(pairs), sums, watched)
     check(coupling.run_pairs, call, [((1,), 0)])  # fewer starts than states
 
@@ -152,6 +152,11 @@ def test_hamming():
     for a, b, n, shape in wrong:
         with pytest.raises(ValueError, match="do not fit"):
             hamming.count_distances(a, b, n, np.zeros(shape, np.uint32))
+    counts = np.zeros((6, M + 1), np.uint32)
+    check(hamming.add_counts, (counts, 0, np.zeros((6, 32), np.uint32)), [((0,), 1), ((2,), 1)])
+    for shape in ((5, 32), (6, M + 2)):
+        with pytest.raises(ValueError, match="do not fit"):
+            hamming.add_counts(counts, 0, np.zeros(shape, np.uint32))
     check(hamming.nearest, (points, blocks[0], np.zeros(128, np.int64), np.zeros(128, np.int64)), [((0,), 0)])
     check(hamming.log_mixtures, (np.ones((6, M + 1), np.uint32), np.ones(3), np.zeros((6, 3))), [((0,), 1)])
 

@@ -285,6 +285,20 @@ def test_penalization_without_decay_ends_at_the_empty_state_and_is_never_near_th
     assert probabilities(decayed.target(state))[0] < 0.1
 
 
+def test_penalization_in_symmetric_units_ends_at_the_uniform_law():
+    """The paper's end, on the same landscape: no unit is 0, so that all states are treated alike."""
+    model, uniform = pattern_model(["111/000", "000/111"], 9), np.full(64, 1 / 64)
+    sampler = make_sampler("sample_penalization", eps=0.003, alpha=1.0, units="symmetric")
+    state = sampler.init(model, 1)
+    far = total_variation(probabilities(model.rbm), uniform)
+    v = [sampler.step(state, 4000).v for _ in range(5)][-1]
+    law = probabilities(sampler.target(state))
+    assert total_variation(law, uniform) < 0.1 < 0.7 < far
+    counts = np.bincount(codes(v), minlength=64) / len(v)
+    assert total_variation(counts, uniform) < 0.1
+    assert (np.abs(v.mean(axis=0) - 0.5) < 0.05).all()
+
+
 def test_the_time_to_leave_a_valley_grows_fast_for_gibbs_and_slowly_for_a_chain_that_unlearns():
     """Samples a crossing, measured over 50,000: Gibbs 84 and 505 at depth 8 and 10, rates-FPCD 51 and 124."""
 

@@ -114,14 +114,19 @@ def test_kept_histograms_are_those_of_all_samples_and_have_the_columns_that_are_
     test[:, 300:] = 0
     far = np.concatenate([near, 1 - near])
     metric = ISL(test, counts=())
+    quick = ISL(test, counts=(), counters=np.uint32)
     for samples, columns in ((near, 192), (far[3000:], 608)):
         for part in np.array_split(samples, 7):
             metric.update(part)
-        metric.value(0.9)
-        assert max(kept.shape[1] for kept in metric._histograms) == columns
+            quick.update(part)
+        assert metric.value(0.9)[:4] == quick.value(0.9)[:4]
+        for one in (metric, quick):
+            assert max(kept.shape[1] for kept in one._histograms) == columns
     want = np.zeros((200, 701), np.uint32)
     hamming.count_distances(hamming.pack(test), hamming.pack_blocks(far), len(far), want)
     np.testing.assert_array_equal(metric.histograms(), want)
+    np.testing.assert_array_equal(quick.histograms(), want)
+    assert quick.histograms().dtype == np.uint32
 
 
 @pytest.mark.parametrize("n", [1, 500, 3000])
@@ -295,6 +300,7 @@ def test_blank_samples_are_spurious_and_visit_no_class():
     classes = coverage.update(np.array([empty, few, enough, enough]))
     np.testing.assert_array_equal(classes, 0)
     assert (coverage.blank, coverage.spurious) == (0.5, 0.5)
+    assert coverage.ink == pytest.approx((0 + 9 + 10 + 10) / (4 * 70))
     assert (coverage.visited, coverage.class_coverage) == (1, 0.5)  # class 0 has half of the data, b the rest
     np.testing.assert_array_equal(coverage.occupancy, [4, 0, 0])
     np.testing.assert_array_equal(coverage.recognised, [2, 0, 0])
@@ -438,6 +444,7 @@ for width, n in ((20, 1), (70, 300)):
     frozen.flags.writeable = False
     for x in (rows, frozen, rows[::-1], np.asfortranarray(rows)):
         ISL(x, x).update(x).value()
+        ISL(x, x, counters=np.uint32).update(x).value()
         ISL(x).update(x).value(0.9)
         Coverage(SimpleNamespace(train=x, train_labels=None, validation=x, test=x)).update(x)
 for m, n in ((9, 4), (4, 9), (13, 12)):
@@ -446,7 +453,7 @@ for m, n in ((9, 4), (4, 9), (13, 12)):
     model_statistics(rbm)
     ais_log_z(rbm, n_chains=2, betas=3)
     ais_log_z(rbm, rows[:, :m], n_chains=2, betas=np.array([0, 1]))
-kernels = hamming.count_distances, hamming.nearest, hamming.log_mixtures
+kernels = hamming.count_distances, hamming.add_counts, hamming.nearest, hamming.log_mixtures
 for kernel in (*kernels, enumerate.log_weights, annealing.add_log_ratio):
     assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
 """

@@ -10,7 +10,15 @@ from waiting import PATIENCE, wait
 
 from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, TrainingPlan, isl_points
+from rbmviz.session import (
+    Comparison,
+    SamplingPlan,
+    SamplingRun,
+    SamplingSetup,
+    TrainingPlan,
+    TrainingSetup,
+    isl_points,
+)
 from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
 from rbmviz.session import worker as worker_module
@@ -297,6 +305,32 @@ def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch)
             assert late.snapshot.n < 1000
     finally:
         close(comparison)
+
+
+def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(toy):
+    comparison = Comparison(TrainingSetup(toy, 3), rate=100.0)
+    comparison.add(make_trainer("cd", batch_size=10))
+    try:
+        comparison.step(200)
+        wait(lambda: comparison.poll()[0][1].passed("updates") == 200, "a scored update")
+        comparison.add(make_trainer("pcd", batch_size=10))
+        points_then = []
+
+        def is_there():
+            points_then.append(compared_now(comparison)[0].compared.point)
+            return not compared_now(comparison)[1].compared.catching_up
+
+        wait(is_there, "the second")
+        assert min(points_then) > 100  # the first never went back to where the second had begun
+        assert [s.n for _, s in comparison.poll()] == [200, 200]
+        first = comparison.add(make_trainer("cd", batch_size=10), catch_up=False)
+        assert (first.worker.snapshot.n, first.worker.catching_up) == (0, False)
+    finally:
+        close(comparison)
+
+
+def compared_now(comparison):
+    return [one for _, one in comparison.at_common_point(comparison.poll(), newest=True)]
 
 
 def test_frames_stay_at_the_point_of_the_chart(model, toy, monkeypatch):

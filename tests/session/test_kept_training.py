@@ -1,6 +1,7 @@
 """Trainings that are kept as bytes go on elsewhere to the same bits; what was not written here is refused."""
 
 import io
+import json
 import re
 
 import numpy as np
@@ -126,17 +127,24 @@ def test_other_settings_and_damage_are_one_sentence(lesson):
         if name != "json":
             refused(**{name: None})
             refused(**{name: x[:-1]} if "likelihoods" not in name else {name: x[:, :-2]})
-    file = io.BytesIO()  # as it was written before sweeps were counted
+    file = io.BytesIO()  # as it was written before sweeps were counted, and before variances were computed
     earlier = {
         name: x[:, :-1] if name.endswith(("likelihoods", "clocks")) else x for name, x in arrays.items()
     }
-    earlier["json"] = np.array(re.sub(r', "sweeps": [0-9.]+', "", text))
+    for i, panel in enumerate(json.loads(text)["panels"]):
+        known = [not name.startswith("variance_") for name in panel["state"]["names"]]
+        assert known.count(False) == 3
+        earlier[f"{i}.stats"] = arrays[f"{i}.stats"][:, known]
+    without = re.sub(r', "variance_[Wbc]"|"variance_[Wbc]", ', "", text)
+    earlier["json"] = np.array(re.sub(r', "sweeps": [0-9.]+', "", without))
     np.savez(file, **earlier)
     for now, (*_, was) in zip(
         read_trainings(content, setup), read_trainings(file.getvalue(), setup), strict=True
     ):
         assert [p.update for p in now.kept.likelihoods] == [p.update for p in was.likelihoods]
         assert {p.sweeps for p in was.likelihoods} == {0}
+        assert set(was.names) == set(now.kept.names)
+        assert np.isnan(was.stats[:, -3:]).all()
         assert [(update, 0, seconds) for update, _, seconds in now.kept.clocks] == list(was.clocks)
     for damaged in (b"", b"\x80\x04pickled", content[:-100]):
         with pytest.raises(BadInput):

@@ -88,10 +88,17 @@ def test_missed_steps_are_made_at_full_speed_for_so_long(clock, seconds):
     late.resume(0)
     late.catch_up_with(first, 200, seconds)
     assert late.due(0, MOST, 0.5) == 200
-    late.note_computing(100, 0.4)
+    assert late.seconds_to_catch_up(0) == seconds
+    late.note_computing(20, 0.1)
+    clock.now += 0.6  # half of it in wait for a turn
+    late.note_computing(100, 0.3)
     assert late.catching_up(100) == (seconds > 1)
+    if seconds > 1:
+        assert late.seconds_to_catch_up(100) == pytest.approx(100 * 0.6 / 80)
+        late.note_computing(101, 9.0)  # slower since: no longer than it may compute
+        assert late.seconds_to_catch_up(101) == pytest.approx(0.6)
     # Either the steps that are left, or half a second of them: the others are skipped.
-    assert late.due(100, MOST, 0.5) == (100 if seconds > 1 else 5)
+    assert late.due(100, MOST, 0.5) == (106 if seconds > 1 else 5)
 
 
 def test_a_paused_run_that_cannot_catch_up_stops_where_it_is(clock):

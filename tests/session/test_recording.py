@@ -1,5 +1,6 @@
 """Runs whose recorded beginning is shown while they are prepared: the join, and what ends a recording."""
 
+import math
 import threading
 import time
 from dataclasses import replace
@@ -135,7 +136,7 @@ def test_what_is_shown_is_what_the_run_shows(recordings, setup):
             np.testing.assert_array_equal(shown.occupancy, live.occupancy)
             assert [one.n for one in shown.curve] == [one.n for one in live.curve]
             assert [one.isl for one in shown.curve] == [one.isl for one in live.curve]
-            assert shown.counts == live.counts
+            assert shown.counts == tuple(one._replace(ink=math.nan) for one in live.counts)
             assert [one.spent.sweeps for one in shown.curve] == [one.spent.sweeps for one in live.curve]
             assert shown.fast_norm == (live.fast_norm and pytest.approx(live.fast_norm, rel=1e-6))
 

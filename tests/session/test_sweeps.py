@@ -2,12 +2,14 @@
 
 import math
 import threading
+import weakref
 
 import numpy as np
 import pytest
 from waiting import wait
 
 from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.session.limits import VisitorUsage
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweeps import SWEEP_NOTE, SweepQueue
@@ -34,8 +36,8 @@ LONG = Budget("samples", 1_000_000)
 def queue(tmp_path):
     made = []
 
-    def make(cores=2, folder=tmp_path / "sweeps"):
-        made.append(SweepQueue(folder, Slots(cores)))
+    def make(cores=2, folder=tmp_path / "sweeps", memory=None):
+        made.append(SweepQueue(folder, Slots(cores), memory))
         return made[-1]
 
     yield make
@@ -56,6 +58,23 @@ def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):
         for name in ("n", "isl_validation", "isl_test", "isl_test_error", "blank"):
             kept = curves[name][i // 6]
             assert np.array_equal(kept[~np.isnan(kept)], table[name]), name
+
+
+def test_the_scores_of_sweeps_are_part_of_the_memory_of_the_server(queue, monkeypatch):
+    server = weakref.WeakSet()
+    one = queue(memory=VisitorUsage(server))
+    visitor = VisitorUsage(server)
+    sweep = one.add(plan_of(budget=LONG), "a try", "owner")
+    needed = SweepScores.bytes(sweep.plan)
+    assert visitor._elsewhere() == needed > 0
+    monkeypatch.setenv("RBMVIZ_SESSION_MB", "1")
+    wide = plan_of(axes=[Axis("eps", tuple(0.001 * i for i in range(1, 200)))], budget=LONG)
+    with pytest.raises(BadInput, match=r"take \d MB of memory.* delete sweeps"):
+        one.add(wide, "too large", "owner")
+    assert one.list() == [sweep]
+    one.stop(sweep.name, "owner")
+    one.delete(sweep.name, "owner")
+    assert visitor._elsewhere() == 0
 
 
 def test_one_sweep_at_a_time_in_the_order_of_the_queue(queue):

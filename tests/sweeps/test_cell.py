@@ -84,6 +84,7 @@ def test_every_measure_is_what_a_naive_run_gives():
         assert found["spurious"][row] == coverage.spurious
         assert found["switches"][row] == coverage.switches
         assert found["blank"][row] == coverage.blank
+        assert found["ink"][row] == pytest.approx(coverage.ink)
         assert found["sweeps"][row] == n
     activity = samples.v.sum(axis=1)[: 700 // 3 * 3].reshape(-1, 3).T
     assert found["ess"][-1] == pytest.approx(rbmviz.metrics.chain_diagnostics(activity).ess)

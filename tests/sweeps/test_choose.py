@@ -101,6 +101,7 @@ def test_a_setting_that_diverged_is_last_and_not_in_the_region():
 def test_points_between_two_of_a_curve_are_read_off_in_the_logarithm():
     choice = compare(table({0.1: [[0, 10, 20, 30], [0, 10, 20, 30]]}), point=10**1.5)
     assert choice.best.mean == pytest.approx(15)
+    assert compare(table({0.1: [[0, 10, 20, 30]]}), point=40).best.n == 40  # what was spent is no score
     sweeps = compare(table({0.1: [[0, 10, 20, 30]]}), point=200, effort="sweeps")
     assert sweeps.best.mean == 20
     # A point of the curve has its own number, even beside one that is not known.

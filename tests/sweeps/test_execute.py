@@ -257,7 +257,6 @@ def cluster(tmp_path):
             process.wait(PATIENCE)
 
 
-@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_worker_that_is_killed_costs_no_cell(cluster, tmp_path):
     """SIGKILL in the middle: no cell is lost, none is there twice, and the table is that of threads."""
@@ -286,7 +285,6 @@ def test_a_worker_that_is_killed_costs_no_cell(cluster, tmp_path):
     assert len(set(zip(one["identity"], one["n"], strict=True))) == len(one["n"])
 
 
-@pytest.mark.slow
 def test_a_killed_sweep_resumes_to_the_same_bits(tmp_path):
     """``kill -9`` in the middle of the command; what is there stays, and the table is that of a whole run."""
     plan = plan_of(5, 4, samples=2000)

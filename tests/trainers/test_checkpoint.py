@@ -103,6 +103,11 @@ def test_everything_else_is_checked(name):
         value = holder.pop(path[-1])
         if path == ("state", "sweeps"):  # which earlier checkpoints lack
             assert load_checkpoint(crafted.put_together(arrays, whole), crafted.DATA).state.sweeps == 0
+        elif path[0] == "knobs" and path[-1].startswith(
+            "initial_"
+        ):  # so do they: the start was the usual one
+            found = load_checkpoint(crafted.put_together(arrays, whole), crafted.DATA).trainer
+            assert (found.initial_scale, found.initial_law, found.initial_biases) == (0.01, "normal", "data")
         else:
             refused(crafted.put_together(arrays, whole), (path, "removed"))
         if isinstance(value, dict):

@@ -85,6 +85,67 @@ def simulated(m, n):
     return rbm, g.integers(0, 2, (7, m), dtype=np.uint8)
 
 
+def test_the_start_has_the_scale_and_the_law_of_the_knobs(bits):
+    """Without a knob it is as before: N(0, 0.01^2), log odds, 0; every law has its spread."""
+    usual, odds = initial_rbm(bits, 400, 3), np.clip(bits.mean(axis=0), 0.001, 0.999)
+    np.testing.assert_array_equal(usual.W, initial_rbm(bits, 400, 3, make_trainer("cd")).W)
+    W = rng.generator(3, "init").normal(0, 0.01, usual.W.shape).astype(np.float32)
+    np.testing.assert_array_equal(usual.W, W)
+    np.testing.assert_allclose(usual.b, np.log(odds / (1 - odds)), rtol=1e-6)
+    knobs = {"initial_scale": 0.2, "initial_biases": "random"}
+    normal = initial_rbm(bits, 400, 3, make_trainer("cd", **knobs))
+    uniform = initial_rbm(bits, 400, 3, make_trainer("cd", initial_law="uniform", **knobs))
+    for found, spread in ((normal, 0.2), (uniform, 0.2 / 3**0.5)):
+        assert found.W.std() == pytest.approx(spread, rel=0.05)
+        assert found.c.std() == pytest.approx(spread, rel=0.15)
+        assert (found.b != 0).all()
+    assert np.abs(uniform.W).max() <= 0.2 < np.abs(normal.W).max()
+    zero = initial_rbm(bits, 4, 3, make_trainer("cd", initial_scale=0.0, initial_biases="zero"))
+    assert [x.any() for x in (zero.W, zero.b, zero.c)] == [False] * 3
+    # A training begins there, and a warm start does not.
+    trainer = make_trainer("cd", learning_rate=1e-6, **knobs)
+    first = next(train(bits, trainer, 400, 10, 3, every=1)).rbm
+    np.testing.assert_allclose(first.W, normal.W, atol=1e-5)
+    warm = next(train(bits, trainer, 400, 10, 3, warm_start=usual, every=1)).rbm
+    np.testing.assert_allclose(warm.W, usual.W, atol=1e-5)
+
+
+def test_the_variance_of_a_chain_is_that_of_its_statistics():
+    """Against all numbers of f = (v E[h|v]', v, E[h|v]), written out; with weights by the delta method."""
+    g = np.random.default_rng(0)
+    v, h = g.integers(0, 2, (50, 6)).astype(np.float32), g.random((50, 4)).astype(np.float32)
+    f = {"variance_W": np.einsum("ni,nj->nij", v, h).reshape(50, -1), "variance_b": v, "variance_c": h}
+    found = batches.variances(v, h)
+    for name, x in f.items():
+        assert found[name] == pytest.approx(x.var(axis=0, ddof=1).sum(), rel=1e-5)
+    w = g.random(50)
+    weighted = batches.variances(v, h, w)
+    w /= w.sum()
+    for name, x in f.items():
+        squares = ((x - w @ x) ** 2).sum(axis=1)
+        assert weighted[name] == pytest.approx(50 * 50 / 49 * (w**2 @ squares), rel=1e-5)
+    assert np.isnan(batches.variances(v[:1], h[:1])["variance_W"])
+
+
+def test_the_variance_of_an_update_is_that_of_its_chains():
+    """UCD's is that of many pairs at the same parameters, and much larger than that of CD."""
+    rbm, data = simulated(5, 3)
+    found = {}
+    for name, knobs in (("cd", {"n_chains": 256}), ("ucd", {"n_chains": 64, "t_max": 10_000})):
+        trainer = make_trainer(name, learning_rate=1e-6, **knobs)
+        state = trainer.init(rbm, data, 0)
+        steps = [trainer.step(state, 1).stats for _ in range(20)]
+        found[name] = {part: np.mean([stats[f"variance_{part}"] for stats in steps]) for part in "Wbc"}
+    v0 = np.tile(data, (300, 1))
+    want = rbmviz.couple(rbm, v0, "rbm", 10_000).estimate
+    for part, x in zip("Wbc", want, strict=True):
+        assert found["ucd"][part] == pytest.approx(x.var(axis=0).sum(), rel=0.25)
+    assert found["ucd"]["W"] > 2 * found["cd"]["W"]
+    assert np.isnan(
+        make_trainer("exact").step(make_trainer("exact").init(rbm, data, 0), 1).stats["variance_W"]
+    )
+
+
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("size", [(5, 3), (4, 7), (10, 8)])
@@ -302,7 +363,13 @@ def test_live_knobs_act_from_the_next_update_on(name, bits):
         return tuned.step(state, 3).rbm
 
     plain = after()
-    fixed = {"n_temperatures", *(["n_chains"] if name not in ("cd", "pop_cd") else [])}
+    fixed = {
+        "n_temperatures",
+        "initial_scale",
+        "initial_law",
+        "initial_biases",
+        *(["n_chains"] if name not in ("cd", "pop_cd") else []),
+    }
     for knob in knobs_of(base).values():
         assert knob.live == (knob.name not in fixed)
         if knob.live and knob.name not in more:

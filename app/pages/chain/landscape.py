@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.metrics import landscape
+from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
@@ -18,7 +19,7 @@ from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page,
 from rbmviz_app.pages.chain.exports import walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
-from rbmviz_app.pages.chain.settings import LANDSCAPE_PATTERNS, Settings, choose_landscape
+from rbmviz_app.pages.chain.settings import Settings, choose_landscape
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
 from rbmviz_app.shared import pattern_landscape
@@ -33,9 +34,21 @@ VISIT_QUANTITIES = {
 
 PRESETS = (
     Preset(
+        "Two valleys",
+        "Nine nats deep. Gibbs crosses when it is lucky. Both chains that unlearn cross more often, but "
+        "while the visits of rates-FPCD come near the model’s law, those of penalization stay far from it.",
+        tuple(DEFAULT_PANELS),
+        claims=(
+            Claim(1, "crossings", ">", 2, of=0),
+            Claim(2, "crossings", ">", 2, of=0),
+            Claim(1, "visits", "<", 0.12, not_of=2),
+            Claim(2, "visits", ">", 0.15, not_of=1),
+        ),
+    ),
+    Preset(
         "The valley fills up",
         "Two valleys, twelve nats deep. Each sample raises the ground under rates-FPCD until it rolls out, "
-        "again and again. Under Gibbs nothing ever moves: it waits for luck, once in some 8,000 samples.",
+        "again and again. Under Gibbs nothing ever moves: it waits for luck, once in 3,500 samples.",
         tuple(DEFAULT_PANELS),
         {"land_depth": 12.0},
         (
@@ -91,6 +104,19 @@ PRESETS = (
         ),
     ),
     Preset(
+        "Penalization ends uniform",
+        "The same penalty, counted in two ways. With units 0 and 1 only what is on is penalised, and the "
+        "empty state takes over. With units -1 and +1 every state is penalised alike: in the end all 64 come "
+        "equally often.",
+        ("sample_penalization:eps=0.003,alpha=1", "sample_penalization:eps=0.003,alpha=1,units=symmetric"),
+        {"land_pace": 100},
+        (
+            Claim(0, "empty_share", ">", 0.15, not_of=1),
+            Claim(1, "empty_share", "<", 0.03, not_of=0),
+            Claim(1, "bent", ">", 0.7),
+        ),
+    ),
+    Preset(
         "Moments fall as 1/t",
         "Gibbs comes near the rates by luck. With alpha 1 rates-FPCD must: its error is |θF|/(εt), ten "
         "times as many samples make it about ten times smaller. With decay it stops far above.",
@@ -135,7 +161,7 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "then all pixels, which moves the ball; a **mode** is a valley, with unlikely pictures all around. "
     "First let it run and see which ball leaves its valley, then press *Step*, or the key **S**, and watch "
     "the ground rise where the ball stood.",
-    in_address=PanelsInAddress("l", samplers),
+    in_address=PanelsInAddress("l", samplers, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if name.startswith("land")},
     setup_of=setup_of,
     presets=PRESETS,
@@ -255,8 +281,8 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
                 "samples: a large step size, decay and penalization each end in a floor."
             )
             st.caption(
-                "**Try** a depth of 8, 10, 12: in the two halves Gibbs crosses every 84, 505, 8,300 "
-                "samples, rates-FPCD with step size 0.03 every 51, 124, 217. Waiting for luck grows "
+                "**Try** a depth of 8, 10, 12: in the two halves Gibbs crosses every 84, 510, 3,500 "
+                "samples, rates-FPCD with step size 0.03 every 53, 125, 230. Waiting for luck grows "
                 "exponentially with the depth, filling the valley up does not (section 3)."
             )
         else:
@@ -266,9 +292,10 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
                 "dashes), faster than independent samples could (1/√t). Any decay ends that (section 4)."
             )
         st.caption(
-            "The paper says that penalization without decay ends at the uniform law. With 0/1 units it does"
-            " not (in the two halves it comes no nearer than 0.65): only what is on is penalised, and all "
-            "ends at the empty state, as the preset “Penalization ends empty” shows."
+            "The paper says that penalization without decay ends at the uniform law. It does if the units "
+            "that are counted are -1 and +1 (knob “Units of the penalty”, preset “Penalization ends "
+            "uniform”). With 0 and 1 it does not (in the two halves it comes no nearer than 0.65): only "
+            "what is on is penalised, and all ends at the empty state."
         )
     PAGE.withdraw_preset(comparison)
 

@@ -8,6 +8,7 @@ from rbmviz_app.pages.chain.matrix import draw_matrix
 from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
+PARTS = ("l", "A", "lam")
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
+from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.session import LandscapeSetup
 from rbmviz_app import controls
 from rbmviz_app.session import COMPARISONS, TRAINED, Setting
@@ -11,12 +12,6 @@ from rbmviz_app.shared import pattern_landscape, random_landscape
 
 ORDERS: tuple[Order, ...] = ("valley", "gray", "index")
 PAGE_PARTS = ("landscape", "matrix")
-LANDSCAPE_PATTERNS = {
-    "two halves": ("111/000", "000/111"),
-    "three patterns": ("1100/1100", "0011/0011", "1010/0101"),
-    "four patterns": ("1111/0000", "0000/1111", "1001/1001", "0110/0110"),
-    "letters L T X": ("100/100/111", "111/010/010", "101/010/101"),
-}
 RANDOM_WEIGHTS = "random weights"
 
 

@@ -23,7 +23,7 @@ from rbmviz_app.charts.style import (
     tooltips,
 )
 
-NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1"}
+NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1", "half_step": "Half-step"}
 EXACT = "exact"
 POINT_COLUMNS = ("series", "x", "value", "low", "high")
 CURVE_POINTS = 60
@@ -32,8 +32,10 @@ HEIGHT = 300
 STYLES = {
     "Algorithm 3": (colour("rbm"), [1, 0]),
     "Algorithm 1": (colour("general"), [6, 3]),
+    "Half-step": (colour("half_step"), [10, 3]),
     "UCD, algorithm 3": (colour("rbm"), [1, 0]),
     "UCD, algorithm 1": (colour("general"), [6, 3]),
+    "UCD, half-step": (colour("half_step"), [10, 3]),
     "CD": (colour("cd"), [2, 2]),
     EXACT: (GREY, [9, 2, 2, 2]),
 }
@@ -48,7 +50,7 @@ def style(series: str) -> tuple[str, list[int]]:
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
     """Return the histogram of meeting times: bins from x to x2, and a last one for truncated pairs."""
     rows = []
-    for counted in pairs:
+    for i, counted in enumerate(pairs):
         edges, shares = counted.tau_shares()
         name = NAMES[counted.algorithm]
         bins = [
@@ -58,9 +60,8 @@ def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
         cut = f"not met in {counted.max_sweeps:,} sweeps"
         bins.append((edges[-1] * 1.1, edges[-1] * 1.6, counted.truncated_share, cut))
         for low, high, share, label in bins:
-            # Bars of the two algorithms side by side in a bin, a little apart from the next bin's.
-            middle, end = (low * (high / low) ** part for part in (0.46, 0.92))
-            x, x2 = (low, middle) if counted.algorithm == "rbm" else (middle, end)
+            # Bars of the algorithms side by side in a bin, a little apart from the next bin's.
+            x, x2 = (low * (high / low) ** (0.92 * part / len(pairs)) for part in (i, i + 1))
             rows.append({"series": name, "x": x, "x2": x2, "value": share, "label": label})
     return rows
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from rbmviz.coupling import STATISTICS
+from rbmviz.coupling import ALGORITHMS, STATISTICS
 from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
 from rbmviz_app.charts.style import Rows, csv_bytes
 from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
@@ -16,9 +16,9 @@ from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
 def pairs_npz(results: Results) -> bytes:
     """Return all counted pairs, in order, as .npz.
 
-    For each stream the arrays are named ``tau_rbm``, ``tau_general``, and ``tau_rbm_lag10`` for pairs of
-    another lag: tau, truncated, rejected (pairs, 2); for lag 1 also unbiased and plain (pairs, 5), estimates
-    of ``statistics``.
+    For each stream the arrays are named ``tau_rbm``, ``tau_general``, ``tau_half_step``, and
+    ``tau_rbm_lag10`` for pairs of another lag: tau, truncated, rejected (pairs, 2); for lag 1 also unbiased
+    and plain (pairs, 5), estimates of ``statistics``.
     """
     arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
     for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):
@@ -46,7 +46,9 @@ def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> 
     zoom = max(1, 220 // max(shape))
     height, width = shape[0] * zoom, shape[1] * zoom
     gap, header = 16, 52
-    sheet = Image.new("RGB", (2 * (2 * width + 3 * gap), header + height + gap), "white")
+    sheet = Image.new(
+        "RGB", (len(shown.displayed_pairs) * (2 * width + 3 * gap), header + height + gap), "white"
+    )
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
     strong = np.array(tuple(int(highlight[i : i + 2], 16) for i in (1, 3, 5)))
     pale = (255 - (255 - strong) * 0.35).astype(int)
@@ -89,7 +91,7 @@ def snippet(model_name: str, setup: CouplingSetup, coupling: Coupling) -> str:
         f"scale = {coupling.scale!r}",
         "rbm = rbmviz.RBM(scale * rbm.W, scale * rbm.b, scale * rbm.c)",
         f'seed = rng.child({setup.seed}, "pairs", 0)',
-        'for algorithm in ("rbm", "general"):',
+        f"for algorithm in {ALGORITHMS}:",
         f"    pairs = rbmviz.couple(rbm, starts, algorithm, max_sweeps={coupling.max_sweeps}, seed=seed)",
         "    print(algorithm, pairs.tau[:10], pairs.truncated.mean())",
     ]

@@ -29,6 +29,7 @@ from rbmviz_app.session import COUPLED_MODEL, settings_of
 from rbmviz_app.shared import random_coupled
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
+PARTS = ("c",)
 DEFAULT_PANELS = ["scale=1.5"]
 """The knobs of a random model; a trained one begins at scale 1, as it is. ``rbmviz.links.DEFAULTS`` has the
 same, and decides what a page without a link opens."""
@@ -40,8 +41,8 @@ KNOBS = "c"
 PRESETS = (
     Preset(
         "Small enough to know",
-        "So small that everything can be computed exactly. The curves under More charts show it: the bound "
-        "stays above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
+        "So small that everything can be computed exactly, and held against the estimates: the bound stays "
+        "above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
         ("coupling:scale=1.5",),
         claims=(
             Claim(0, "rbm_ucd_errors", "<", 3, n=1000),
@@ -129,12 +130,12 @@ def remember_model(preset: Preset) -> None:
 PAGE: LivePage[CouplingSetup] = LivePage(
     name="coupling",
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
-    about="Each half shows one pair of chains of the same model, as two pictures: pixels in which they "
+    about="Each column shows one pair of chains of the same model, as two pictures: pixels in which they "
     "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
     "pixels and hidden units that says how likely every picture is, a **chain** makes one picture of it "
     "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
     "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
-    in_address=PanelsInAddress(KNOBS, {Coupling.name: Coupling}),
+    in_address=PanelsInAddress(KNOBS, {Coupling.name: Coupling}, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
     on_preset=remember_model,
@@ -145,8 +146,8 @@ PAGE: LivePage[CouplingSetup] = LivePage(
         (1, 2, 5, 10, 30, 100, math.inf),
         speed_help="Of the displayed pairs; the pairs of the charts are counted in the background, at full "
         "speed.",
-        play_help="Stop both pairs at the same sweep, or let them go on; counting stops, too.",
-        step_help="One more sweep of both pairs, then pause; after a meeting the next pair begins.",
+        play_help="Stop all pairs at the same sweep, or let them go on; counting stops, too.",
+        step_help="One more sweep of each pair, then pause; after a meeting the next pair begins.",
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
     ),
 )
@@ -177,7 +178,8 @@ def main() -> None:
             "**What you see** ξ runs one sweep ahead of η. Pixels in which the two differ are orange, strong "
             "where they are on. Each chain alone is an exact Gibbs chain; once equal they stay equal, and "
             "the next pair begins. **Try** a larger scale, then look how often pairs still meet. "
-            "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3)."
+            "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3); the half-step coupling is "
+            "that of its authors’ program."
         )
     asked = ChartSettings()
     draw_pair_charts(PAGE, comparison, asked, present)
@@ -193,7 +195,7 @@ def own_knobs(name: str, version: int = VERSION) -> Coupling:
 
 def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
     """Add the only panel of a new comparison, with the knobs of a preset, of the link or of its model."""
-    coupling = wanted[0] if wanted else own_knobs(name, links.version())
+    coupling = wanted[0] if wanted else own_knobs(name, links.version(PAGE.name))
     for text in links.values(KNOBS)[:1]:
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))
@@ -272,7 +274,7 @@ def exports(
                     "Picture",
                     lambda: picture(displayed(), shape, HIGHLIGHT),
                     "pairs.png",
-                    "The two displayed pairs, pixels that differ in colour.",
+                    "The displayed pairs, pixels that differ in colour.",
                 ),
             ],
         )

@@ -84,7 +84,7 @@ def draw_more(comparison: Comparison[CouplingSetup], asked: ChartSettings, prese
 
 
 def draw_meeting_times(found: Results | None, present: bool) -> None:
-    """Draw the meeting times of both algorithms."""
+    """Draw the meeting times of all couplings."""
     wide, narrow = st.columns([5, 2], gap="medium") if not present else (st.container(), st.container())
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -103,7 +103,7 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
         )
         narrow.caption(
             f"{cut} **What you see**: of all pairs counted so far, the share that met after so many sweeps. "
-            "Both algorithms have the same starts. **Try** the preset “Sharing randomness”. Paper UCD, "
+            "All couplings have the same starts. **Try** the preset “Sharing randomness”. Paper UCD, "
             "figure 5."
         )
 
@@ -231,8 +231,9 @@ def draw_rejected(found: Results | None, present: bool) -> None:
         warning = f" {given_up} loops were given up, which biases the estimate." if given_up else ""
         st.caption(
             "**What you see** proposals that a pair rejected until each chain had a state of its own, pale "
-            "for ξ: with algorithm 1 ξ keeps its first draw and rejects none. The loop runs to its end here: "
-            f"a cap on it would bias the estimate.{warning} Paper UCD, figure 2, right."
+            "for ξ: with algorithm 1 ξ keeps its first draw and rejects none; half-step counts those of the "
+            "hidden units, too. The loop runs to its end here: a cap on it would bias the estimate."
+            f"{warning} Paper UCD, figure 2, right."
         )
 
 

@@ -28,8 +28,14 @@ PAIR_COLUMNS = [
         "label": "Algorithm 1, general",
         "help": "Where the chains do not meet, each draws from random numbers of its own.",
     },
+    {
+        "name": "half_step",
+        "label": "Half-step coupling",
+        "help": "As algorithm 3, but the hidden units, too, are equal as often as they can be; where they "
+        "are, the chains meet in the next sweep. The program of the paper’s authors draws its pairs so.",
+    },
 ]
-"""The two couplings of paper UCD, side by side, in the order of rbmviz.coupling.ALGORITHMS."""
+"""The two couplings of paper UCD and that of its authors' program, in the order of ALGORITHMS."""
 
 HIGHLIGHT = "#ff5c00"
 """Pixels that differ: strong where they are on, pale where they are off."""
@@ -104,12 +110,12 @@ READOUTS = [_column_readouts(i, column["name"]) for i, column in enumerate(PAIR_
 
 
 def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Readout, ...]:
-    """Return the readouts of the panel, those of both columns."""
+    """Return the readouts of the panel, those of all columns."""
     return tuple(readout for column in READOUTS for readout in column)
 
 
 def every_readout() -> tuple[Readout, ...]:
-    """Return all numbers of a column; those of both columns are called alike."""
+    """Return all numbers of a column; those of all columns are called alike."""
     return READOUTS[0]
 
 

@@ -60,7 +60,7 @@ def choose_setup() -> tuple[str, Model, str, int]:
             Settings.coupling_start,
             "Pairs start at",
             STARTS,
-            "Both algorithms have the same starts; the trainer UCD starts at training data.",
+            "All couplings have the same starts; the trainer UCD starts at training data.",
             format_func=lambda start: "random bits" if start == "random" else "training data",
         )
         seed = controls.seed(

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterable
 from importlib import import_module
-from pathlib import Path
+from importlib.util import find_spec
 
 import streamlit as st
 
 from rbmviz.glossary import Words, glossary
-from rbmviz_app import links, messages
+from rbmviz_app import links, messages, pages
 from rbmviz_app.panel.readouts import Readout
 
 TITLE, ICON, PLACE = "Glossary", "menu_book", 9
-
-PAGES_FOLDER = Path(__file__).parents[1]
-"""The folder of all pages; those with panels have a ``panel.py``, which knows all their numbers."""
 
 ABOUT = (
     "Each word of the pages stands here with what it means, in the order in which a newcomer needs them. "
@@ -60,12 +57,9 @@ def words(parts: Iterable[Words]) -> None:
 
 def numbers() -> list[tuple[str, tuple[Readout, ...]]]:
     """Return title and numbers of each page whose panels have any, in the order of the navigation."""
-    names = [path.parent.name for path in PAGES_FOLDER.glob("*/panel.py")]
-    pages = sorted(
-        (import_module(f"rbmviz_app.pages.{name}.page") for name in names), key=lambda page: page.PLACE
-    )
-    found = [(page.TITLE, import_module(f"{page.__package__}.panel").every_readout()) for page in pages]
-    return [(title, readouts) for title, readouts in found if readouts]
+    panels = {page.TITLE: f"{page.__package__}.panel" for page in pages.found().values()}
+    found = {title: import_module(name).every_readout() for title, name in panels.items() if find_spec(name)}
+    return [(title, readouts) for title, readouts in found.items() if readouts]
 
 
 def number(readout: Readout) -> None:

@@ -38,8 +38,8 @@ MIN_CURVE_SAMPLES = 5
 """Samples before a curve begins."""
 
 DIFFERENCE_SPAN = 10
-"""Differences are shown from this share of the common point on: the early ones are large, and would flatten
-the later ones and their bands."""
+"""Differences are shown from 1 / DIFFERENCE_SPAN of the common point on: the early ones are large, and would
+flatten the later ones and their bands."""
 
 View = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""

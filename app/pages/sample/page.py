@@ -32,6 +32,7 @@ from rbmviz_app.page import (
 )
 from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
 from rbmviz_app.pages.sample.exports import curves_csv, replay_file, snippet
+from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.sample.recorded import recordings
 from rbmviz_app.pages.sample.tuning import draw_tuning
@@ -42,6 +43,7 @@ from rbmviz_app.shared import data, training_part_isl
 from rbmviz_app.timer import every_second
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
+PARTS = ("p",)
 AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
@@ -81,6 +83,7 @@ class Settings:
     axis: Setting[CostUnit] = Setting("samples")  # what panels are compared at equal numbers of
     curve: Setting[View] = Setting("ISL")
     speed: Setting[float] = Setting(60)
+    improvement = Setting(False)
 
 
 PRESETS = (
@@ -203,8 +206,8 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
     "that it shows. First wait until the large numbers differ, then drag a step size and watch how the "
     "pictures and the numbers answer.",
-    in_address=PanelsInAddress("p", samplers),
-    settings=settings_of(Settings),
+    in_address=PanelsInAddress("p", samplers, DEFAULT_PANELS),
+    settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.improvement},
     setup_of=setup_of,
     presets=PRESETS,
     speed=Settings.speed,
@@ -259,6 +262,7 @@ def main() -> None:
         reading_help()
     charts(comparison, comparison.setup.dataset)
     if not present:
+        draw_improvement(PAGE, comparison, Settings.improvement)
         draw_tuning(comparison, name, Settings.data.value)
         exports(comparison, name)
 

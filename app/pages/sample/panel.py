@@ -1,6 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,15 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, values_of
+from rbmviz.metrics.live import live_metrics_of
 from rbmviz.samplers import Sampler
+from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
 from rbmviz_app.compared import amount_text, standing_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from rbmviz_app.panel.readouts import Readout, Value
+from rbmviz_app.panel.readouts import Readout, Value, readout_of
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -23,16 +25,6 @@ from rbmviz_app.stream.requests import FrameRequest
 ALL_EMPTY = (
     "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
 )
-
-MAX_RHAT_SHOWN = 100
-"""Larger values are shown as "over 100"; the R-hat of chains that never move is infinite."""
-
-
-def _rhat(shown: SamplingSnapshot) -> Value:
-    if shown.agreement is None:
-        return None
-    rhat = shown.agreement.rhat
-    return rhat if not rhat >= MAX_RHAT_SHOWN else f"over {MAX_RHAT_SHOWN}"
 
 
 def _isl(shown: SamplingSnapshot) -> Value:
@@ -121,6 +113,17 @@ SCORES = (
         source="Computed here: q is the first percentile of the number of pixels on in the training "
         "examples.",
     ),
+    Readout(
+        "ink",
+        "Ink",
+        "Mean share of the pixels that are on: it falls where a chain fades to blank images, and rises where "
+        "its strokes become bolder than those of the data.",
+        lambda shown: _percent(shown.ink),
+        "fixed1",
+        unit="%",
+        formula=r"\frac{1}{n} \sum_s \frac{1}{D} \sum_d s_d",
+        source="Counted.",
+    ),
 )
 """Numbers of samplers that are scored against data."""
 
@@ -165,39 +168,19 @@ READOUTS = (
 )
 """Numbers of every sampler."""
 
-READOUTS_OF_SEVERAL_CHAINS = (
-    Readout(
-        "rhat",
-        "R-hat",
-        "Whether the chains agree, by the number of pixels that are on in their newest rounds: near 1 they "
-        "do, above 1.01 they do not yet.",
-        _rhat,
-        "precision3",
-        formula=r"\hat{R} = \sqrt{\frac{\text{variance over all chains}}{\text{mean variance in a chain}}}",
-        source="Vehtari et al. (2021), rank-normalised and split, by ArviZ; newest 1,000 rounds at most.",
-    ),
-    Readout(
-        "ess",
-        "ESS",
-        "Effective sample size: as many independent samples would tell as much about the number of pixels "
-        "that are on as these rounds of all chains do.",
-        lambda shown: None if shown.agreement is None else shown.agreement.ess,
-        "compact",
-        formula=r"\mathrm{ESS} = \frac{n}{1 + 2 \sum_{t \ge 1} \rho_t}",
-        source="Vehtari et al. (2021), bulk ESS by ArviZ; ρ are autocorrelations; newest 1,000 rounds at "
-        "most.",
-    ),
-)
-"""Numbers that compare chains with each other."""
+
+def live_readouts(n_chains: int) -> tuple[Readout, ...]:
+    """Return the numbers of the live metrics of a run of so many chains."""
+    return tuple(readout_of(number) for metric in live_metrics_of(n_chains) for number in metric.numbers)
 
 
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
     """Return the readouts of a panel: without data nothing is scored, without labels there are no classes."""
-    several = READOUTS_OF_SEVERAL_CHAINS if sampler.n_chains > 1 else ()
+    live = live_readouts(sampler.n_chains)
     if plan.dataset is None:
         return (
             *(replace(readout, lead=readout.name in ("rate", "sweeps")) for readout in READOUTS),
-            *several,
+            *live,
         )
     if plan.dataset.train_labels is None:
         unlabelled = (
@@ -205,13 +188,13 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
             replace(SPURIOUS, lead=True),
             *(one for one in SCORES if one.name == "blank"),
         )
-        return (*unlabelled, *READOUTS, *several)
-    return (*SCORES, *READOUTS, *several)
+        return (*unlabelled, *READOUTS, *live)
+    return (*SCORES, *READOUTS, *live)
 
 
 def every_readout() -> tuple[Readout, ...]:
     """Return all numbers that a panel of this page can have."""
-    return (*SCORES, *READOUTS, *READOUTS_OF_SEVERAL_CHAINS)
+    return (*SCORES, *READOUTS, *live_readouts(MAX_CHAINS))
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:
@@ -307,12 +290,14 @@ def sample_grid(
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
     looks_back: bool = False,
+    marks: Sequence[str] = (),
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
     front : whether a knob is in sight; the others are under "More knobs"
     knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
     looks_back : whether a slider goes back through the newest samples of paused panels
+    marks : a word before the title of each panel
     """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible
@@ -331,6 +316,7 @@ def sample_grid(
             readouts,
             front=front,
             multiples=True,
+            marks=marks,
         ),
         view=view,
         pixels=pixels,

@@ -1,4 +1,4 @@
-"""The first seconds of the race that the page opens with, recorded: a new machine shows them at once.
+"""The first seconds of the comparison that the page opens with, recorded: a new machine shows them at once.
 
 ``python -m rbmviz_app.pages.sample.recorded`` records them again. That is needed if a default of the page,
 its model, or the samples of a sampler change; a test says so.

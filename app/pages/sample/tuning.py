@@ -4,12 +4,14 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from rbmviz import BadInput
 from rbmviz.knobs import knobs_of, write_knobs
 from rbmviz.models import list_models
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz_app import messages, session
 from rbmviz_app.charts.style import csv_bytes, titles
+from rbmviz_app.page import hand_over
 from rbmviz_app.session import TRIED
 
 MAX_TRIED = 100
@@ -67,6 +69,8 @@ def sweep_around(
     axes = front_numbers(algorithm)[:2]
     others = [name for name in known if name not in [axis.name for axis in axes]]
     settings: dict[str, Any] = {
+        session.SHOWN_SWEEP.key: "",
+        "tune_what": "samplers",
         "tune_models": [model_name],
         "tune_samplers": [algorithm.name],
         "tune_data": data_choice,
@@ -76,16 +80,19 @@ def sweep_around(
             algorithm, [name for name in others if getattr(algorithm, name) != known[name].default]
         ),
         "tune_y": "none",
+        "tune_z": "none",
     }
     for axis, knob in zip("xy", axes, strict=False):
         lo, hi = range_around(knob, getattr(algorithm, knob.name))
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
         settings |= {f"tune_{axis}_scale": knob.scale}
-    session.begin_anew("tune")
-    session.SHOWN_SWEEP.set("")
-    for name, value in settings.items():
-        session.set_on_other_page(name, value)
-    st.switch_page("pages/tune/page.py")
+    try:
+        hand_over("tune", comparison.setup._replace(seed=0), [algorithm], settings)
+    except BadInput as error:
+        messages.note(error)
+        return
+    # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
+    st.switch_page("pages/tune/page.py", query_params={})
 
 
 def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any]], model_name: str) -> None:

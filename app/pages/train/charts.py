@@ -50,7 +50,7 @@ def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) ->
 
 
 def statistic_rows(named: Iterable[tuple[str, TrainingSnapshot]], statistic: str) -> Rows:
-    """Return all points of the curves of one statistic, with the range of the replicates."""
+    """Return all points of the curves of one statistic, with the middle 95 % of the replicates."""
     return [
         _row(name, point, band)
         for name, snapshot in named
@@ -152,8 +152,8 @@ def _training_spec(
         ("trainer", "Trainer", ""),
         ("update", "Updates", ","),
         ("value", title, ".4~g"),
-        ("low", "Lowest", ".4~g"),
-        ("high", "Highest", ".4~g"),
+        ("low", "Band from", ".4~g"),
+        ("high", "to", ".4~g"),
         ("sweeps", "Sweeps of all chains", ",.0f"),
         ("seconds", "Seconds in the trainer", ".2f"),
     )
@@ -167,3 +167,51 @@ def _training_spec(
     if best is not None:
         layers += level("y", best, UPPER_BOUND_LABEL)
     return live_spec(layers, TRAINING_HEIGHT)
+
+
+DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")
+DISTRIBUTION_HEIGHT = 200
+
+
+def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str) -> Rows:
+    """Return the bins of one quantity over the chains of the last update of every panel that has it."""
+    rows = []
+    for name, snapshot in named:
+        found = snapshot.distribution(label)
+        for low, high, share in zip(*(found[0], found[0][1:], found[1]), strict=False) if found else ():
+            middle = (low + high) / 2
+            rows.append(dict(zip(DISTRIBUTION_COLUMNS, (name, low, high, middle, share), strict=True)))
+    return rows
+
+
+def distribution_chart(rows: Rows, algorithms: Sequence[tuple[str, str, str]], label: str) -> Chart:
+    """Return the chart of the distributions of a quantity, an outline for each panel.
+
+    algorithms : (name of the panel in full, in brief, and its colour), in order
+    """
+    whole = all(float(row["x"]).is_integer() for row in rows)  # of meeting times, which spread over decades
+    # An outline ends where its last bin does.
+    ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
+    data = pd.DataFrame([*rows, *ends.values()], columns=list(DISTRIBUTION_COLUMNS))
+    return data, _distribution_spec(tuple(algorithms), label, whole)
+
+
+@kept_spec
+def _distribution_spec(algorithms: tuple[tuple[str, str, str], ...], label: str, whole: bool) -> Spec:
+    names = [name for name, *_ in algorithms]
+    tone, dash = series("trainer", names, [tone for *_, tone in algorithms], None)
+    x = alt.X("x:Q", title=label, scale=alt.Scale(type="log" if whole else "linear", nice=False, zero=False))
+    y = alt.Y("share:Q", title="Share of chains").axis(format="~%", tickCount=4)
+    base = alt.Chart(alt.NamedData("curves")).encode(x=x.axis(grid=False, tickCount=6, format="~s"), y=y)
+    area = base.mark_area(interpolate="step-after", opacity=0.15).encode(color=tone)
+    line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
+        color=tone,
+        strokeDash=dash,
+        tooltip=tooltips(
+            ("trainer", "Trainer", ""),
+            ("x", "From", ".4~g"),
+            ("x2", "to", ".4~g"),
+            ("share", "Share", ".3~%"),
+        ),
+    )
+    return live_spec([area, line], DISTRIBUTION_HEIGHT)

@@ -38,7 +38,10 @@ def model_file(model: Model | None) -> bytes:
 
 
 def snippet(setup: TrainingSetup, trainers: Sequence[Any]) -> str:
-    """Return Python code that repeats the trainings of the page, as long as no knob was turned meanwhile."""
+    """Return Python code that repeats the trainings of the page, as long as no knob was turned meanwhile.
+
+    With a linear schedule it does not: ``iterations`` replaces the knob that says when the schedule ends.
+    """
     lines = ["import rbmviz", "", f'data = rbmviz.load_dataset("{setup.dataset.name}")']
     for i, trainer in enumerate(trainers):
         knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())

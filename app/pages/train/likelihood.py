@@ -8,9 +8,24 @@ from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
-from rbmviz_app.pages.train.charts import likelihood_floor, likelihood_rows, statistic_rows, training_chart
+from rbmviz_app.pages.train.charts import (
+    distribution_chart,
+    distribution_rows,
+    likelihood_floor,
+    likelihood_rows,
+    statistic_rows,
+    training_chart,
+)
 from rbmviz_app.pages.train.naming import looks, named
 from rbmviz_app.pages.train.settings import Settings
+from rbmviz_app.session import show_in_address
+
+READ_DISTRIBUTION = {
+    "Meeting times (sweeps)": "**Look** at the tail: the few pairs that meet late make updates noisy; pairs "
+    "that were cut off stand at the last sweep.",
+    "Log weights (nats)": "**Look** how wide it is: by e times per nat a sample counts more than another.",
+}
+"""What to look at in the distributions, by label."""
 
 
 def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
@@ -88,6 +103,8 @@ def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
             label_visibility="collapsed",
             width=420,
         )
+        # The first of the list is what an address shows that does not name one.
+        show_in_address([Settings.statistic], statistic != next(iter(labels)))
         log = controls.toggle(Settings.log, "Log scale")
     having = [
         look
@@ -100,3 +117,28 @@ def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
         f"{labels[statistic]} against {cost_unit}",
         "Nothing yet." if not log else "Nothing above zero yet.",
     )
+    if not links.presenting():
+        distributions(comparison)
+
+
+def distributions(comparison: Comparison[TrainingSetup]) -> None:
+    """Draw how the chains of the last update differ, where trainers know: meeting times, log weights."""
+    shown = named(comparison)
+    quantities = list(dict.fromkeys(label for _, snapshot in shown for label in snapshot.inner_samples))
+    if not quantities:
+        return
+    st.markdown("**How do the chains of one update differ?**")
+    for column, label in zip(st.columns(len(quantities), gap="large"), quantities, strict=True):
+        having = [
+            look
+            for look, (_, snapshot) in zip(looks(comparison), shown, strict=True)
+            if label in snapshot.inner_samples
+        ]
+        with column:
+            draw_chart(
+                distribution_chart(distribution_rows(shown, label), having, label),
+                f"distribution {label}",
+                f"{label} of the chains of the last update, shares",
+                "Nothing yet.",
+            )
+            st.caption(f"{', '.join(brief for _, brief, _ in having)}. {READ_DISTRIBUTION.get(label, '')}")

@@ -31,7 +31,7 @@ def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:
 
 
 def open_ended(name: str, **knobs: Value) -> Trainer:
-    """Return a trainer whose learning rate does not fall, with those of the knobs that it has."""
+    """Return a trainer whose learning rate does not fall, with these knobs as far as it has them."""
     known = knobs_of(trainers[name])
     knobs["schedule"] = "constant"
     return make_trainer(name, **{knob: value for knob, value in knobs.items() if knob in known})

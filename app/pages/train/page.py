@@ -26,21 +26,17 @@ from rbmviz_app.shared import data
 from rbmviz_app.timer import every_second
 
 TITLE, ICON, PLACE = "Train", "school", 2
+PARTS = ("t",)
 BAS_KNOBS = "learning_rate=0.1,schedule=constant"
-DEFAULT_PANELS = [
-    f"cd:{BAS_KNOBS}",
-    f"pcd:{BAS_KNOBS}",
-    f"pop_cd:{BAS_KNOBS}",
-    f"ucd:{BAS_KNOBS},n_chains=1000,t_max=50",
-]
+DEFAULT_PANELS = [f"cd:{BAS_KNOBS}", f"pcd:{BAS_KNOBS}", f"pop_cd:{BAS_KNOBS}", f"ucd:{BAS_KNOBS},t_max=50"]
 
 
 PRESETS = (
     Preset(
         "CD falls away",
         "On Bars and Stripes all climb together; then, from about 3,000 updates on, CD and PCD lose what "
-        "they had, and pop-CD stays on top.",
-        (f"cd:{BAS_KNOBS}", f"pcd:{BAS_KNOBS}", f"pop_cd:{BAS_KNOBS}"),
+        "they had, and pop-CD stays on top. UCD, which has no bias but much noise, staggers below it.",
+        tuple(DEFAULT_PANELS),
         {"statistic": "ess"},
         (
             Claim(0, "likelihood", "<", -0.02, of=0, n=6000, n_of=3000, not_of=2),
@@ -48,6 +44,8 @@ PRESETS = (
             Claim(2, "likelihood", ">", 0.1, of=2, n=6000, n_of=3000, not_of=0),
             Claim(2, "likelihood", ">", 1, of=0, n=6000),
             Claim(2, "likelihood", ">", 1.5, of=1, n=6000),
+            Claim(3, "likelihood", "<", -1.5, of=2, n=3000),
+            Claim(3, "likelihood", "<", -1.5, of=2, n=6000),
         ),
     ),
     Preset(
@@ -117,7 +115,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "picture, of which training knows nothing. First watch in the chart which curve climbs highest and which "
     "one falls again, then change a learning rate.",
     # Learned weights to begin at have no place in the address.
-    in_address=PanelsInAddress("t", trainers, linkable=fresh_starts),
+    in_address=PanelsInAddress("t", trainers, DEFAULT_PANELS, linkable=fresh_starts),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,

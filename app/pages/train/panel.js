@@ -63,7 +63,7 @@ class TrainPanel extends Panel {
   drawPictures() {
     const { grid, samples, filters } = this;
     const text = /** @type {PanelHead & { standing: string }} */ (this.head).standing;
-    if (this.standing.textContent !== text) this.standing.textContent = text;
+    if (this.standing.textContent !== text) this.standing.textContent = this.standing.title = text; // two lines may be too few
     if (!samples.canvas.hidden) samples.draw(grid.ink, grid.gap, null);
     if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
     if (!this.strip.hidden) this.drawTrace();

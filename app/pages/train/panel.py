@@ -1,10 +1,12 @@
 """The live panels of the Train page: fantasies and filters of a model that learns, and its scores."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rbmviz.knobs import Knob, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
@@ -159,7 +161,7 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
     TrainingSnapshot, readouts, ("samples", "filters", "both"), adjust_all=Comparison.at_common_point
 )
 def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode fantasies (``v`` or ``mean``) of a new update and, slowly, ``trace`` and ``filters``.
+    """Encode fantasies (``v`` or ``mean``) of a new update and, twice a second, ``trace`` and ``filters``.
 
     The numbers are those at the common point of all panels: ``standing`` says which, in words.
     """
@@ -184,7 +186,9 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
     if shown.compared is not None:
         scores = shown.compared.scores
         standing = standing_text(shown.compared, "updates", scores.update if scores is not None else None)
-    return PanelContent({"standing": standing}, blocks, client.after(newest_sent, slow), shown.warning)
+    knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
+    values = {"standing": standing, "knobs": knobs}
+    return PanelContent(values, blocks, client.after(newest_sent, slow), shown.warning)
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}
@@ -204,11 +208,14 @@ def train_grid(
     on_edit: OnTrigger,
     on_remove: OnTrigger,
     key: str,
+    front: Callable[[Knob], bool] = lambda knob: knob.front,
+    knobs_follow: bool = False,
+    marks: Sequence[str] = (),
 ) -> None:
-    """Draw the trainers' panels; see ``Canvas.mount``."""
+    """Draw the trainers' panels; see ``Canvas.mount``, and ``sample_grid`` for the last three."""
     dataset = comparison.setup.dataset
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
-    specs = panel_specs(comparison, readouts, lambda knob: knob.front, origins)
+    specs = panel_specs(comparison, readouts, front, origins, marks=marks)
     for spec, panel in zip(specs, comparison.panels, strict=True):
         spec["inner"] = next(iter(panel.worker.algorithm.inner.values()), "")
         spec["n_hidden"] = panel.worker.plan.n_hidden
@@ -226,4 +233,5 @@ def train_grid(
         on_remove=on_remove,
         key=key,
         vocabulary=rarest_first(dataset, dataset.n_visible),
+        knobs_follow=knobs_follow,
     )

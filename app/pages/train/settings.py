@@ -28,7 +28,7 @@ from rbmviz_app.shared import data, pretrained
 GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
 MAX_HIDDEN = 2000
-MAX_REPLICATES = 20
+MAX_REPLICATES = 100
 DATA_WIDTH = 160
 OWN_DATA, BEGIN_AT = "own_data", "begin"
 """Keys of the uploads."""
@@ -102,7 +102,7 @@ def choose_setup(asked: str | None) -> Chosen:
             "Replicates",
             1,
             MAX_REPLICATES,
-            "Each panel trains so many models with consecutive seeds; bands show their range.",
+            "Each panel trains so many models with consecutive seeds; bands hold the middle 95 % of them.",
         )
         choose_view()
     dataset = None

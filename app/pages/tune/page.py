@@ -1,8 +1,8 @@
 """Tune: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
 
+import itertools
 import math
 import weakref
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -11,20 +11,21 @@ from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
 from rbmviz.links import VERSION, write_panel
 from rbmviz.metadata import data_name
-from rbmviz.models import data_of, list_models
-from rbmviz.registry import samplers
-from rbmviz.samplers import Sampler
-from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.models import list_models
+from rbmviz.registry import samplers, trainers
+from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
 from rbmviz.sweeps import SweepPlan, measures
-from rbmviz.sweeps.plan import read_algorithm
+from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
 from rbmviz_app import controls, kept, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart
+from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, hand_over
 from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.pages.train.panel import train_grid
+from rbmviz_app.pages.train.settings import MAX_HIDDEN
 from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
     chosen_names,
@@ -35,20 +36,25 @@ from rbmviz_app.pages.tune.charts import (
 )
 from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, table_csv
 from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
+from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import (
     AUTOMATIC_DATA,
     Settings,
+    chains_setup,
     choose_axes,
     choose_rest,
     choose_what,
     plan_of,
+    setup_of,
 )
-from rbmviz_app.session import ALLOWANCE, CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP, settings_of
+from rbmviz_app.presets import Preset
+from rbmviz_app.session import CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP, settings_of
 from rbmviz_app.shared import data, pretrained, sweep_queue
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 6
+PARTS = ("m", "sweep")
 DEFAULT_PANELS = ["rates_fpcd"]
 MAX_PINNED = 4
 """Settings beside the one under the pointer."""
@@ -57,41 +63,46 @@ CHAIN_CELLS = 8
 NEW_SWEEP = ""
 
 
-def setup_of(values: Mapping[str, Any]) -> SamplingSetup:
-    """Return what the chains share, for values of the settings by name."""
-    models = values["tune_models"] or Settings.tune_models.default
-    return chains_setup(models[0], values["tune_data"], values["tune_start"], values["tune_kernel"], 0)
+Beside = Comparison[SamplingSetup | TrainingSetup]
+"""The runs beside the map: chains, or trainings."""
 
 
-def chains_setup(model_name: str, data_choice: str, start: Any, kernel: Any, seed: int) -> SamplingSetup:
-    """Return the setup of the chains: those of the page are runs of the cells, from the same starts."""
-    model = controls.model_called(model_name)
-    chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
-    dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
+class _Algorithms:
+    """Samplers and trainers by name; no two of them are called alike."""
+
+    def __getitem__(self, name: str) -> Any:
+        return (trainers if name in trainers else samplers)[name]
 
 
-PAGE: LivePage[SamplingSetup] = LivePage(
+def show_plan(preset: Preset) -> None:
+    """Show the map of the plan that a preset has set, not of the sweep that was on the screen."""
+    SHOWN_SWEEP.set(NEW_SWEEP)
+    CLICKED_MODEL.set("")
+
+
+PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     name="tune",
     question="Which step size, and which decay: where is the best setting, and what can be told from it?",
-    about="The map shows how well each setting of a sampler does: a cell is a setting, its colour a score, "
-    "the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, and it goes on "
-    "when this page is closed. Move the slider to see the scores after fewer **samples**: large steps win "
-    "early, small ones late. Hatched cells cannot be told from the best. Point at a cell: the chain beside "
-    "the map takes its knobs while it runs; click to keep a setting open, up to four. First press *Start*, "
-    "or drag over the empty map to feel what the knobs do.",
-    in_address=PanelsInAddress("m", samplers),
+    about="The map shows how well each setting of a sampler or a trainer does: a cell is a setting, its "
+    "colour a score, the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, "
+    "and it goes on when this page is closed. Move the slider to see the scores after fewer **samples**, or "
+    "updates: large steps win early, small ones late. Hatched cells cannot be told from the best. Point at a "
+    "cell: the run beside the map takes its knobs and goes on; click to keep a setting open, up to four. "
+    "First press *Start*, or drag over the empty map to feel what the knobs do.",
+    in_address=PanelsInAddress("m", _Algorithms(), DEFAULT_PANELS),
     settings=settings_of(Settings),
     setup_of=setup_of,
-    presets=(),
+    presets=PRESETS,
     speed=Settings.tune_speed,
+    on_preset=show_plan,
     transport=Transport(
-        "Samples per second",
+        "Steps per second",
         (5, 20, 60, 200, 1000, 5000, math.inf),
-        speed_help="Of the chains beside the map. The sweep takes what the chains leave of the cores.",
-        play_help="Stop the chains beside the map, or let them go on. The sweep has buttons of its own.",
-        step_help="One more sample in every chain, then pause.",
-        reset_help="All chains back to their first state with the same seed.",
+        speed_help="Samples of the chains beside the map, or updates of the trainings there. The sweep takes "
+        "what they leave of the cores.",
+        play_help="Stop the runs beside the map, or let them go on. The sweep has buttons of its own.",
+        step_help="One more sample, or update, in every run, then pause.",
+        reset_help="All runs back to their first state with the same seed.",
         width=180,
     ),
 )
@@ -101,23 +112,25 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
     with PAGE.toolbar():
-        names = choose_what()
+        kind, names = choose_what()
         with st.popover("Axes, length, data", icon=":material/straighten:"):
-            choose_axes([name for name in names if name in samplers] or ["rates_fpcd"])
-            choose_rest()
+            choose_axes(kind, names)
+            choose_rest(kind)
+        PAGE.menu()
     plan, reason = planned()
     sweep = shown_sweep(plan)
     if sweep is None:
         if reason:
             messages.note(reason)
-        PAGE.open(setup_of({name: one.value for name, one in PAGE.settings.items()}), fill)
+        if kind == "sampler":
+            beside(setup_of({name: one.value for name, one in PAGE.settings.items()}))
         return
     view, token = session.open_view(sweep.name, sweep)
     begin_row(plan, reason, sweep)
-    comparison = PAGE.open(setup_of_sweep(sweep.plan), lambda new, wanted: fill(new, wanted, sweep.plan))
+    comparison = beside(setup_of_sweep(sweep.plan), sweep.plan)
     bring_pointer(comparison, sweep.plan)
-    if has_chains(sweep.plan) and comparison.setup.dataset is None:
-        offer_download(sweep.plan.data or data_name(comparison.setup.model.meta), "tune")
+    offer_data(comparison, sweep.plan)
+    PAGE.preset_caption(comparison)
     weak = weakref.ref(comparison)
     key = POINTER_PANEL.value
 
@@ -135,8 +148,8 @@ def main() -> None:
             with st.container(key="tune_evidence"):
                 while_running(lambda: evidence(view, comparison), sweep.active)
     with right:
-        if has_chains(sweep.plan):
-            chains(comparison, sweep.plan, present)
+        if has_runs(sweep.plan):
+            runs(comparison, sweep.plan, present)
     if not present:
         exports(view)
     PAGE.write_address(comparison, more={"sweep": [sweep.name] if sweep.name else []})
@@ -167,7 +180,7 @@ def open_results() -> None:
 def planned() -> tuple[SweepPlan | None, str]:
     """Return the plan that the controls say, or None and the reason why there is none."""
     try:
-        plan = plan_of()
+        plan = plan_of({name: one.value for name, one in PAGE.settings.items()})
         check_size(plan)
         return plan, ""
     except BadInput as error:
@@ -192,18 +205,44 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
     return None if plan is None else Sweep.planned(plan)
 
 
-def setup_of_sweep(plan: SweepPlan) -> SamplingSetup:
-    """Return the setup of the chains beside the map of a plan."""
-    if not has_chains(plan):
+def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
+    """Return the setup of the runs beside the map of a plan."""
+    if not has_runs(plan):
         return setup_of({name: one.default for name, one in PAGE.settings.items()})
+    if plan.kind == "trainer":
+        return TrainingSetup(data(plan.data), plan.n_hidden, plan.seeds[0])
+    return chains_setup(model_on_screen(plan), plan.data, plan.start, plan.kernel, plan.seeds[0])
+
+
+def model_on_screen(plan: SweepPlan) -> str:
+    """Return the model of the cell that was clicked last, else the first one."""
     clicked = CLICKED_MODEL.value
-    model = clicked if clicked in plan.models else plan.models[0]
-    return chains_setup(model, plan.data, plan.start, plan.kernel, plan.seeds[0])
+    return clicked if clicked in plan.models else plan.models[0]
 
 
-def has_chains(plan: SweepPlan) -> bool:
-    """Return whether the settings of a plan can be run beside its map: samplers, on models that are here."""
-    return plan.kind == "sampler" and set(plan.models) <= set(list_models())
+def has_runs(plan: SweepPlan) -> bool:
+    """Return whether the settings of a plan can be run beside its map: its models, or data, are here."""
+    if plan.kind == "trainer":
+        return plan.n_hidden <= MAX_HIDDEN and controls.data_or_reason(data, plan.data)[0] is not None
+    return set(plan.models) <= set(list_models())
+
+
+def offer_data(comparison: Beside, plan: SweepPlan) -> None:
+    """Offer to download the data of a plan where they are not here."""
+    if plan.kind == "trainer" and not has_runs(plan):
+        offer_download(plan.data, "tune")
+    elif isinstance(comparison.setup, SamplingSetup) and has_runs(plan) and comparison.setup.dataset is None:
+        offer_download(plan.data or data_name(comparison.setup.model.meta), "tune")
+
+
+def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) -> Beside:
+    """Open the runs beside the map."""
+    known, _ = session.COMPARISONS.value.get(PAGE.name, (None, ""))
+    if known is not None and type(known.setup) is not type(setup):
+        session.begin_anew(PAGE.name)  # chains are not trainings
+    comparison = PAGE.open(setup, lambda new, wanted: fill(new, wanted, plan))
+    comparison.cost_unit = "sweeps" if isinstance(setup, SamplingSetup) else "updates"
+    return comparison
 
 
 # The sweep
@@ -332,13 +371,13 @@ def duration_text(seconds: float) -> str:
 
 
 @st.fragment
-def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup], present: bool) -> None:
+def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> None:
     """Draw the map; a click on a cell opens its setting at the right, or closes it again."""
     sweep = view.sweep
 
     def clicked() -> None:
         setting = session.sent_by("tune map", "edit")["setting"]
-        if has_chains(sweep.plan):
+        if has_runs(sweep.plan):
             toggle(comparison, sweep, setting)
 
     sweep_map(
@@ -355,22 +394,32 @@ def show_map(view: SweepView, token: str, comparison: Comparison[SamplingSetup],
     messages.show_refused()
 
 
-def pinned_panels(comparison: Comparison[SamplingSetup]) -> list[Any]:
+def pinned_panels(comparison: Beside) -> list[Any]:
     """Return the panels of settings that are open, without the one that follows the pointer."""
     return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
 
 
-def pinned_settings(comparison: Comparison[SamplingSetup], sweep: Sweep) -> list[int]:
-    """Return the places of the settings that are open."""
+def pinned_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
+    """Return the places of the settings that are open; None: a knob was turned, and no cell has it."""
+    plan = sweep.plan
+    model = model_on_screen(plan) if plan.models else ""
     places = {
-        read_algorithm(sweep.plan.kind, place.algorithm): i
-        for i, place in list(enumerate(sweep.scores.settings))[::-1]
+        read_algorithm(plan.kind, place.algorithm): i
+        for i, place in enumerate(sweep.scores.settings)
+        if place.model == model
     }
-    found = [places.get(panel.worker.algorithm) for panel in pinned_panels(comparison)]
-    return [place for place in found if place is not None]
+    return [places.get(panel.worker.algorithm) for panel in pinned_panels(comparison)]
 
 
-def toggle(comparison: Comparison[SamplingSetup], sweep: Sweep, setting: int) -> None:
+def marks_of(comparison: Beside) -> list[str]:
+    """Return how each run beside the map is called: as its cell on the map is marked."""
+    numbers = itertools.count(1)
+    return [
+        "Pointer" if panel.key == POINTER_PANEL.value else str(next(numbers)) for panel in comparison.panels
+    ]
+
+
+def toggle(comparison: Beside, sweep: Sweep, setting: int) -> None:
     """Open a setting beside the map, or close it."""
     place = sweep.scores.settings[setting]
     algorithm = read_algorithm(sweep.plan.kind, place.algorithm)
@@ -391,28 +440,30 @@ def toggle(comparison: Comparison[SamplingSetup], sweep: Sweep, setting: int) ->
         messages.refused(error)
 
 
-def fill(comparison: Comparison[SamplingSetup], wanted: list[Any], plan: SweepPlan | None = None) -> None:
-    """Add the chains of a link, or else one with the middle setting of the plan."""
-    comparison.cost_unit = "sweeps"
-    if links.values(PAGE.in_address.key) or plan is None or not has_chains(plan):
+def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
+    """Add the runs of a link or a preset, or else one with the middle setting of the plan."""
+    asked = [text.partition(":")[0] for text in links.values(PAGE.in_address.key)]
+    if plan is None or not has_runs(plan):
+        comparison.add(samplers["rates_fpcd"]())
+    elif wanted or (asked and set(asked) <= set(TABLES[plan.kind])):
         PAGE.fill(comparison, wanted)
     else:
         comparison.add(middle_of(plan))
 
 
-def middle_of(plan: SweepPlan) -> Sampler:
-    """Return the setting in the middle of the grid of the first sampler."""
+def middle_of(plan: SweepPlan) -> Any:
+    """Return the setting in the middle of the grid of the first algorithm."""
     own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
     return read_algorithm(plan.kind, own[len(own) // 2].algorithm)
 
 
-def bring_pointer(comparison: Comparison[SamplingSetup], plan: SweepPlan) -> None:
-    """See to it that one chain follows the pointer: it is of a sampler of the plan."""
+def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
+    """See to it that one run follows the pointer: it is of an algorithm of the plan."""
     keys = [panel.key for panel in comparison.panels]
     if POINTER_PANEL.value not in keys:
         POINTER_PANEL.set(keys[0] if keys else None)
     names = [text.partition(":")[0] for text in plan.algorithms]
-    if not has_chains(plan):
+    if not has_runs(plan):
         return
     try:
         if not keys or comparison[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
@@ -424,46 +475,54 @@ def bring_pointer(comparison: Comparison[SamplingSetup], plan: SweepPlan) -> Non
 
 
 @st.fragment
-def chains(comparison: Comparison[SamplingSetup], plan: SweepPlan, present: bool) -> None:
-    """Draw the chain under the pointer, and the settings that are open."""
-    sample_grid(
-        comparison,
-        PAGE.socket(),
-        view="sequence",
-        pixels="binary",
-        cells=CHAIN_CELLS,
-        present=present,
-        front=lambda knob: knob.name in [axis.knob for axis in plan.axes],
-        knobs_follow=True,
-        key="tune chains",
-        on_multiply=PAGE.multiply_callback(comparison, "tune chains"),
+def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
+    """Draw the run under the pointer, and the settings that are open."""
+    on_axis = [axis.knob for axis in plan.axes]
+    common: dict[str, Any] = {
+        "pixels": "binary",
+        "cells": CHAIN_CELLS,
+        "present": present,
+        "front": lambda knob: knob.name in on_axis,
+        "knobs_follow": True,
+        "marks": marks_of(comparison),
+        "key": "tune chains",
         **PAGE.callbacks(comparison, "tune chains"),
-    )
+    }
+    if plan.kind == "trainer":
+        train_grid(comparison, PAGE.socket(), view="both", **common)  # type: ignore[arg-type]
+        one, first = "training", "update"
+    else:
+        multiply = PAGE.multiply_callback(comparison, "tune chains")
+        sample_grid(comparison, PAGE.socket(), view="sequence", on_multiply=multiply, **common)  # type: ignore[arg-type]
+        one, first = "chain", "sample"
     if not present:
         st.caption(
-            "The first panel is the setting under the pointer: its chain goes on while the knobs change. The "
-            "others are runs of their own from the first sample, compared at equal sweeps."
+            f"*Pointer* is the setting under the pointer: its {one} goes on while the knobs change. The "
+            f"others have the numbers of their cells on the map; they are runs of their own from the first "
+            f"{first}, compared at equal {comparison.cost_unit}."
         )
+        opened = pinned_panels(comparison) or list(comparison.panels[:1])
+        name = OTHER_PAGE[plan.kind].title()
         with st.container(horizontal=True):
-            opened = pinned_panels(comparison) or list(comparison.panels[:1])
             if st.button(
-                "Open in Sample",
-                icon=":material/grid_view:",
-                key="tune to sample",
-                help="The settings that are open here, or else the one under the pointer, as panels of the "
-                "Sample page with this model, these data and this seed.",
+                f"Open in {name}",
+                icon=f":material/{'school' if plan.kind == 'trainer' else 'grid_view'}:",
+                key=f"tune to {name}",
+                help=f"The settings that are open here, or else the one under the pointer, as panels of the "
+                f"{name} page with the same data and seed.",
             ):
-                send_to_sample(plan, [panel.worker.algorithm for panel in opened])
+                send(plan, comparison, [panel.worker.algorithm for panel in opened])
     catch_up_page(comparison)
 
 
 # Evidence
 
 
-def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
+def evidence(view: SweepView, comparison: Beside) -> None:
     """Draw curves, slices and the table at the point of the map."""
     sweep, scores = view.sweep, view.sweep.scores
     choice = view.choice()
+    # The sweep has ended since the whole page was drawn: its buttons and its list are those of before.
     if not sweep.active and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
         session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
         st.rerun()
@@ -480,7 +539,7 @@ def evidence(view: SweepView, comparison: Comparison[SamplingSetup]) -> None:
         [
             ("best", best),
             ("pointer", view.setting),
-            *((f"open {i}", one) for i, one in enumerate(pinned_settings(comparison, sweep), start=1)),
+            *((str(i), one) for i, one in enumerate(pinned_settings(comparison, sweep), start=1)),
         ],
     )
     st.markdown("**How the best and the chosen settings get there**")
@@ -565,16 +624,26 @@ def exports(view: SweepView) -> None:
         )
 
 
-def send_to_sample(plan: SweepPlan, algorithms: list[Sampler]) -> None:
-    """Open some settings as panels of the Sample page, in place of those that it has."""
-    model = CLICKED_MODEL.value if CLICKED_MODEL.value in plan.models else plan.models[0]
-    settings: dict[str, Any] = {"model": model, "data": plan.data or AUTOMATIC_DATA, "kernel": plan.kernel}
-    settings |= {"start": plan.start, "seed": plan.seeds[0]}
-    session.begin_anew("sample")
-    for name, value in settings.items():
-        session.set_on_other_page(name, value)
-    panels = [write_panel(algorithm) for algorithm in algorithms]
-    st.switch_page("pages/sample/page.py", query_params={"p": panels, "v": str(VERSION)})
+OTHER_PAGE: dict[Kind, str] = {"sampler": "sample", "trainer": "train"}
+"""The page on which settings of each kind run at large."""
+
+
+def send(plan: SweepPlan, comparison: Beside, algorithms: list[Any]) -> None:
+    """Open some settings as panels of the Sample or the Train page, in place of those that it has."""
+    page, seed = OTHER_PAGE[plan.kind], plan.seeds[0]
+    settings: dict[str, Any]
+    if plan.kind == "trainer":
+        settings = {"train_data": plan.data, "hidden": plan.n_hidden, "train_seed": seed, "replicates": 1}
+    else:
+        settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC_DATA, "seed": seed}
+        settings |= {"start": plan.start, "kernel": plan.kernel}
+    try:
+        hand_over(page, comparison.setup, algorithms, settings)
+    except BadInput as error:
+        messages.note(error)
+        return
+    address = {"p" if page == "sample" else "t": [write_panel(one) for one in algorithms], "v": str(VERSION)}
+    st.switch_page(f"pages/{page}/page.py", query_params=address)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@
  * @property {string[]} efforts
  * @property {number} seeds
  * @property {number} cells
- * @property {number[]} pinned settings that are open at the right
+ * @property {(number | null)[]} pinned settings that are open at the right; null: one that has no cell
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
@@ -40,8 +40,9 @@
  * @property {string | null} [error]
  */
 
+// Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
 const KNOWN = 1, IN_REGION = 2, BEST = 4, MOSTLY_BLANK = 8, AT_WORK = 16;
-const POINT_STEPS = 400; // of the slider of N
+const POINT_STEPS = 400; // of the slider of samples, sweeps or seconds
 const CELL_MOST = 74; // pixels: larger cells say no more
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels at the right of the map, for its colours
@@ -390,7 +391,7 @@ class MapPanel extends Panel {
       c.fillText('★', x + w / 2, y + h / 2 + 1);
     }
     this.map.pinned.forEach((i, place) => {
-      if (!this.boxes[i]) return;
+      if (i === null || !this.boxes[i]) return;
       const { x, y } = this.boxes[i];
       frame(i, 1.5);
       c.fillStyle = translucent(ink, 1);

@@ -92,7 +92,9 @@ def facet_title(plan: SweepPlan, place: GridSetting) -> str:
     return ", ".join(parts)
 
 
-def map_spec(plan: SweepPlan, settings: Sequence[GridSetting], pinned: Sequence[int]) -> dict[str, Any]:
+def map_spec(
+    plan: SweepPlan, settings: Sequence[GridSetting], pinned: Sequence[int | None]
+) -> dict[str, Any]:
     """Return what the page needs to draw the map, as JSON values; see ``MapSpec`` in panel.js."""
 
     def axis(i: int) -> dict[str, Any] | None:
@@ -149,14 +151,14 @@ def sweep_map(
     url: str,
     *,
     title: str,
-    pinned: Sequence[int],
+    pinned: Sequence[int | None],
     present: bool,
     key: str,
     on_edit: OnTrigger,
 ) -> None:
     """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": place}``.
 
-    pinned : places of the settings that are open beside it
+    pinned : places of the settings that are open beside it; None: of one that has no cell
     """
     plan = view.sweep.plan
     spec = {

@@ -1,6 +1,6 @@
 """The plan of a sweep: what the address of the Tune page says, and the controls that set it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -9,18 +9,19 @@ from rbmviz import BadInput
 from rbmviz.datasets import list_datasets
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import Kernel
-from rbmviz.models import list_models
+from rbmviz.models import data_of, list_models
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Start
+from rbmviz.session import SamplingSetup, Start, TrainingSetup
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweeps import Axis, Budget, SweepPlan, list_measures, measures
-from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import Unit, knob_named
+from rbmviz.sweeps.measures import DEFAULT_MEASURES, MAX_UNITS_EACH_POINT
+from rbmviz.sweeps.plan import TABLES, Kind, Unit, knob_named
+from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, links
-from rbmviz_app.session import Setting
-from rbmviz_app.shared import pretrained_line
+from rbmviz_app.session import ALLOWANCE, Setting
+from rbmviz_app.shared import data, pretrained_line
 
 AUTOMATIC_DATA = "automatic"
 NO_AXIS = "none"
@@ -31,14 +32,23 @@ MAX_SIDE = 40
 MAX_SEEDS_OF_SWEEP = 20
 
 Scale = Literal["log", "linear"]
+What = Literal["samplers", "trainers"]
+"""What is tuned, as the address says it."""
+
+KIND_OF: dict[What, Kind] = {"samplers": "sampler", "trainers": "trainer"}
 
 
 class Settings:
     """What the address of this page says besides the sweep on the screen and its chains."""
 
+    tune_what: Setting[What] = Setting("samplers")
     tune_models: Setting[list[str]] = Setting(["mnist_fpcd"])
     tune_samplers: Setting[list[str]] = Setting(["rates_fpcd"])
     tune_data = Setting(AUTOMATIC_DATA)
+    tune_trainers: Setting[list[str]] = Setting(["cd"])
+    tune_train_data = Setting("bas")
+    tune_hidden = Setting(16)
+    tune_updates = Setting(3000)
     tune_x = Setting("eps")
     tune_x_from = Setting(0.001)
     tune_x_to = Setting(1.0)
@@ -49,6 +59,8 @@ class Settings:
     tune_y_to = Setting(1.0)
     tune_y_n = Setting(5)
     tune_y_scale: Setting[Scale] = Setting("linear")
+    tune_z = Setting(NO_AXIS)
+    tune_z_values = Setting("")
     tune_n = Setting(10_000)
     tune_unit: Setting[Unit] = Setting("samples")
     tune_seeds = Setting(5)
@@ -72,54 +84,108 @@ def several(
     return st.multiselect(label, options, default=setting.default, help=help, **setting.bound, **more)
 
 
-def number_knobs(names: Sequence[str]) -> dict[str, Knob]:
-    """Return the knobs that are numbers of these samplers by name, those in front first."""
-    return {knob.name: knob for name in names[::-1] for knob in front_numbers(samplers[name])}
+def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
+    """Return the samplers, or trainers, of these names, by name."""
+    return {name: TABLES[kind][name] for name in names}
 
 
-def choose_what() -> list[str]:
-    """Draw the choice of models and samplers; return the samplers."""
-    shipped = sorted(list_models(), key=lambda name: (name != "mnist_fpcd", name))
-    lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
-    labels = [f"- **{name}**: {samplers[name].label}" for name in list_samplers()]
-    several(
-        Settings.tune_models,
-        "Models",
-        shipped,
-        "\n".join(["The trained RBMs that are sampled; several are side by side.", "", *lines]),
-        width=190,
-        placeholder="Choose a model",
+def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
+    """Return the knobs that are numbers of these algorithms by name, those in front first."""
+    found = {knob.name: knob for one in algorithms[::-1] for knob in front_numbers(one)}
+    found.pop("iterations", None)  # of trainers: the length of a run gives it
+    return dict(sorted(found.items(), key=lambda item: item[0] != "learning_rate"))
+
+
+def choose_what() -> tuple[Kind, list[str]]:
+    """Draw the choice of what is tuned, and on which models or data; return its kind, and names."""
+    what = controls.choose(
+        Settings.tune_what,
+        "Tune",
+        tuple(KIND_OF),
+        "Samplers on trained models, scored by the ISL; or trainers on data, scored by the log-likelihood of "
+        "what they have learned.",
     )
-    return several(
-        Settings.tune_samplers,
-        "Samplers",
-        list_samplers(),
-        "\n".join(["What is tuned; several are side by side, with one colour scale.", "", *labels]),
-        width=190,
-        placeholder="Choose a sampler",
-    )
-
-
-def choose_axes(names: Sequence[str]) -> None:
-    """Draw the choice of the two axes, the length of a run, and the seeds."""
-    known = number_knobs(names)
-    _choose_axis("x", "Across", list(known), known)
-    _choose_axis("y", "Up", [NO_AXIS, *known], known)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        controls.number(
-            Settings.tune_n,
-            "Length of a run",
-            1,
-            MAX_SAMPLES_OF_CELL,
-            "Of each setting with each seed. The map can be seen at every shorter length.",
+    kind = KIND_OF[what]
+    if kind == "trainer":
+        controls.select(
+            Settings.tune_train_data,
+            "Data",
+            sorted(list_datasets(), key=lambda name: (name != Settings.tune_train_data.default, name)),
+            "What is learned.",
             width=150,
         )
-        controls.choose(
-            Settings.tune_unit,
-            "Unit",
-            RUN_UNITS,
-            "Equal samples; or equal sweeps, if samplers spend several on a sample; or seconds of computing.",
+        known = {name: TABLES[kind][name].label for name in list_trainers()}
+        setting = Settings.tune_trainers
+    else:
+        shipped = sorted(list_models(), key=lambda name: (name != "mnist_fpcd", name))
+        lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
+        several(
+            Settings.tune_models,
+            "Models",
+            shipped,
+            "\n".join(["The trained RBMs that are sampled; several are side by side.", "", *lines]),
+            width=190,
+            placeholder="Choose a model",
         )
+        known = {name: samplers[name].label for name in list_samplers()}
+        setting = Settings.tune_samplers
+    labels = [f"- **{name}**: {label}" for name, label in known.items()]
+    chosen = several(
+        setting,
+        what.title(),
+        list(known),
+        "\n".join(["What is tuned; several are side by side, with one colour scale.", "", *labels]),
+        width=190,
+        placeholder=f"Choose a {kind}",
+    )
+    return kind, chosen
+
+
+def choose_axes(kind: Kind, names: Sequence[str]) -> None:
+    """Draw the choice of the axes, the length of a run, and the seeds."""
+    default = Settings.tune_samplers.default if kind == "sampler" else Settings.tune_trainers.default
+    algorithms = list(algorithms_of(kind, names or default).values())
+    known = number_knobs(algorithms)
+    front = [name for name, knob in known.items() if knob.front]
+    _choose_axis("x", "Across", list(known), known, next(iter(known)))
+    # A sampler without the knob of the second axis has one; trainers have two that matter.
+    second = front[1] if kind == "trainer" and len(front) > 1 else NO_AXIS
+    _choose_axis("y", "Up", [NO_AXIS, *known], known, second)
+    _choose_facets([name for one in algorithms for name in knobs_of(one)])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if kind == "trainer":
+            controls.number(
+                Settings.tune_updates,
+                "Updates of a run",
+                1,
+                MAX_SAMPLES_OF_CELL,
+                "Of each setting with each seed. A falling learning rate reaches its end there.",
+                width=150,
+            )
+            controls.number(
+                Settings.tune_hidden,
+                "Hidden units",
+                1,
+                MAX_UNITS_EACH_POINT,
+                "Of all models that are trained: so few that their likelihood can be enumerated.",
+                width=130,
+            )
+        else:
+            controls.number(
+                Settings.tune_n,
+                "Length of a run",
+                1,
+                MAX_SAMPLES_OF_CELL,
+                "Of each setting with each seed. The map can be seen at every shorter length.",
+                width=150,
+            )
+            controls.choose(
+                Settings.tune_unit,
+                "Unit",
+                RUN_UNITS,
+                "Equal samples; or equal sweeps, if samplers spend several on a sample; or seconds of "
+                "computing.",
+            )
         controls.number(
             Settings.tune_seeds,
             "Seeds",
@@ -131,8 +197,38 @@ def choose_axes(names: Sequence[str]) -> None:
         )
 
 
-def _choose_axis(axis: Literal["x", "y"], label: str, options: list[str], known: dict[str, Knob]) -> None:
-    """Draw one axis: its knob, its ends, the number of its values, and how they are spaced."""
+def _choose_facets(names: Sequence[str]) -> None:
+    """Draw the third axis: a knob whose values are maps side by side."""
+    options = [NO_AXIS, *dict.fromkeys(name for name in names if name != "iterations")]
+    asked = Settings.tune_z.chosen
+    if asked is not None and asked not in options:  # another sampler has been chosen
+        Settings.tune_z.set(NO_AXIS)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Side by side",
+            options,
+            help="A third knob: a map for each of its values.",
+            width=140,
+            **Settings.tune_z.bound,
+        )
+        st.text_input(
+            "Its values",
+            max_chars=200,
+            placeholder="1,5,25",
+            disabled=Settings.tune_z.value == NO_AXIS,
+            help="Listed, as 1,5,25; or from, to and how many, as 0.01:1:3.",
+            width=220,
+            **Settings.tune_z_values.bound,
+        )
+
+
+def _choose_axis(
+    axis: Literal["x", "y"], label: str, options: list[str], known: dict[str, Knob], fallback: str
+) -> None:
+    """Draw one axis: its knob, its ends, the number of its values, and how they are spaced.
+
+    fallback : knob of the axis where the chosen algorithms do not have the one that was set
+    """
     knob, lo, hi, n, scale = (getattr(Settings, f"tune_{axis}{part}") for part in PARTS_OF_AXIS)
 
     def chosen() -> None:
@@ -145,7 +241,7 @@ def _choose_axis(axis: Literal["x", "y"], label: str, options: list[str], known:
 
     asked = knob.chosen if knob.chosen is not None else next(iter(links.values(knob.key)), knob.default)
     if asked not in options:  # another sampler has been chosen, which does not have this knob
-        knob.set(options[0])
+        knob.set(fallback)
         chosen()
     # Streamlit writes what the list says into the address: names, not labels.
     lines = [f"- **{name}**: {one.label}" for name, one in known.items()]
@@ -171,15 +267,17 @@ def _choose_axis(axis: Literal["x", "y"], label: str, options: list[str], known:
 PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
 
 
-def choose_rest() -> None:
+def choose_rest(kind: Kind) -> None:
     """Draw what changes rarely."""
     st.text_input(
         "Other knobs",
         max_chars=200,
-        placeholder="k=2,n_chains=10",
-        help="Values of knobs that are no axis, for all samplers that have them.",
+        placeholder="k=2,n_chains=10" if kind == "sampler" else "schedule=constant,batch_size=50",
+        help=f"Values of knobs that are no axis, for all {kind}s that have them.",
         **Settings.tune_knobs.bound,
     )
+    if kind == "trainer":
+        return
     controls.select(
         Settings.tune_data,
         "Score against",
@@ -209,49 +307,83 @@ def choose_rest() -> None:
     )
 
 
-def with_knobs(names: Sequence[str], text: str) -> list[str]:
-    """Return each sampler with those of these knobs, ``k=2,n_chains=10``, that it has.
+def with_knobs(algorithms: Mapping[str, type], text: str) -> list[str]:
+    """Return each algorithm with those of these knobs, ``k=2,n_chains=10``, that it has, as text.
 
     Raises
     ------
     BadInput
-        If no sampler has a knob.
+        If none has a knob.
     """
     pairs = [pair.strip() for pair in text.split(",") if pair.strip()]
     for pair in pairs:
-        knob_named(pair.partition("=")[0].strip(), [samplers[name] for name in names])
+        knob_named(pair.partition("=")[0].strip(), list(algorithms.values()))
     own = {
-        name: [p for p in pairs if p.partition("=")[0].strip() in knobs_of(samplers[name])] for name in names
+        name: [pair for pair in pairs if pair.partition("=")[0].strip() in knobs_of(one)]
+        for name, one in algorithms.items()
     }
-    return [f"{name}:{','.join(own[name])}".removesuffix(":") for name in names]
+    return [f"{name}:{','.join(own[name])}".removesuffix(":") for name in algorithms]
 
 
-def plan_of() -> SweepPlan:
-    """Return the plan that the controls say.
+def plan_of(values: Mapping[str, Any]) -> SweepPlan:
+    """Return the plan of these values of the settings, by name.
 
     Raises
     ------
     BadInput
         If there is none, in one sentence.
     """
-    names = Settings.tune_samplers.value
-    chosen = [samplers[name] for name in names]
-    if not names or not Settings.tune_models.value:
-        raise BadInput("Choose at least one model and one sampler.")
-    axes = []
-    for axis in ("x", "y"):
-        knob, lo, hi, n, scale = (getattr(Settings, f"tune_{axis}{part}").value for part in PARTS_OF_AXIS)
-        if knob != NO_AXIS:
-            axes.append(Axis.spaced(knob_named(knob, chosen), lo, hi, n, scale))
-    unit, data = Settings.tune_unit.value, Settings.tune_data.value
+    kind = KIND_OF[values["tune_what"]]
+    trains = kind == "trainer"
+    algorithms = algorithms_of(kind, values["tune_trainers" if trains else "tune_samplers"])
+    if not algorithms or not (trains or values["tune_models"]):
+        raise BadInput(f"Choose at least one {'trainer' if trains else 'model and one sampler'}.")
+    common: dict[str, Any] = {
+        "kind": kind,
+        "algorithms": with_knobs(algorithms, values["tune_knobs"]),
+        "axes": _axes_of(values, list(algorithms.values())),
+        "seeds": range(values["tune_seeds"]),
+    }
+    if trains:
+        return SweepPlan(
+            **common,
+            data=values["tune_train_data"],
+            n_hidden=values["tune_hidden"],
+            budget=Budget("updates", values["tune_updates"]),
+        )
     return SweepPlan(
-        algorithms=tuple(with_knobs(names, Settings.tune_knobs.value)),
-        axes=tuple(axes),
-        models=tuple(Settings.tune_models.value),
-        data="" if data == AUTOMATIC_DATA else data,
-        seeds=tuple(range(Settings.tune_seeds.value)),
-        budget=Budget(unit, Settings.tune_n.value),
-        metrics=(*DEFAULT_MEASURES["sampler"], *Settings.tune_measures.value),
-        kernel=Settings.tune_kernel.value,
-        start=Settings.tune_start.value,
+        **common,
+        models=values["tune_models"],
+        data="" if values["tune_data"] == AUTOMATIC_DATA else values["tune_data"],
+        budget=Budget(values["tune_unit"], values["tune_n"]),
+        metrics=(*DEFAULT_MEASURES["sampler"], *values["tune_measures"]),
+        kernel=values["tune_kernel"],
+        start=values["tune_start"],
     )
+
+
+def _axes_of(values: Mapping[str, Any], algorithms: Sequence[type]) -> list[Axis]:
+    found = []
+    for axis in ("x", "y"):
+        knob, lo, hi, n, scale = (values[f"tune_{axis}{part}"] for part in PARTS_OF_AXIS)
+        if knob != NO_AXIS:
+            found.append(Axis.spaced(knob_named(knob, algorithms), lo, hi, n, scale))
+    if values["tune_z"] != NO_AXIS:
+        found.append(Axis.read(f"{values['tune_z']}={values['tune_z_values']}", algorithms))
+    return found
+
+
+def chains_setup(model_name: str, data_choice: str, start: Start, kernel: Kernel, seed: int) -> SamplingSetup:
+    """Return the setup of chains: those of the page are runs of the cells, from the same starts."""
+    model = controls.model_called(model_name)
+    chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
+    dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
+    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
+
+
+def setup_of(values: Mapping[str, Any]) -> SamplingSetup | TrainingSetup:
+    """Return what the runs beside the map share, for values of the settings by name."""
+    if values["tune_what"] == "trainers":
+        return TrainingSetup(data(values["tune_train_data"]), values["tune_hidden"])
+    models = values["tune_models"] or Settings.tune_models.default
+    return chains_setup(models[0], values["tune_data"], values["tune_start"], values["tune_kernel"], 0)

@@ -36,8 +36,8 @@ def _values(named: Named) -> Iterator[tuple[Any, ...]]:
 
 def study_csv(snapshot: StudySnapshot) -> bytes:
     """Return bias and variance of every estimator, and the effective sizes, on every model as CSV."""
-    names = ("hidden", "estimator", "bias", "corrected", "std_error", "variance", "estimates")
-    columns = ("hidden", "estimator", "bias", "bias_corrected", "std_error", "variance", "estimates")
+    names = ("hidden", "estimator", "bias", "corrected", "std_error", "variance", "estimates", "share_cut")
+    columns = tuple("bias_corrected" if name == "corrected" else name for name in names)
     qualities = csv_bytes(columns, ([row[name] for name in names] for row in quality_rows(snapshot.models)))
     shares = ((row["hidden"], row["k"], row["ess"]) for row in ess_rows(snapshot.models))
     return qualities + b"\n" + csv_bytes(("hidden", "sweeps", "effective_share"), shares)

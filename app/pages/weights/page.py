@@ -28,6 +28,7 @@ from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
 
 TITLE, ICON, PLACE = "Weights", "balance", 4
+PARTS = ("w",)
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = [
     "pop_cd:n_chains=100",
@@ -122,7 +123,7 @@ PAGE: LivePage[WeightSetup] = LivePage(
     "picture is, and each sample is weighed by how much likelier it is in the model than among the samples; "
     "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example. "
     "First compare the large numbers, then drag the sweeps or the samples a batch of one panel.",
-    in_address=PanelsInAddress("w", trainers, only_name="pop_cd", only_knobs=tuple(WEIGHT_KNOBS)),
+    in_address=PanelsInAddress("w", trainers, DEFAULT_PANELS, "pop_cd", tuple(WEIGHT_KNOBS)),
     title=figures.population_titles,
     # The study below the panels is another experiment, with settings of its own.
     settings={name: one for name, one in settings_of(Settings).items() if name.startswith("weights")},

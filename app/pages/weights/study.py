@@ -22,7 +22,8 @@ QUANTITY_LOOKS = {
     "Bars and Stripes with 16 hidden units, over 10⁷ on modes, 3 on letters with 16 and 0.2 with 100. "
     "**Try** letters: the gain melts from some hundreds with 2 hidden units to 5 with 16.",
     "bias": "CD's bias stays, whatever the size of the batch; that of pop-CD comes only from dividing by an "
-    "uncertain Z (section 3.3). UCD has none unless pairs are cut off, which they are on models of CD.",
+    "uncertain Z (section 3.3). UCD has none but that of pairs that are cut off, as they are on models "
+    "of CD: the plane says how many.",
     "variance": "The price of the weights: pop-CD is noisier than CD nearly everywhere (table 1), UCD far "
     "more so.",
     "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
@@ -119,8 +120,9 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
                 "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
                 "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
                 "bias, left is less noise; a pale point shows no bias yet and sinks as estimates come in. "
-                "LOO leaves each weight out of its own normalisation (eq. 9). **Look** at pop-CD below and "
-                "to the right of CD. **Try** other data."
+                "LOO leaves each weight out of its own normalisation (eq. 9). A dashed ring: so many "
+                "of UCD’s pairs were cut off before they met, and the bias is theirs. **Look** at pop-CD "
+                "below and to the right of CD. **Try** other data."
             )
     with right:
         quantity = controls.select(

@@ -57,6 +57,7 @@ def quality_rows(models: Iterable[StudiedModel]) -> Rows:
                     "variance": found.variance,
                     "estimates": found.replications,
                     "seen": found.bias_corrected > 2 * found.std_error,
+                    "share_cut": found.share_cut,
                 }
             )
     return rows
@@ -73,6 +74,7 @@ QUALITY_COLUMNS = (
     "variance",
     "estimates",
     "seen",
+    "share_cut",
 )
 
 TOOLTIP = [
@@ -83,6 +85,7 @@ TOOLTIP = [
     alt.Tooltip("std_error:Q", title="Standard error", format=".1e"),
     alt.Tooltip("variance:Q", title="Variance, a parameter", format=".2e"),
     alt.Tooltip("estimates:Q", title="Estimates", format=","),
+    alt.Tooltip("share_cut:Q", title="Pairs cut off", format=".2~%"),
 ]
 
 
@@ -127,8 +130,19 @@ def _plane_spec() -> Spec:
             opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.25)),
             tooltip=TOOLTIP,
         ),
+        *_cut_marks(base.encode(y=y)),
     ]
     return live_spec(layers, 560, menu=True)
+
+
+def _cut_marks(points: alt.Chart) -> list[alt.Chart]:
+    """Return a ring and its words for the points whose pairs were cut off: what they show is not unbiased."""
+    cut = points.transform_filter("datum.share_cut > 0")
+    words = "format(datum.share_cut, '.1~%') + ' of pairs cut'"
+    return [
+        cut.mark_point(filled=False, shape="circle", size=420, strokeWidth=1.5, strokeDash=[3, 2]),
+        cut.transform_calculate(cut=words).mark_text(align="left", dx=13, fontSize=11).encode(text="cut:N"),
+    ]
 
 
 ESTIMATOR_QUANTITIES = {

@@ -6,48 +6,62 @@ time tau is the smallest t with xi_t = eta_{t - lag}. In numpy, for lag 1::
     def sigmoid(x):
         return 1 / (1 + np.exp(-x))
 
-    def coupled_sweep(W, b, c, h, h2, common, uniform):
-        p, p2 = sigmoid(W @ h + b), sigmoid(W @ h2 + b)
+    def couple_maximally(p, p2, common, uniform):
+        def log_ratio(x):
+            return np.log(np.where(x, p2 / p, (1 - p2) / (1 - p))).sum()
 
-        def log_ratio(v):
-            return np.log(np.where(v, p2 / p, (1 - p2) / (1 - p))).sum()
-
-        *z, u = uniform(len(b) + 1)
-        v = v2 = z < p                                          # (A1, 3; A3, 1)
-        met = np.log(u) <= log_ratio(v)                         # (A1, 4; A3, 2)
-        first, second = common and not met, not met             # algorithm 1 keeps v
+        *z, u = uniform(len(p) + 1)
+        x = x2 = z < p                                          # (A1, 3; A3, 1)
+        equal = np.log(u) <= log_ratio(x)                       # (A1, 4; A3, 2)
+        first, second = common and not equal, not equal         # algorithm 1 keeps x
         while first or second:                                  # (A1, 7; A3, 5)
-            *z, u, u2 = uniform(len(b) + 2)                     # (A3, 6)
+            *z, u, u2 = uniform(len(p) + 2)                     # (A3, 6)
             if first:                                           # (A3, 7)
-                v = z < p                                       # (A3, 8)
-                first = np.log(u) <= log_ratio(v)
+                x = z < p                                       # (A3, 8)
+                first = np.log(u) <= log_ratio(x)
             if second:                                          # (A3, 10)
-                v2 = z < p2                                     # (A3, 11)
-                second = np.log(u2) <= -log_ratio(v2)
+                x2 = z < p2                                     # (A3, 11)
+                second = np.log(u2) <= -log_ratio(x2)
+        return x, x2, equal
+
+    def coupled_sweep(W, b, c, h, h2, common, half_step, uniform):
+        v, v2, met = couple_maximally(sigmoid(W @ h + b), sigmoid(W @ h2 + b), common, uniform)
+        p, p2 = sigmoid(v @ W + c), sigmoid(v2 @ W + c)
+        if half_step and not met:
+            h, h2, _ = couple_maximally(p, p2, common, uniform)
+            return v, h, v2, h2, met
         z = uniform(len(c))                                     # (A3, 15)
-        h = h2 = z < sigmoid(v @ W + c)                         # (A3, 16)
+        h = h2 = z < p                                          # (A3, 16)
         if not met:
             z = z if common else uniform(len(c))
-            h2 = z < sigmoid(v2 @ W + c)
+            h2 = z < p2
         return v, h, v2, h2, met
 
-    def unbiased_estimate(W, b, c, v0, k, common, uniform):
+    def unbiased_estimate(W, b, c, v0, k, common, half_step, uniform):
         def f(v):
             return np.outer(v, sigmoid(v @ W + c))
 
-        def gibbs_sweep(h):
-            v = uniform(len(b)) < sigmoid(W @ h + b)
-            return v, uniform(len(c)) < sigmoid(v @ W + c)
+        def draw_visible(h):
+            return uniform(len(b)) < sigmoid(W @ h + b)
 
-        h2 = uniform(len(c)) < sigmoid(v0 @ W + c)              # (A2, 2 and 3) h_0 of both chains
-        v, h = gibbs_sweep(h2)                                  # (A1, 1) xi_1
+        def draw_hidden(v):
+            return uniform(len(c)) < sigmoid(v @ W + c)
+
+        h2 = draw_hidden(v0)                                    # (A2, 2 and 3) h_0 of both chains
+        v = draw_visible(h2)                                    # (A1, 1) xi_1
+        if half_step:                                           # eta_0 has another h_0, coupled with h_1
+            p, p2 = sigmoid(v @ W + c), sigmoid(v0 @ W + c)
+            h, h2, _ = couple_maximally(p, p2, common, uniform)
+        else:
+            h = draw_hidden(v)
         t, tau, met, total = 1, 0, False, f(v)
         while not met or t < k:                                 # (A1, 2)
             t += 1
             if met:                                             # met before k: f(xi_k) is all that is left
-                v, h = gibbs_sweep(h)
+                v = draw_visible(h)
+                h = draw_hidden(v)
             else:
-                v, h, v2, h2, met = coupled_sweep(W, b, c, h, h2, common, uniform)
+                v, h, v2, h2, met = coupled_sweep(W, b, c, h, h2, common, half_step, uniform)
                 tau = t
             if t <= k:
                 total = f(v)                                    # (A2, 4) f(xi_k)
@@ -56,8 +70,9 @@ time tau is the smallest t with xi_t = eta_{t - lag}. In numpy, for lag 1::
         return tau, total
 
 (A1, 3) is line 3 of algorithm 1; the kernels carry the same marks. ``uniform(n)`` returns n uniform numbers;
-``common`` is algorithm 3. From the same uniform numbers the kernels make the same chains; ``sweep`` says what
-they compute once and keep. Start reading at ``pairs.run_pairs``.
+``common`` is algorithm 3; ``half_step``, with ``common``, is the coupling of the authors' program, which
+draws the hidden units by a maximal coupling as well. From the same uniform numbers the kernels make the same
+chains; ``sweep`` says what they compute once and keep. Start reading at ``pairs.run_pairs``.
 """
 
 from rbmviz.kernels.coupling.pairs import (

@@ -39,6 +39,8 @@ class PairSetup(NamedTuple):
         Pairs that have not met at this sweep are cut off.
     common : bool
         Algorithm 3, else algorithm 1; see ``sweep``.
+    half_steps : bool
+        Half-step coupling: h is coupled maximally, too; see ``sweep``.
     max_proposals : int
         Residual proposals of one sweep after which its loop is given up.
     """
@@ -47,6 +49,7 @@ class PairSetup(NamedTuple):
     k: int
     max_sweeps: int
     common: bool
+    half_steps: bool
     max_proposals: int
 
 
@@ -164,14 +167,16 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
         while t < (k if ended else pause_at):
             # (A2, 2) draws h_0; (A1, 1) moves xi alone until it is lag sweeps ahead; (A1, 2) moves both.
             n_moving = i64(0) if t < 0 else i64(1) if t < lag or ended else i64(2)
-            found = sweep(chains, n_moving, setup.common, setup.max_proposals, streams[i])
+            # Half steps couple h from the sweep on in which the first chain is lag sweeps ahead.
+            couple_hidden = setup.half_steps and t + 1 >= lag and not ended
+            found = sweep(chains, n_moving, setup.common, couple_hidden, setup.max_proposals, streams[i])
             t += 1
+            outcomes.rejected[i, 0] += found.rejected
+            outcomes.rejected[i, 1] += found.rejected2
+            outcomes.loops_given_up[i] += found.loops_given_up
             if n_moving == 2:
                 met, tau = found.met, t
                 ended = met or t >= setup.max_sweeps
-                outcomes.rejected[i, 0] += found.rejected
-                outcomes.rejected[i, 1] += found.rejected2
-                outcomes.loops_given_up[i] += found.loops_given_up
             # tau is 0 before the first joint sweep, and then t, until the pair has ended and xi moves alone.
             if watching and t >= lag and (tau == 0 or tau == t):
                 record_distance(chains.v, t, current, watched.times, watched.distances[i])

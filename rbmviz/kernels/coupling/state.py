@@ -32,6 +32,8 @@ class CoupledLayer(NamedTuple):
         Pre-activations and means, p = sigmoid(a), if the other layer is in the state ``given``.
     given : uint64 (2, words of the other layer)
         States of the other layer that ``a`` and ``p`` were computed from.
+    slope, term, quotient : float64 (padded units,)
+        Work space of the log ratio: its coefficients, its terms, and the quotients of its constant.
     """
 
     rows: np.ndarray
@@ -40,6 +42,9 @@ class CoupledLayer(NamedTuple):
     a: np.ndarray
     p: np.ndarray
     given: np.ndarray
+    slope: np.ndarray
+    term: np.ndarray
+    quotient: np.ndarray
 
 
 class CouplingScratch(NamedTuple):
@@ -49,8 +54,6 @@ class CouplingScratch(NamedTuple):
     ----------
     z : float32 (units of the larger layer + 2 WIDTH,)
         Uniform numbers: Z of the paper, followed by U and U'.
-    slope, term, quotient : float64 (padded visible units,)
-        Coefficients of the log ratio, its terms, and the quotients of its constant.
     zeros : uint64 (words of the larger layer,)
         A state with all units off.
     on, off : int32 (units of the larger layer,)
@@ -58,9 +61,6 @@ class CouplingScratch(NamedTuple):
     """
 
     z: np.ndarray
-    slope: np.ndarray
-    term: np.ndarray
-    quotient: np.ndarray
     zeros: np.ndarray
     on: np.ndarray
     off: np.ndarray
@@ -81,7 +81,11 @@ def _words(*shape: int) -> np.ndarray:
 def _make_layer(rows: np.ndarray, bias: np.ndarray) -> CoupledLayer:
     others, n = rows.shape
     a, p = aligned_zeros(2, 2, n)
-    layer = CoupledLayer(aligned_zeros(others, n), aligned_zeros(n), _words(2, n), a, p, _words(2, others))
+    slope, term, quotient = np.zeros((3, a.shape[1]))
+    layer = CoupledLayer(
+        aligned_zeros(others, n), aligned_zeros(n), _words(2, n), a, p, _words(2, others),
+        slope, term, quotient,
+    )  # fmt: skip
     layer.rows[:, :n] = rows
     layer.bias[:n] = bias
     layer.bias[n:] = PADDING_BIAS
@@ -96,11 +100,10 @@ def make_chains(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> CoupledChains:
     W, b, c : float32 (n_visible, n_hidden), (n_visible,), (n_hidden,)
         Parameters of the model; they are copied.
     """
-    longest, padded = max(W.shape), -(-len(b) // WIDTH) * WIDTH
-    slope, term, quotient = np.zeros((3, padded))
+    longest = max(W.shape)
     on, off = np.zeros((2, longest), np.int32)
     z = np.ones(longest + 2 * WIDTH, np.float32)
-    scratch = CouplingScratch(z, slope, term, quotient, _words(longest), on, off)
+    scratch = CouplingScratch(z, _words(longest), on, off)
     return CoupledChains(_make_layer(W.T, b), _make_layer(W, c), scratch)
 
 
@@ -143,19 +146,19 @@ def layer_fits(layer, units, others):
     padded = layer.bias.shape[0]
     whole = padded >= units and padded % WIDTH == 0 and layer.rows.shape == (others, padded)
     words = layer.bits.shape == (2, (units + 63) // 64) and layer.given.shape == (2, (others + 63) // 64)
-    return whole and words and layer.a.shape == (2, padded) and layer.p.shape == (2, padded)
+    terms = layer.slope.shape[0] == padded and layer.term.shape[0] == padded
+    terms = terms and layer.quotient.shape[0] == padded
+    return whole and words and terms and layer.a.shape == (2, padded) and layer.p.shape == (2, padded)
 
 
 @inline
 def chains_fit(chains):
     """Return whether the arrays of both chains fit each other."""
     m, n, scratch = chains.h.rows.shape[0], chains.v.rows.shape[0], chains.scratch
-    padded, longest = chains.v.bias.shape[0], max(m, n)
-    terms = scratch.slope.shape[0] == padded and scratch.term.shape[0] == padded
+    longest = max(m, n)
     lists = scratch.on.shape[0] == longest and scratch.off.shape[0] == longest
     rest = scratch.z.shape[0] == longest + 2 * WIDTH and scratch.zeros.shape[0] == (longest + 63) // 64
-    layers = layer_fits(chains.v, m, n) and layer_fits(chains.h, n, m)
-    return layers and terms and scratch.quotient.shape[0] == padded and lists and rest
+    return layer_fits(chains.v, m, n) and layer_fits(chains.h, n, m) and lists and rest
 
 
 @inline

@@ -1,4 +1,4 @@
-"""One sweep of two coupled chains: the maximal coupling of v, then h (UCD, algorithms 1 and 3).
+"""One sweep of two coupled chains: the maximal coupling of v, then h (UCD, algorithms 1 and 3; half-step).
 
 Everything that depends only on the state of the other layer is computed once in a half-sweep: the
 pre-activations (from as few rows as possible), the means, and the constant of the log ratio. A proposal then
@@ -31,9 +31,9 @@ class SweepOutcome(NamedTuple):
     met : bool
         Whether the chains are equal from now on.
     rejected, rejected2 : int
-        Residual proposals that the first chain and the second chain rejected.
+        Residual proposals that the first chain and the second chain rejected, of v and, in half steps, of h.
     loops_given_up : int
-        1 if the residual loop was given up, else 0.
+        Residual loops that were given up: 0, 1 or, in half steps, 2.
     """
 
     met: bool
@@ -89,15 +89,15 @@ def draw(layer, chain, z):
 
 
 @inline
-def log_ratio_constant(v, scratch):
-    """Prepare log p_2(v) - log p_1(v), which is linear in v: write ``scratch.slope``, return the constant.
+def log_ratio_constant(layer):
+    """Prepare log p_2(x) - log p_1(x), which is linear in x: write ``layer.slope``, return the constant.
 
-    p_1 and p_2 are the laws of v in the first and in the second chain. The constant is
+    p_1 and p_2 are the laws of the layer in the first and in the second chain. The constant is
     sum softplus(a_1) - softplus(a_2), and softplus(a) = max(a, 0) - log max(p, 1 - p) for p = sigmoid(a):
     max(p, 1 - p) lies in [1/2, 1], so that one logarithm serves FACTORS quotients.
     """
-    slope, term, quotient, half, zero = scratch.slope, scratch.term, scratch.quotient, f32(0.5), f32(0.0)
-    a, a2, p, p2 = v.a[0], v.a[1], v.p[0], v.p[1]
+    slope, term, quotient, half, zero = layer.slope, layer.term, layer.quotient, f32(0.5), f32(0.0)
+    a, a2, p, p2 = layer.a[0], layer.a[1], layer.p[0], layer.p[1]
     for i in range(a.shape[0]):
         slope[i] = f64(a2[i]) - f64(a[i])
         term[i] = f64(max(a[i], zero)) - f64(max(a2[i], zero))
@@ -109,40 +109,39 @@ def log_ratio_constant(v, scratch):
 
 
 @inline
-def log_ratio(z, p, constant, scratch):
-    """Return log p_2(v) - log p_1(v) of the proposal v = [z < p], after ``log_ratio_constant``."""
-    term, slope = scratch.term, scratch.slope
+def log_ratio(layer, chain, z, constant):
+    """Return log p_2(x) - log p_1(x) of the chain's proposal x = [z < p], after ``log_ratio_constant``."""
+    term, slope, p = layer.term, layer.slope, layer.p[chain]
     for i in range(p.shape[0]):
         term[i] = slope[i] if z[i] < p[i] else 0.0
     return constant + total(term)
 
 
 @inline
-def draw_residuals(chains, common, constant, max_proposals, stream):
-    """Draw v of each chain from what its law has in excess of the other's; return the rejected proposals.
+def draw_residuals(layer, units, z, common, constant, max_proposals, stream):
+    """Draw the layer of each chain from what its law has in excess of the other's; count rejected proposals.
 
     Both chains propose from the same Z_2 until each has accepted. In algorithm 1 (``common`` false) the
-    first chain keeps the v that it has: because U did not accept it for both chains, it follows the residual
-    law already.
+    first chain keeps the state that it has: because U did not accept it for both chains, it follows the
+    residual law already.
 
     Returns
     -------
     rejected, rejected2, loops_given_up : int
         See SweepOutcome.
     """
-    v, scratch, z, m = chains.v, chains.scratch, chains.scratch.z, chains.h.rows.shape[0]
     first_waits, second_waits, rejected, rejected2, proposals = common, True, 0, 0, 0
     # If a training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
     while (first_waits or second_waits) and proposals < max_proposals and np.isfinite(constant):
         proposals += 1
-        uniforms(stream, z, m + 2)  # (A3, 6) Z_2, then U_2 and U'_2
+        uniforms(stream, z, units + 2)  # (A3, 6) Z_2, then U_2 and U'_2
         for chain in range(2):
             waits = second_waits if chain else first_waits
             if waits:  # (A3, 7 and 10)
-                ratio = log_ratio(z, v.p[chain], constant, scratch)
-                again = np.log(f64(z[m + chain])) <= (-ratio if chain else ratio)
+                ratio = log_ratio(layer, chain, z, constant)
+                again = np.log(f64(z[units + chain])) <= (-ratio if chain else ratio)
                 if not again:
-                    draw(v, chain, z)  # (A3, 8 and 11; A1, 7 for the second chain)
+                    draw(layer, chain, z)  # (A3, 8 and 11; A1, 7 for the second chain)
                 if chain:
                     second_waits, rejected2 = again, rejected2 + again
                 else:
@@ -151,7 +150,27 @@ def draw_residuals(chains, common, constant, max_proposals, stream):
 
 
 @inline
-def sweep(chains, n_moving, common, max_proposals, stream):
+def couple_layer(layer, units, z, common, max_proposals, stream):
+    """Draw the layer of both chains by a maximal coupling; its means are those of both other layers.
+
+    Returns
+    -------
+    SweepOutcome
+        If both states are equal (``met``), only the first chain's has been written.
+    """
+    uniforms(stream, z, units + 1)  # (A3, 1) Z_1 and U_1
+    draw(layer, i64(0), z)  # (A1, 3; A3, 1)
+    constant, rejected, rejected2, loops_given_up = log_ratio_constant(layer), 0, 0, 0
+    met = np.log(f64(z[units])) <= log_ratio(layer, i64(0), z, constant)  # (A1, 4; A3, 2)
+    if not met:
+        rejected, rejected2, loops_given_up = draw_residuals(
+            layer, units, z, common, constant, max_proposals, stream
+        )  # (A1, 7; A3, 5 to 13)
+    return SweepOutcome(met, rejected, rejected2, loops_given_up)
+
+
+@inline
+def sweep(chains, n_moving, common, couple_hidden, max_proposals, stream):
     """Do one sweep in place, v then h; (A1, 3) is line 3 of algorithm 1 of the paper.
 
     Parameters
@@ -163,8 +182,11 @@ def sweep(chains, n_moving, common, max_proposals, stream):
     common : bool
         Algorithm 3: residual proposals and hidden draws of the two chains share their uniform numbers.
         False is algorithm 1.
+    couple_hidden : bool
+        Half-step coupling: unless v has met, h of both chains is drawn by a maximal coupling as well, even
+        that of a second chain whose v does not move.
     max_proposals : int
-        Residual proposals after which the loop is given up.
+        Residual proposals after which a loop is given up.
     stream : uint32 (4, UNIFORM_LANES)
         Random stream of the pair, advanced in place.
 
@@ -177,21 +199,26 @@ def sweep(chains, n_moving, common, max_proposals, stream):
     met, rejected, rejected2, loops_given_up = False, 0, 0, 0
     for chain in range(n_moving):
         update_means(v, h.bits[chain], chain, scratch)
-    if n_moving:
-        uniforms(stream, z, m + n_moving - 1)  # (A3, 1) Z_1 and, if both chains move, U_1
-        draw(v, i64(0), z)  # (A1, 1 and 3; A3, 1)
-        if n_moving == 2:
-            constant = log_ratio_constant(v, scratch)
-            met = np.log(f64(z[m])) <= log_ratio(z, v.p[0], constant, scratch)  # (A1, 4; A3, 2)
-            if not met:
-                rejected, rejected2, loops_given_up = draw_residuals(
-                    chains, common, constant, max_proposals, stream
-                )  # (A1, 7; A3, 5 to 13)
-    for chain in range(2 if n_moving == 2 and not met else 1):
+    if n_moving == 2:
+        met, rejected, rejected2, loops_given_up = couple_layer(v, m, z, common, max_proposals, stream)
+    elif n_moving == 1:
+        uniforms(stream, z, m)
+        draw(v, i64(0), z)  # (A1, 1)
+    jointly = couple_hidden and not met
+    for chain in range(2 if jointly or (n_moving == 2 and not met) else 1):
         update_means(h, v.bits[chain], chain, scratch)
-        if chain == 0 or not common:
-            uniforms(stream, z, n)  # (A3, 15)
-        draw(h, chain, z)  # (A1, 3 and 7; A3, 16)
+        if not jointly:
+            if chain == 0 or not common:
+                uniforms(stream, z, n)  # (A3, 15)
+            draw(h, chain, z)  # (A1, 3 and 7; A3, 16)
+    if jointly:
+        hidden = couple_layer(h, n, z, common, max_proposals, stream)
+        rejected += hidden.rejected
+        rejected2 += hidden.rejected2
+        loops_given_up += hidden.loops_given_up
+        if hidden.met:
+            for w in range(h.bits.shape[1]):
+                h.bits[1, w] = h.bits[0, w]
     if met or not n_moving:
         copy_chain(chains, i64(0), i64(1))  # (A1, 5; A3, 3)
     return SweepOutcome(met, rejected, rejected2, loops_given_up)

@@ -1,4 +1,4 @@
-"""One chain whose parameters move: theta + theta_F, updated after every emitted sample.
+"""One *driven* chain, whose parameters move: theta + theta_F, updated after every emitted sample.
 
 R, the rates, are the means of (v E[h|v]', v, E[h|v]) over the training data. In numpy, one sample of
 rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b, c)::
@@ -36,7 +36,7 @@ each of which updates the pre-activations under as few of theta, R and M as poss
   rank-1 update of M; the decay multiplies the scalars. From time to time theta_F is written out into M,
   because ``rates_coef R`` and ``M_coef M`` would otherwise grow against each other until float32 loses
   their difference. The rank-1 updates are *pending* (see ``rows``). If nothing decays (alpha = 1), M
-  absorbs theta as well: one of the three less.
+  absorbs theta as well: one of the three less from h to v (from v to h |theta_F| needs theta).
 
 A kernel never changes the regime, because the code of the change would be compiled into it.
 ``regime.prepare`` chooses the regime between two calls, and sets for how many samples that choice is valid.
@@ -50,6 +50,7 @@ be added to every row.
 ==================  =====================================================================================
 ``state``           the records of a chain: its half-steps in both directions, its scalars
 ``history``         the newest samples as bits, and products with their weighted sum P
+``intrinsics``      a masked sum of samples that are stored as bits, in LLVM
 ``rows``            rank-1 updates of M that reach a row when its unit flips
 ``norm``            |theta_F|, from one sample to the next
 ``regime``          which parts hold theta_F, and the passage from one regime to the other

@@ -21,7 +21,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, private, reduction
 from rbmviz.kernels.bits import popcount, word
-from rbmviz.kernels.fast_weights.intrinsics import PATTERNS, add_packed
+from rbmviz.kernels.fast_weights.intrinsics import UNIT_LANES, add_packed
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
@@ -122,7 +122,7 @@ def layer_history_fits(layer, n):
     whole = (
         packed_samples.shape[0] == CAPACITY // 8
         and packed_samples.shape[1] >= n
-        and packed_samples.shape[1] % PATTERNS == 0
+        and packed_samples.shape[1] % UNIT_LANES == 0
     )
     packed = words.shape == (count, CAPACITY) and layer.now.shape[0] == count
     return whole and packed and layer.overlap.shape[0] == CAPACITY

@@ -7,15 +7,17 @@ from rbmviz.kernels._llvm import FLOAT, INT, constant, in_llvm, loop, spread, un
 f32 = np.float32
 
 PATTERNS = 16
-"""Patterns of four bits; also the number of units that look their sums up at once."""
+"""Patterns of four bits."""
+UNIT_LANES = PATTERNS
+"""Units that look their sums up at once: a vector holds the table of all patterns, or the sums of so many."""
 
 
 def _table(build, factor, first):
     """Return the sums of four factors, from the first on, for all sixteen patterns of four bits."""
     a, b, c, d = (
         build.fmul(
-            constant(vector(FLOAT, PATTERNS), [float(pattern >> k & 1) for pattern in range(PATTERNS)]),
-            spread(build, factor.value(first + k), PATTERNS),
+            constant(vector(FLOAT, UNIT_LANES), [float(pattern >> k & 1) for pattern in range(PATTERNS)]),
+            spread(build, factor.value(first + k), UNIT_LANES),
         )
         for k in range(4)
     )
@@ -25,10 +27,10 @@ def _table(build, factor, first):
 def _look_up(build, table, pattern):
     """Return table[pattern], lane by lane.
 
-    Portable: where no instruction permutes PATTERNS floats, the compiler makes PATTERNS loads of it.
+    Portable: where no instruction permutes UNIT_LANES floats, the compiler makes UNIT_LANES loads of it.
     """
     found = undefined(table.type)
-    for lane in range(PATTERNS):
+    for lane in range(UNIT_LANES):
         place = constant(INT, lane)
         value = build.extract_element(table, build.extract_element(pattern, place))
         found = build.insert_element(found, value, place)
@@ -43,16 +45,16 @@ def _add_packed_in_python(factor, packed, out):
 
 @in_llvm("void(float32[::1], uint8[::1], float32[::1])", means=_add_packed_in_python)
 def add_packed(build, factor, packed, out):
-    """out[i] += sum_k factor[k] bit_k(packed[i]), k < 8; PATTERNS divides the length of packed and out.
+    """out[i] += sum_k factor[k] bit_k(packed[i]), k < 8; UNIT_LANES divides the length of packed and out.
 
     Gain: 17 times as fast as the sum over k of factor[k] or 0, chosen by its bit; with AVX-512 a look-up of
     16 floats is one VPERMD, without it 16 loads.
     """
     low, high = _table(build, factor, 0), _table(build, factor, 4)
-    whole = vector(INT, PATTERNS)
-    with loop(build, 0, out.shape[0], PATTERNS) as place:
-        pattern = build.zext(packed.load(place, PATTERNS), whole)
+    whole = vector(INT, UNIT_LANES)
+    with loop(build, 0, out.shape[0], UNIT_LANES) as place:
+        pattern = build.zext(packed.load(place, UNIT_LANES), whole)
         found = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
-        value = build.fadd(out.load(place, PATTERNS), found)
+        value = build.fadd(out.load(place, UNIT_LANES), found)
         found = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
         out.store(place, build.fadd(value, found))

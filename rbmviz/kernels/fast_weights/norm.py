@@ -39,13 +39,14 @@ def advance_norm(up, down, history, h_h, scalars, eps):
     history: None in the regime of rows
     """
     M_coef, theta_part = f32(scalars.M_coef), f32(scalars.theta_coef - 1.0)
-    rates_coef = f32(scalars.rates_coef_limit + scalars.rates_coef)
+    # theta_F = all_of_R R + M_coef M + (theta_coef - 1) theta - P, whatever part of R M has absorbed.
+    all_of_R = f32(scalars.absorbed_rates_coef + scalars.rates_coef)
     if history is not None:
-        if scalars.theta_coef == 0.0:  # M = theta + limit R, so theta_F = rates_coef R - P
+        if scalars.theta_coef == 0.0:  # M = theta + absorbed R, so theta_F = all_of_R R - P
             M_coef, theta_part = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
-    combine(M_coef, up.M.value, rates_coef, up.rates.value, theta_part, up.theta.value, up_F)
-    combine(M_coef, down.M.bias, rates_coef, down.rates.bias, theta_part, down.theta.bias, down_F)
+    combine(M_coef, up.M.value, all_of_R, up.rates.value, theta_part, up.theta.value, up_F)
+    combine(M_coef, down.M.bias, all_of_R, down.rates.bias, theta_part, down.theta.bias, down_F)
     add_scaled(down_F, M_coef, down.pending)
     F_s = dot(up_F, up.units) + dot(down_F, down.units)
     if history is not None:
@@ -72,7 +73,7 @@ def add_norm(M, rates, theta, theta_coef, piece, scalars):
 @inner
 def recompute_norm(up, down, chain_scalars):
     """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and M_coef = 1."""
-    m, n = up.flips.previous.shape[0], down.flips.previous.shape[0]
+    m, n = up.flips.input.shape[0], down.flips.input.shape[0]
     if not (half_step_fits(up, m, n) and half_step_fits(down, n, m) and chain_scalars.shape[0] == 1):
         raise ValueError("recompute_norm: the arrays do not fit each other")
     scalars = chain_scalars[0]

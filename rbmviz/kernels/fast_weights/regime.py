@@ -61,9 +61,9 @@ def in_regime(chain: DrivenChain) -> tuple[Any, ...]:
 def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool) -> None:
     """Choose the regime for these knobs, change the chain to it, and set how many samples it may make.
 
-    The regime is a history if CAPACITY samples hold all weights that are not negligible, otherwise rows. A
-    history has one decay: when alpha changes, it is written into M, and a new one begins. eps, alpha: step
-    size and decay of theta_F; mean_statistics: whether the h in s are means.
+    The regime is a history if CAPACITY samples hold all weights that are not negligible, and the h in s are
+    bits; otherwise rows. A history has one decay: when alpha changes, it is written into M, and a new one
+    begins. eps, alpha: step size and decay of theta_F; mean_statistics: whether the h in s are means.
     """
     scalars = chain.scalars[0]
     history_length = 0 if mean_statistics else history_length_of(alpha)
@@ -93,7 +93,7 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -
         fold_history(up, history, history.visible, history.hidden, scalars.history_length)
         fold_history(down, history, history.hidden, history.visible, scalars.history_length)
         history.weight[:] = 0.0
-        scalars.rates_coef_limit = 0.0
+        scalars.absorbed_rates_coef = 0.0
     recompute_norm(up, down, chain.scalars)
     scalars.history_length, scalars.samples_since_change = history_length, 0
     if history_length and scalars.F_F == 0.0:
@@ -107,7 +107,7 @@ def _continue_history(chain: DrivenChain, eps: float) -> None:
         _rebuild_untracked(chain)
         scalars.samples_since_change = 0
     elif scalars.samples_since_change == scalars.history_length:
-        scalars.rates_coef_limit += scalars.rates_coef
+        scalars.absorbed_rates_coef += scalars.rates_coef
         _write_out(chain, 0.0)
 
 
@@ -183,7 +183,7 @@ def write_piece(M_coef, M, rates_coef, rates, theta_coef, theta, piece):
 @inner
 def write_out(half_step, chain_scalars, theta_coef):
     """M <- M_coef M + rates_coef R + (theta_coef before - after) theta; the caller sets the scalars."""
-    n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
+    n_in, n_out = half_step.flips.input.shape[0], half_step.units.shape[0]
     if not (half_step_fits(half_step, n_in, n_out) and chain_scalars.shape[0] == 1):
         raise ValueError("write_out: the arrays do not fit each other")
     scalars = chain_scalars[0]
@@ -203,7 +203,7 @@ def write_out(half_step, chain_scalars, theta_coef):
 @inner
 def fold_history(half_step, history, input_history, output_history, history_length):
     """M <- M - P; input_history, output_history: the layers of ``history`` at the ends of the half-step."""
-    n_in, n_out = half_step.flips.previous.shape[0], half_step.units.shape[0]
+    n_in, n_out = half_step.flips.input.shape[0], half_step.units.shape[0]
     layers = layer_history_fits(input_history, n_in) and layer_history_fits(output_history, n_out)
     if not (layers and 0 <= history_length <= CAPACITY and half_step_fits(half_step, n_in, n_out)):
         raise ValueError("fold_history: the arrays do not fit each other")

@@ -5,7 +5,7 @@ units. One vector ``pending`` holds the sum that every active row has yet to rec
 subtracts ``pending`` from its row, a unit that turns off adds it. The update thus becomes a write to rows
 that are being read anyway. In numpy, M is at any moment ::
 
-    rows + np.outer(previous, pending), bias + pending
+    rows + np.outer(input, pending), bias + pending
 """
 
 import numpy as np

@@ -90,9 +90,9 @@ def driven_gibbs(
 ):
     """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
-    The first arguments are what ``in_regime`` returns. The number is that of the rows of out_v, or fewer if
-    the regime allows only those. Per sample: k Gibbs sweeps under theta + theta_F, then the update of theta_F
-    with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
+    The first arguments are what ``in_regime`` returns. There are out_v.shape[0] samples, or fewer where the
+    chain has to be prepared again before. Per sample: k Gibbs sweeps under theta + theta_F, then the update
+    of theta_F with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
     """
     fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and stream.shape == (4, STREAM_LANES)):
@@ -151,9 +151,10 @@ def herding(
 ):
     """Emit samples of rates-herding, without random numbers; return how many.
 
-    The first arguments are what ``in_regime`` returns; the random stream is not used. The number is that of
-    the rows of out_v, or fewer if the regime allows only those. Per sample: h and v are maximised in turn
-    under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with (v, h).
+    The first arguments are what ``in_regime`` returns; the random stream is not used. There are
+    out_v.shape[0] samples, or fewer where the chain has to be prepared again before. Per sample: h and v are
+    maximised in turn under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with
+    (v, h).
     """
     fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
@@ -284,10 +285,10 @@ def decay(in_rows, history, scalars, alpha):
     """theta_F <- alpha theta_F.
 
     In the regime of rows M_coef stays positive, because updates divide by it. In a history M stops decaying
-    when it has absorbed theta (theta_coef = 0): it then holds theta + limit R, which do not decay.
+    when it has absorbed theta (theta_coef = 0): theta and what it has absorbed of R do not decay.
     """
-    limit = scalars.rates_coef_limit
-    scalars.rates_coef = alpha * (limit + scalars.rates_coef) - limit
+    absorbed = scalars.absorbed_rates_coef
+    scalars.rates_coef = alpha * (absorbed + scalars.rates_coef) - absorbed
     if in_rows is not None:
         scalars.M_coef *= max(alpha, SMALLEST_M_COEF)
     if history is not None:

@@ -52,8 +52,8 @@ class ChainScalars:
         Samples since the history began, or since eps changed.
     theta_coef, rates_coef, M_coef : float
         Coefficients of theta, R and M.
-    rates_coef_limit : float
-        In a history, M contains rates_coef_limit R, and rates_coef is the excess over it; else 0.
+    absorbed_rates_coef : float
+        In a history, so much of R is in M, and rates_coef is the excess over it; else 0.
     F_F, F_R, R_R : float
         |theta_F|^2, <theta_F, R>, |R|^2.
     eps, alpha, mean_statistics : float, float, bool
@@ -68,7 +68,7 @@ class ChainScalars:
     samples_since_change: int
     theta_coef: float
     rates_coef: float
-    rates_coef_limit: float
+    absorbed_rates_coef: float
     M_coef: float
     F_F: float
     F_R: float
@@ -174,7 +174,7 @@ def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.n
         from_M = scalars.M_coef * M.astype(float)
         return (from_M + scalars.rates_coef * rates) + scalars.theta_coef * theta - P
 
-    M_W = up.M.rows + np.outer(up.flips.previous, up.pending)
+    M_W = up.M.rows + np.outer(up.flips.input, up.pending)
     M_b, M_c = down.M.bias + down.pending, up.M.bias + up.pending
     W = moved(M_W, up.rates.rows, up.theta.rows, P_W[:m])[:, :n]
     b = moved(M_b, down.rates.bias, down.theta.bias, P_b)[:m]

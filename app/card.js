@@ -1,0 +1,129 @@
+// @ts-check
+// What the card of a lesson marks on the page: a ring around what to look at. It also says aloud that it is to be seen,
+// folds the card on a phone, and remembers in this browser how far each lesson has been read.
+
+/** Where the browser remembers the steps that have been reached, by lesson. */
+const KEPT = 'rbmviz lessons';
+
+/** Milliseconds after which the ring is put again around what the page has built anew. */
+const AGAIN = 500;
+
+const MAX_STEPS = 40;
+
+/** Milliseconds for which the button says that the link has been copied. */
+const COPIED_MS = 2000;
+
+/** @returns {Record<string, number>} */
+const kept = () => {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEPT) ?? '{}');
+    return Object.fromEntries(Object.entries(found).filter(([name, step]) => /^[a-z][a-z0-9-]{0,39}$/.test(name) && Number.isInteger(step) && step > 0 && step <= MAX_STEPS));
+  } catch {
+    return {};
+  }
+};
+
+/** @returns {HTMLElement[]} the panels of the page, which are within components */
+const panels = () => [...document.querySelectorAll('.stBidiComponent *')].flatMap(node => [...node.shadowRoot?.querySelectorAll('section.panel') ?? []]).map(node => /** @type {HTMLElement} */ (node));
+
+/** @type {Record<string, string>} */
+const CONTROLS = {
+  play: '.st-key-toolbar [class*=_play] button',
+  step: '.st-key-toolbar [class*=_step] button',
+  reset: '.st-key-toolbar [class*=_reset] button',
+  speed: '.st-key-toolbar [data-testid=stSlider]',
+  presets: '.st-key-toolbar [class*=-presets-] button',
+};
+
+/** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
+const target = look => {
+  const [name, part] = look.split('.');
+  if (name in CONTROLS) return document.querySelector(CONTROLS[name]);
+  const chart = /^chart([2-9]?)$/.exec(name);
+  if (chart) return /** @type {HTMLElement | null} */ (document.querySelectorAll('[data-testid=stVegaLiteChart]')[Number(chart[1] || 1) - 1] ?? null);
+  const panel = panels()[Number(name.replace('panel', '')) - 1];
+  if (!panel || !part) return panel ?? null;
+  const number = panel.querySelector(`[data-readout="${part}"]`)?.parentElement;
+  const knob = panel.querySelector(`[id$="-${part}"]`)?.closest('.knob');
+  let found = /** @type {HTMLElement | null | undefined} */ (number ?? knob);
+  while (found && found !== panel && !found.checkVisibility()) found = found.parentElement;
+  return found ?? panel;
+};
+
+/** @param {any} parent @param {string} html @returns {any} the element of a part of the card, made once */
+const hostOf = (parent, html) => {
+  let host = parent.querySelector('.host');
+  if (!host) {
+    host = document.createElement('div');
+    host.className = 'host';
+    host.innerHTML = html;
+    parent.append(host);
+  }
+  return host;
+};
+
+/** The head of the card: how far the lesson is, what is to be seen, and on a phone what folds it. @param {any} data @param {any} parent */
+const drawHead = (data, parent) => {
+  const progress = kept();
+  progress[data.lesson] = Math.max(progress[data.lesson] ?? 0, data.step);
+  localStorage.setItem(KEPT, JSON.stringify(progress));
+  const root = parent.getRootNode();
+  const card = (root instanceof ShadowRoot ? root.host : parent).closest('.st-key-lesson');
+  card?.toggleAttribute('data-seen', data.seen);
+  const place = `${data.lesson} ${data.step}`;
+  if (card && card.getAttribute('data-place') !== place) { // another step opens from its beginning
+    card.setAttribute('data-place', place);
+    card.removeAttribute('data-folded');
+    if (card.parentElement) card.parentElement.scrollTop = 0;
+  }
+  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span> <button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
+  const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
+  copy.onclick = () => {
+    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
+    // Where the page is not from this machine and not encrypted, browsers give no clipboard.
+    const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
+    copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
+  };
+  const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
+  fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
+  name();
+  host.querySelector('.head').textContent = data.head;
+  const said = data.seen ? 'What this step claims is to be seen now.' : '';
+  const status = host.querySelector('.said');
+  if (status.textContent !== said) status.textContent = said;
+};
+
+/** What the card points at: a ring on the page, and a button that brings it into sight. @param {any} data @param {any} parent */
+const drawLook = (data, parent) => {
+  const button = hostOf(parent, '<button type="button"></button>').querySelector('button');
+  button.onclick = () => target(data.look)?.scrollIntoView({ block: 'center' });
+  /** @type {HTMLElement | null} */
+  let ringed = null;
+  const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
+  const ring = () => {
+    const found = target(data.look);
+    const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
+    const words = `Look here: ${label ? `${label} of ${data.words}` : data.words}`;
+    if (button.textContent !== words) button.textContent = words;
+    if (found === ringed) return;
+    unring();
+    ringed = found;
+    if (found) { found.style.outline = '3px solid #d97706'; found.style.outlineOffset = '3px'; }
+  };
+  parent.rbmvizUnring?.();
+  const timer = setInterval(ring, AGAIN);
+  ring();
+  parent.rbmvizUnring = () => { clearInterval(timer); unring(); };
+  return () => parent.rbmvizUnring?.();
+};
+
+/** @param {{ data: any, parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */
+export default ({ data, parentElement, setTriggerValue }) => {
+  if (data.look) return drawLook(data, parentElement);
+  if (data.head) drawHead(data, parentElement);
+  // On the page of all lessons: say once what this browser remembers.
+  else if (!parentElement.rbmvizSent && Object.entries(kept()).some(([name, step]) => step > (data.progress[name] ?? 0))) {
+    parentElement.rbmvizSent = true;
+    setTriggerValue('progress', kept());
+  }
+};

@@ -1,0 +1,369 @@
+"""The card of a lesson, which stands beside the page that its step is about.
+
+A step sets every setting and every panel of its page, and nothing runs until somebody presses Play. Whoever
+opens one notes that it is to be set (``open_step``). The page sets its settings before it draws any widget
+(``set_settings``), and its panels once the comparison is there (``to_set``, ``note_opened``).
+
+``lesson=stick&step=3`` in the address opens a step, on whatever page; see ``links``.
+"""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.errors import MAX_SHOWN
+from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shipped_lessons, steps_of
+from rbmviz.lessons.state import STEPS_CALLED
+from rbmviz.session import Comparison
+from rbmviz_app import links, messages, session
+from rbmviz_app.charts.style import titles
+from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
+from rbmviz_app.shared import LESSONS_OF_COMMAND
+from rbmviz_app.timer import every_second, while_running
+
+folder = Path(__file__).parent
+
+_marks = st.components.v2.component(
+    "rbmviz_card",
+    js=(folder / "card.js").read_text(),
+    css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
+    "border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } .fold { float: right; display: none; } "
+    "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
+    ".host { font: .875rem var(--st-font); color: var(--st-text-color); } "
+    ".copy { font-weight: 400; border: none; padding: 0 .2rem; text-decoration: underline; opacity: .85; } "
+    "@media (max-width: 999px) { .fold { display: inline-block; } } "
+    ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
+)
+"""Three parts: the head of the card, what it points at, and, on the page of all lessons, how far they are."""
+
+LOOK_WORDS = {
+    "play": "the button Play",
+    "step": "the button Step",
+    "reset": "the button Reset",
+    "speed": "the speed",
+    "chart": "the chart",
+    "presets": "the presets",
+}
+
+
+@functools.cache
+def _shipped(name: str) -> Lesson:
+    return load_lesson(name)
+
+
+def lessons() -> dict[str, Lesson]:
+    """Return all lessons by name: those that come with rbmviz, then those of the command line."""
+    return {name: _shipped(name) for name in shipped_lessons()} | LESSONS_OF_COMMAND
+
+
+def opened() -> tuple[Lesson, Step, LessonStep] | None:
+    """Return the open lesson, its open step, and which one that is; None: no lesson is open."""
+    place = OPEN_STEP.value
+    if place is None:
+        return None
+    lesson = lessons()[place.lesson]
+    return lesson, lesson.steps[place.step], place
+
+
+def open_step(lesson: str, step: int) -> PageState:
+    """Open a step of a lesson (from 0); return the state that its page is about to be set to."""
+    found = lessons()[lesson]
+    OPEN_STEP.set(LessonStep(lesson, step))
+    session.forget_step(lesson, step)
+    session.STEP_TO_SET.set(True)
+    session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
+    return found.steps[step].state
+
+
+def show_step(lesson: str, step: int, page: str) -> None:
+    """Open a step, and its page if that is another one than ``page``; this ends the script run."""
+    state = open_step(lesson, step)
+    if state.page == page:
+        st.rerun()
+    switch_page(state.page)
+
+
+def switch_page(page: str) -> None:
+    """Open a page, whose address then names the open step; this ends the script run."""
+    # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
+    st.switch_page(f"pages/{page}/page.py", query_params=links.open_step())
+
+
+def leave() -> None:
+    """Close the card; the page stays as it is."""
+    OPEN_STEP.set(None)
+    session.STEP_TO_SET.set(False)
+
+
+# What a page asks
+
+
+def is_open(page: str) -> bool:
+    """Return whether a step about this page is open."""
+    found = opened()
+    return found is not None and found[1].state.page == page
+
+
+def to_set(page: str) -> PageState | None:
+    """Return the state that this page is to be set to, because a step has been opened; else None."""
+    found = opened()
+    if found is None or not session.STEP_TO_SET.value or found[1].state.page != page:
+        return None
+    return found[1].state
+
+
+def set_settings(page: str) -> None:
+    """Give the settings of a page the values of the step that has been opened; before any widget is drawn."""
+    state = to_set(page)
+    for name, value in ({} if state is None else state.settings).items():
+        session.set_for_widget(name, value)
+
+
+def note_opened() -> None:
+    """Note that the page is as the step asks for."""
+    session.STEP_TO_SET.set(False)
+
+
+def holds_play(page: str) -> bool:
+    """Return whether Play waits until the question of the open step is answered."""
+    found = opened()
+    return (
+        found is not None
+        and found[1].hold
+        and found[1].state.page == page
+        and session.LESSON_ANSWERS.value.get(found[2]) is None
+    )
+
+
+# The address
+
+
+def open_link(page: str) -> None:
+    """Open the step that the address names with which the session begins; ends the run on another page.
+
+    page : name of the page that the address opens
+    """
+    if session.LESSON_LINK_READ.value:
+        return
+    session.LESSON_LINK_READ.set(True)
+    names = links.values(links.LESSON)
+    if not names:
+        return
+    try:
+        lesson, step = _place(names[0], next(iter(links.values(links.STEP)), "1"))
+    except BadInput as error:
+        session.add_link_warning(error)
+        return
+    state = open_step(lesson, step)
+    for entry in (session.PRESENTED, session.STARTS_PAUSED):
+        entry.ensure()  # they read the address, too
+    if state.page != page or links.gives_settings():  # the step says what the settings are
+        switch_page(state.page)
+
+
+def _place(name: str, step: str) -> tuple[str, int]:
+    known = lessons()
+    if name not in known:
+        raise BadInput(f"The link's lesson '{name[:MAX_SHOWN]}' is none of these: {', '.join(known)}.")
+    n = len(known[name].steps)
+    if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
+        raise BadInput(f"The link's step '{step[:MAX_SHOWN]}' is none of 1 to {n} of the lesson '{name}'.")
+    return name, int(step) - 1
+
+
+# The card
+
+
+def draw_progress_reader() -> None:
+    """Draw the part without a picture that says what this browser remembers of the lessons."""
+
+    def take() -> None:
+        said = session.sent_by("lesson progress", "progress")
+        known = lessons()
+        for name, step in said.items() if isinstance(said, dict) else ():
+            if name in known and isinstance(step, int) and 1 <= step <= len(known[name].steps):
+                progress = session.LESSON_PROGRESS.ensure()
+                progress[name] = max(step, progress.get(name, 0))
+
+    with st.container(key="lesson_progress"):
+        _marks(
+            key="lesson progress",
+            data={"index": True, "progress": session.LESSON_PROGRESS.value},
+            on_progress_change=take,
+        )
+
+
+def draw(page: str) -> None:
+    """Draw the card of the open step beside this page, if a lesson is open; card.css says where."""
+    found = opened()
+    if found is None:
+        return
+    _, step, place = found
+    opens_here = step.state.page == page
+    comparison, _ = COMPARISONS.value.get(page, (None, ""))
+    with st.container(key="lesson"):
+        st.html(folder / "card.css")
+        if opens_here and comparison is not None and not _all_seen(step, place):
+            _draw_while_it_changes(comparison, page)
+        else:
+            while_running(functools.partial(_draw_open, page), opens_here and not _all_seen(step, place))
+
+
+@every_second
+def _draw_while_it_changes(comparison: Comparison[Any], page: str) -> None:
+    _draw_open(page)
+
+
+def _all_seen(step: Step, place: LessonStep) -> bool:
+    """Return whether all that a step claims has been seen."""
+    return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
+
+
+def _draw_open(page: str) -> None:
+    found = opened()
+    if found is None:  # it has just been left: this part is about to go
+        return
+    lesson, step, place = found
+    more_to_see = not _all_seen(step, place)
+    now = _look(step, place)
+    seen = session.SEEN_CLAIMS.value.get(place, {})
+    all_seen = bool(step.claims) and _all_seen(step, place)
+    last = place.step + 1 == len(lesson.steps)
+    _marks(
+        key="lesson marks",
+        data={
+            "lesson": place.lesson,
+            "step": place.step + 1,
+            "head": f"{lesson.title} · step {place.step + 1} of {len(lesson.steps)}",
+            "seen": all_seen,
+        },
+    )
+    st.header(step.title, anchor=False)
+    if step.text:
+        st.markdown(step.text)
+    answer = _draw_question(step, place)
+    st.markdown(f"**Do this.** {step.do}")
+    if step.look:
+        _marks(key="lesson look", data={"look": step.look, "words": look_words(step)})
+    _draw_claims(step, seen, now)
+    _draw_reveal(step, place, answer, all_seen)
+    _draw_moves(place, last, page)
+    if more_to_see and all_seen:
+        st.rerun()  # without the timer
+
+
+def _draw_question(step: Step, place: LessonStep) -> int | None:
+    """Draw the question; return the place of the chosen answer."""
+    if not step.question:
+        return None
+    before = session.LESSON_ANSWERS.value.get(place)
+    wait = " *Play waits for your answer.*" if step.hold and before is None else ""
+    answer = st.radio(
+        step.question + wait,
+        range(len(step.answers)),
+        index=before,
+        format_func=step.answers.__getitem__,
+        key=f"answer {place.lesson} {place.step} {wait != ''}",
+    )
+    if answer != before:
+        session.LESSON_ANSWERS.ensure()[place] = answer
+        st.rerun()  # Play stands on the page
+    return answer
+
+
+def _look(step: Step, place: LessonStep) -> dict[int, float]:
+    """Note which claims of the step are to be seen now; return the present number of each, by place."""
+    comparison = COMPARISONS.value.get(step.state.page)
+    if comparison is None or session.STEP_TO_SET.value:
+        return {}
+    shown = [one for _, one in comparison[0].peek()]
+    seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
+    for i, claim in enumerate(step.claims):
+        if any(panel >= len(shown) for panel, _ in claim.about):
+            continue
+        values = {name: measure(step.state, name, shown[name[0]], claim.n) for name in claim.about}
+        value = values[claim.panel, claim.metric]
+        if value is not None:
+            now[i] = value
+        passed = all(steps_of(step.state.page, shown[panel]) >= claim.n for panel, _ in claim.about)
+        if value is not None and i not in seen and passed and claim.holds(values):
+            seen[i] = value
+    return now
+
+
+def _draw_claims(step: Step, seen: dict[int, float], now: dict[int, float]) -> None:
+    """Draw the numbers to watch; what is claimed of them stands there once it is to be seen, not before."""
+    if not step.claims:
+        return
+    names = titles(step.state.algorithms())
+    page, names = step.state.page, names if len(names) > 1 else [""]
+    lines = []
+    for i, claim in enumerate(step.claims):
+        value = seen.get(i, now.get(i))
+        if i in seen:
+            mark, said = ":green[:material/check_circle:]", claim.words(page, names)
+        else:
+            mark, said = ":material/radio_button_unchecked:", claim.number_words(page, names)
+            said += f", watched at {claim.n:,} {STEPS_CALLED[page]}"
+        said = said if names[0] else said[:1].upper() + said[1:]
+        number = "" if value is None else f" **{number_text(value)}**"
+        lines.append(f"{mark} {messages.plain(said)}{number}")
+    st.markdown("  \n".join(dict.fromkeys(lines)))  # two claims may be about one number
+
+
+def number_text(value: float) -> str:
+    """Return a number as the card writes it."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def look_words(step: Step) -> str:
+    """Return in words what a step points at."""
+    panel = step.look.partition(".")[0]
+    if not panel.startswith("panel"):
+        return LOOK_WORDS["chart"] if panel.startswith("chart") else LOOK_WORDS[panel]
+    return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
+
+
+def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bool) -> None:
+    """Draw the answer, once somebody asks for it, or all that is claimed has been seen."""
+    if not step.reveal or (step.question and answer is None):
+        return
+    shown = session.REVEALED.value
+    if place not in shown and not all_seen:
+        st.button(
+            "Reveal",
+            icon=":material/visibility:",
+            key="lesson reveal",
+            on_click=session.REVEALED.set,
+            args=(shown | {place},),
+        )
+        return
+    if answer is not None and step.right >= 0:
+        right = step.answers[step.right]
+        st.markdown("**You were right.**" if answer == step.right else f"**It is: {right}.**")
+    with st.container(key="lesson_reveal"):
+        st.markdown(step.reveal)
+        if step.formula:
+            with st.expander("Formula"):
+                st.latex(step.formula)
+
+
+def _draw_moves(place: LessonStep, last: bool, page: str) -> None:
+    """Draw Back, Next, and what else moves within the lesson."""
+    with st.container(horizontal=True, key="lesson_moves"):
+        if st.button("Back", icon=":material/arrow_back:", shortcut="Left", disabled=not place.step):
+            show_step(place.lesson, place.step - 1, page)
+        label = "Finish" if last else "Next"
+        if st.button(label, icon=":material/arrow_forward:", shortcut="Right", type="primary"):
+            if not last:
+                show_step(place.lesson, place.step + 1, page)
+            leave()
+            switch_page("learn")
+        if st.button("Again", icon=":material/replay:", type="tertiary", help="Set the page as at first."):
+            show_step(place.lesson, place.step, page)
+        if st.button("Leave", icon=":material/close:", type="tertiary", key="lesson leave"):
+            leave()
+            st.rerun()

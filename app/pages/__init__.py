@@ -1,0 +1,41 @@
+"""The pages: every folder here with a ``page.py`` is one, and the folder's name is its address.
+
+A ``page.py`` says ``TITLE``, ``ICON`` and ``PLACE`` in the navigation. If the address holds more of it than
+that, it also has ``Settings`` (what its widgets write there) and ``PARTS`` (the other names, those of its
+panels first).
+"""
+
+import functools
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rbmviz_app.session import Setting, settings_of
+
+
+@functools.cache
+def found() -> dict[str, ModuleType]:
+    """Return the ``page.py`` of every page by the page's name, in the order of the navigation."""
+    names = {path.parent.name for folder in __path__ for path in Path(folder).glob("*/page.py")}
+    modules = {name: import_module(f"{__name__}.{name}.page") for name in names}
+    return dict(sorted(modules.items(), key=lambda item: item[1].PLACE))
+
+
+def settings(page: str) -> dict[str, Setting[Any]]:
+    """Return the settings of a page, by name."""
+    module = found()[page]
+    return settings_of(module.Settings) if hasattr(module, "Settings") else {}
+
+
+@functools.cache
+def names_of_page(page: str) -> set[str]:
+    """Return the names of the address by which a link says what is on this page."""
+    return {*getattr(found()[page], "PARTS", ()), *settings(page)}
+
+
+@functools.cache
+def names_of_other_pages(page: str) -> list[str]:
+    """Return the names of the address that belong to other pages than this one; names that all share stay."""
+    names = {name for other in found() for name in names_of_page(other)}
+    return sorted(names - names_of_page(page))

@@ -1,0 +1,143 @@
+"""The ledger: what the three papers say, and whether it holds here, with numbers, figures and reasons."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from rbmviz.reproduce import PAPERS, VERDICTS
+from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts
+from rbmviz.reproduce.run import caption
+from rbmviz_app import links
+from rbmviz_app.pages.papers import charts
+from rbmviz_app.session import Setting
+
+TITLE, ICON, PLACE = "Papers", "fact_check", 7
+
+ABOUT = (
+    "Each entry is a figure, a table or a sentence of one of the **three papers** behind this program: what "
+    "the paper says, what was **measured here** with its standard error, and a **verdict** that follows from "
+    "the numbers alone. *Not decided* means that the error is larger than the difference; *not run at this "
+    "size* that nobody has spent the time, which stands beside it. A **quick** run has fewer seeds and wider "
+    "intervals (99 %), so that it can only say less than a full one. *Run it live* opens a page with the "
+    "same settings; `rbmviz reproduce` repeats an entry on your own machine."
+)
+"""What a newcomer has to know about the page."""
+
+VERDICT_BADGES: dict[str, tuple[str, str]] = {
+    "holds": ("green", "check_circle"),
+    "in part": ("orange", "contrast"),
+    "does not hold here": ("red", "cancel"),
+    "not decided": ("gray", "help"),
+    "not run at this size": ("blue", "hourglass_empty"),
+}
+"""Colour and icon of each verdict."""
+
+ALL = "all"
+
+
+class Settings:
+    """The page's settings, which stand in its address."""
+
+    ledger_paper = Setting(ALL)
+    ledger_verdict = Setting(ALL)
+
+
+def main() -> None:
+    """Draw the page."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title("What do the papers say, and does it hold here?", anchor=False, width="content")
+        with st.popover("About this page", icon=":material/info:", type="tertiary", key="papers about"):
+            st.markdown(ABOUT)
+    results = ledger()
+    found = counts_of(results)
+    total = sum(found.values())
+    st.markdown(f"{total} claims: " + " ".join(f"{badge(name)} {n}" for name, n in found.items() if n))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        paper = st.segmented_control(
+            "Paper",
+            [ALL, *PAPERS],
+            default=ALL,
+            required=True,
+            format_func=lambda key: PAPERS[key].title if key in PAPERS else "All three",  # type: ignore[index]
+            **Settings.ledger_paper.bound,
+        )
+        verdict = st.selectbox(
+            "Verdict",
+            [ALL, *VERDICTS],
+            format_func=lambda name: "all verdicts" if name == ALL else name,
+            width=220,
+            **Settings.ledger_verdict.bound,
+        )
+    shown = 0
+    for key in PAPERS if paper == ALL else [paper]:
+        own = [one for one in results if one["paper"] == key and matches(one, str(verdict))]
+        shown += len(own)
+        if own:
+            st.header(PAPERS[key].title, anchor=str(key))  # type: ignore[index]
+            st.caption(f"{PAPERS[key].cite} [{PAPERS[key].url}]({PAPERS[key].url})")  # type: ignore[index]
+        for result in own:
+            entry(result, str(verdict))
+    if not shown:
+        st.caption("No claim has this verdict.")
+    links.write("papers", {})
+
+
+def matches(result: Mapping[str, Any], verdict: str) -> bool:
+    """Return whether a claim of this result has the verdict."""
+    return verdict == ALL or any(claim["verdict"] == verdict for claim in result["claims"])
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as Markdown."""
+    colour, icon = VERDICT_BADGES[verdict]
+    return f":{colour}-badge[:material/{icon}: {verdict}]"
+
+
+def entry(result: Mapping[str, Any], verdict: str) -> None:
+    """Draw a recipe: its claims with verdicts; below them, once it is opened, figure and reasons."""
+    name = result["recipe"]
+    with st.container(border=True, key=f"ledger {name}"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.subheader(result["title"], anchor=name, width="content")
+            if result["live"]:
+                st.link_button("Run it live", result["live"], icon=":material/play_arrow:", type="tertiary")
+        st.caption(result["source"])
+        for claim in result["claims"]:
+            if verdict in (ALL, claim["verdict"]):
+                st.markdown(claim_text(claim))
+        label = "Figure, reasons, and how it is run" if result["figure"] else "Reasons, and how it is run"
+        details = st.expander(label, key=f"ledger details {name}", on_change="rerun")
+        if details.open:
+            with details:
+                draw_details(result)
+
+
+def claim_text(claim: Mapping[str, Any]) -> str:
+    """Return a claim as Markdown: verdict, claim, the paper's number, and ours."""
+    lines = [f"{badge(claim['verdict'])} **{claim['text']}**  ", f"Paper: {claim['paper']}.  "]
+    texts = measured_texts(claim)
+    if len(texts) > 1:
+        lines += ["Here:", *(f"- {text}" for text in texts)]
+    else:
+        lines += [f"Here: {text}." for text in texts] or [claim["reason"]]
+    return "\n".join(lines)
+
+
+def draw_details(result: Mapping[str, Any]) -> None:
+    """Draw figure, reasons, and where the numbers are from."""
+    if result["figure"]:
+        plots = charts.ledger_plots(result)
+        columns = st.columns(min(len(plots), 2))
+        for i, (spec, words) in enumerate(plots):
+            key = f"ledger figure {result['recipe']} {i}"
+            columns[i % len(columns)].vega_lite_chart(spec=spec, alt=words, width="stretch", key=key)
+    st.markdown(result["about"])
+    st.markdown("\n".join(f"- {badge(claim['verdict'])} {claim['reason']}" for claim in result["claims"]))
+    st.code(result["command"], language="sh")
+    cost = ", ".join(f"{size}: {minutes:,.3g} core-minutes" for size, minutes in result["cost"].items())
+    st.caption("  \n".join([*caption(result)[1:2], *caption(result)[3:], f"Expected cost: {cost}."]))
+
+
+if __name__ == "__main__":
+    main()

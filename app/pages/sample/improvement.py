@@ -1,0 +1,65 @@
+"""The fold of the Sample page that asks whether a sampler improves the model that it runs on."""
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.session import Comparison, SamplingRun, SamplingSetup
+from rbmviz.target_likelihood import TargetLikelihood
+from rbmviz_app.page import LivePage
+from rbmviz_app.session import Setting
+from rbmviz_app.timer import every_second
+
+
+def draw_improvement(
+    page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool]
+) -> None:
+    """Draw the fold; what it holds is computed only while it is open."""
+    fold = st.expander("Does the sampler improve the model?", on_change="rerun", **opened.bound)
+    if not fold.open:
+        for panel in comparison.panels:
+            try:
+                panel.worker.read(SamplingRun.stop_improvement)
+            except BadInput:  # it is being rebuilt, and averages nothing
+                continue
+        return
+    with fold:
+        draw_likelihoods(comparison, page)
+
+
+@every_second
+def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[SamplingSetup]) -> None:
+    """Draw the table of likelihoods; runs every second, and renews no lease."""
+    dataset = comparison.setup.dataset
+    if dataset is None:
+        st.caption("There are no data to score on: choose some in Settings.")
+        return
+    rows = []
+    for (name, _), panel in zip(page.named(comparison), comparison.panels, strict=True):
+        try:
+            found = panel.worker.read(SamplingRun.request_improvement)
+        except BadInput:
+            found = None
+        rows.append(_row(name, found))
+    st.dataframe(rows, hide_index=True, key="improvement table")
+    st.caption(
+        "**What you see** the mean log-likelihood of the training examples, nats, ± the error of log Z where "
+        "it is estimated: of the model, of θ + θF now, and of the mean of θ + θF over all samples since this "
+        "was opened. At a moment a driven chain is pushed far from its model. The paper says that on average "
+        "rates-FPCD improves a model that had not converged, and leaves one that had. **Try** bas_cd1 and "
+        "bas_pcd with a step size of 0.003, then of 0.03. rates-FPCD paper, section 4."
+    )
+
+
+def _row(name: str, found: TargetLikelihood | None) -> dict[str, str]:
+    def text(value: tuple[float, float] | None) -> str:
+        if value is None:
+            return "…"
+        return f"{value[0]:.3f}" + (f" ± {value[1]:.2g}" if value[1] else "")
+
+    return {
+        "Panel": name,
+        "The model": "…" if found is None else text(found.model),
+        "θ + θF now": "…" if found is None else text(found.now),
+        "its average": "…" if found is None else text(found.averaged),
+        "over samples": "" if found is None else f"{found.samples:,}",
+    }

@@ -1,0 +1,93 @@
+"""``rbmviz lesson``: the lessons of the Learn page, and whether all that they claim is so."""
+
+import argparse
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+from rbmviz.cli import add_command, print_message
+from rbmviz.errors import BadInput
+from rbmviz.lessons import Lesson, Measured, check_lesson, load_lesson, shipped_lessons
+
+MAX_SAID = 3
+"""Claims that fail of which the message at the end speaks."""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = "List the lessons, or measure all that their steps claim, without a browser and at full speed."
+    command = add_command(commands, "lesson", about, "rbmviz lesson check my-lesson.toml", run, text)
+    command.epilog = f"{command.epilog}\nThe exit status of 'check' is 3 if a claim does not hold."
+    command.add_argument("action", choices=("list", "check"))
+    command.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="lesson to check: a .toml file, or the name of one that comes with rbmviz; default all of these",
+    )
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the lessons with their steps, and for each claim what was measured."""
+    if args.action == "list" and args.files:
+        raise BadInput("rbmviz lesson list: it takes no file (see 'rbmviz lesson --help').")
+    lessons = [load_lesson(name) for name in args.files or shipped_lessons()]
+    if args.action == "list":
+        return {"lessons": [_described(lesson) for lesson in lessons]}
+    with_claims = sum(bool(step.claims) for lesson in lessons for step in lesson.steps)
+    with tqdm(total=with_claims, unit="step", file=sys.stderr, disable=None) as bar:
+        found = [_checked(lesson, bar) for lesson in lessons]
+    rows = [(each["name"], row) for each in found for row in each["claims"]]
+    failed = [f"{name}, step {row['step']}: {row['claim']}" for name, row in rows if not row["holds"]]
+    if failed:
+        more = f", and {len(failed) - MAX_SAID} more" if len(failed) > MAX_SAID else ""
+        print_message(
+            f"{len(failed)} of {len(rows)} claims do not hold: {'; '.join(failed[:MAX_SAID])}{more}."
+        )
+    return {"lessons": found, "claims_checked": len(rows), "claims_failed": len(failed)}
+
+
+def _described(lesson: Lesson) -> dict[str, Any]:
+    return {
+        "name": lesson.name,
+        "title": lesson.title,
+        "about": lesson.about,
+        "minutes": lesson.minutes,
+        "steps": [step.title for step in lesson.steps],
+    }
+
+
+def _checked(lesson: Lesson, bar: tqdm) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = []
+    for step, measured in check_lesson(lesson):
+        rows += [_row(step, one) for one in measured]
+        bar.update()
+    return {"name": lesson.name, "title": lesson.title, "claims": rows}
+
+
+def _row(step: int, measured: Measured) -> dict[str, Any]:
+    return {
+        "step": step,
+        "claim": measured.claim.text,
+        "measured": measured.value,
+        "compared_with": measured.other,
+        "holds": measured.holds,
+    }
+
+
+def text(result: dict[str, Any]) -> str:
+    """Return the result as text for the terminal."""
+    lines = []
+    for lesson in result["lessons"]:
+        lines.append(f"{lesson['name']}: {lesson['title']}")
+        for i, title in enumerate(lesson.get("steps", ()), start=1):
+            lines.append(f"  {i}  {title}")
+        for row in lesson.get("claims", ()):
+            sign = "holds" if row["holds"] else "FAILS"
+            number = "unknown" if row["measured"] is None else f"{row['measured']:.4g}"
+            lines.append(f"  {row['step']}  {sign}  {row['claim']}  (measured: {number})")
+    if "claims_checked" in result:
+        n = result["claims_checked"]
+        lines.append(f"{n - result['claims_failed']} of {n} claims hold.")
+    return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""``rbmviz reproduce``: figures, tables and claims of the papers, each with a verdict."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rbmviz.cli import WholeNumber, add_command, print_message
+from rbmviz.cli.sweep import MAX_WORKERS
+from rbmviz.errors import BadInput
+from rbmviz.reproduce import PAPERS, Recipe, Size, all_recipes, recipe_named, reproduce
+from rbmviz.reproduce.ledger import measured_texts
+from rbmviz.reproduce.run import result_of
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    about = (
+        "Repeat a figure, a table or a claim of the papers: numbers with errors, the picture, and a verdict\n"
+        "on each claim. Without a name it lists the recipes with their costs. What is computed is kept in\n"
+        "the folder, so that an interrupted run goes on."
+    )
+    example = "rbmviz reproduce unbiased_cd_meeting_times --out results --quick"
+    command = add_command(commands, "reproduce", about, example, run, text)
+    command.add_argument("name", nargs="?", default="", help="a recipe, or 'all' (default: list them)")
+    command.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
+    command.add_argument(
+        "--quick", action="store_true", help="fewer seeds and shorter runs: it may leave claims undecided"
+    )
+    command.add_argument(
+        "--workers",
+        type=WholeNumber(1, MAX_WORKERS),
+        help="threads of sweeps (default: one for each core)",
+    )
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Run recipes and return their claims with verdicts, or list the recipes."""
+    if not args.name:
+        if args.out is not None or args.quick:
+            raise BadInput("reproduce: name a recipe, or 'all'.")
+        return {"recipes": [_listed(name, recipe) for name, recipe in all_recipes().items()]}
+    size: Size = "quick" if args.quick else "full"
+    chosen = all_recipes() if args.name == "all" else {args.name: recipe_named(args.name)}
+    if args.out is None:
+        raise BadInput("reproduce: give the folder of the results, --out DIR.")
+    cost = sum(recipe.cost.get(size, 0.0) for recipe in chosen.values() if recipe.is_run(size))
+    print_message(f"About {cost:,.3g} core-minutes, less what is in '{args.out}' already.")
+    claims: list[dict[str, Any]] = []
+    failed: list[dict[str, str]] = []
+    minutes, interrupted = 0.0, False
+    for name, recipe in chosen.items():
+        try:
+            found = reproduce(name, recipe, args.out, size, workers=args.workers, on_progress=print_message)
+        except KeyboardInterrupt:
+            if not claims:
+                raise
+            print_message("Interrupted: the same command computes the rest.")
+            interrupted = True
+            break
+        except BadInput as error:
+            if args.name != "all":
+                raise
+            failed.append({"recipe": name, "reason": str(error)})
+            print_message(f"{name}: {error}")
+            found = result_of(name, recipe, size, None, 0.0)
+            for claim in found["claims"]:
+                claim["reason"] = f"{error} {claim['reason']}"
+        minutes += found["core_minutes"]
+        claims += [_claim(found, claim) for claim in found["claims"]]
+    result: dict[str, Any] = {"size": size, "out": str(args.out), "claims": claims, "failed": failed}
+    result |= {"core_minutes": minutes}
+    return result | ({"interrupted": True} if interrupted else {})
+
+
+def _listed(name: str, recipe: Recipe) -> dict[str, Any]:
+    return {
+        **{"recipe": name, "paper": PAPERS[recipe.paper].title, "title": recipe.title},
+        **{"source": recipe.source, "core_minutes": dict(recipe.cost) if recipe.work else {}},
+        **{"needs": list(recipe.needs), "claims": [claim.name for claim in recipe.claims]},
+    }
+
+
+def _claim(result: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+    """Return a claim as an entry of JSON."""
+    return {
+        **{"recipe": result["recipe"], "claim": claim["claim"], "text": claim["text"]},
+        **{"source": f"{PAPERS[result['paper']].title}, {result['source']}"},  # type: ignore[index]
+        **{"paper": claim["paper"], "measured": claim["measured"], "holds": claim["holds"]},
+        **{"verdict": claim["verdict"], "reason": claim["reason"]},
+    }
+
+
+def text(result: dict[str, Any]) -> str:
+    """Return the result as text for the terminal."""
+    if "recipes" in result:
+        rows = result["recipes"]
+        width = max(len(row["recipe"]) for row in rows)
+        lines = [f"{'':<{width}} {'quick':>7} {'full':>8}  core-minutes"]
+        for row in rows:
+            quick, full = (
+                f"{row['core_minutes'][size]:,.3g}" if size in row["core_minutes"] else "-"
+                for size in ("quick", "full")
+            )
+            needs = f" (needs {', '.join(row['needs'])})" if row["needs"] else ""
+            lines.append(f"{row['recipe']:<{width}} {quick:>7} {full:>8}  {row['title']}{needs}")
+        return "\n".join(lines)
+    lines = []
+    for claim in result["claims"]:
+        lines += [f"{claim['verdict'].upper()}: {claim['text']}", f"  {claim['source']}: {claim['paper']}"]
+        lines += [f"  here: {measured}" for measured in measured_texts(claim)]
+        lines += [f"  {claim['reason']}", ""]
+    lines.append(f"{result['core_minutes']:.3g} core-minutes; all of it is in '{Path(result['out'])}'.")
+    return "\n".join(lines)

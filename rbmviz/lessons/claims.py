@@ -1,0 +1,266 @@
+"""Claims of lessons: ``panel2.classes > 9 at 1800 samples``, parsed and never evaluated as code."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.coupling import ALGORITHMS, STATISTICS
+from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.lessons.state import STEPS_CALLED, PageState
+
+MAX_STEPS = 100_000
+"""Most samples, updates, batches or pairs after which a claim is measured."""
+
+GRAMMAR = re.compile(
+    r"panel([1-9])\.([a-z]\w*) (>=|<=|>|<|=) "
+    r"(?:(-?[0-9]+(?:\.[0-9]+)?)|panel([1-9])\.([a-z]\w*)(?: ([+-]) ([0-9]+(?:\.[0-9]+)?))?) "
+    r"at ([0-9][0-9,]*) ([a-z]+)",
+    re.ASCII,
+)
+
+COMPARED: dict[str, Callable[[float, float], bool]] = {
+    ">": lambda a, b: a > b,
+    "<": lambda a, b: a < b,
+    ">=": lambda a, b: a >= b,
+    "<=": lambda a, b: a <= b,
+    "=": lambda a, b: a == b,
+}
+
+
+class PanelNumber(NamedTuple):
+    """A number of a panel.
+
+    Parameters
+    ----------
+    label : str
+        What the card calls it.
+    value : callable
+        Returns the number of a snapshot for the first n steps, or None while it is not known. What is counted
+        over all steps so far is that of the snapshot, which a measurement takes at exactly n steps.
+    unit : str
+        Written behind the number, "" or "%".
+    """
+
+    label: str
+    value: Callable[[Any, int], float | None]
+    unit: str = ""
+
+
+def _at(points: Any, n: int, count: Callable[[Any], int]) -> Any:
+    """Return the last point that counts at most n steps; None if there is none."""
+    return next((point for point in reversed(points) if count(point) <= n), None)
+
+
+def _isl(shown: Any, n: int) -> float | None:
+    point = _at(shown.curve, n, lambda point: point.n)
+    return None if point is None else float(point.isl)
+
+
+def _largest(shown: Any, n: int) -> float | None:
+    return (
+        None if shown.occupancy is None or not shown.n else 100 * shown.occupancy.sum(axis=0).max() / shown.n
+    )
+
+
+def _percent(value: Callable[[Any], float | None]) -> Callable[[Any, int], float | None]:
+    def percent(shown: Any, n: int) -> float | None:
+        share = value(shown)
+        return None if share is None else 100 * share
+
+    return percent
+
+
+def _walk(name: str) -> Callable[[Any, int], float | None]:
+    def value(shown: Any, n: int) -> float | None:
+        point = _at(shown.curve, n, lambda point: point.n)
+        return None if point is None else getattr(point, name)
+
+    return value
+
+
+def _likelihood(shown: Any, n: int) -> float | None:
+    point = _at(shown.likelihoods, n, lambda point: point.update)
+    return None if point is None else float(point.train[0])
+
+
+def _below_best(shown: Any, n: int) -> float | None:
+    values = [float(point.train[0]) for point in shown.likelihoods if point.update <= n]
+    return max(values) - values[-1] if values else None
+
+
+def _gap(shown: Any, n: int) -> float | None:
+    if shown.reference is None or shown.newest is None:
+        return None
+    return shown.reference.log_z - shown.newest.log_z
+
+
+def _pairs(algorithm: str, of: Callable[[Any, int], float]) -> Callable[[Any, int], float | None]:
+    def value(shown: Any, n: int) -> float | None:
+        counted = [pair.counted for pair in shown.displayed_pairs if pair.algorithm == algorithm]
+        return of(counted[0], n) if counted and counted[0].n >= n else None
+
+    return value
+
+
+def _cd_off(pairs: Any, n: int) -> float:
+    """Return by how many standard errors CD and the unbiased estimate of the same pairs differ."""
+    i = STATISTICS.index("both units on")
+    apart = pairs.cd_estimate[:n, i] - pairs.unbiased[:n, i]
+    return float(abs(apart.mean()) / (apart.std() / np.sqrt(n)))
+
+
+_OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
+    "mean": ("sweeps until they meet, on average", "", lambda pairs, n: float(pairs.tau[:n].mean())),
+    "median": ("sweeps until half have met", "", lambda pairs, n: float(np.median(pairs.tau[:n]))),
+    "within_10": ("met within 10 sweeps", "%", lambda pairs, n: 100 * float((pairs.tau[:n] <= 10).mean())),
+    "cd_off": ("CD-1 off by so many standard errors", "", _cd_off),
+    "cut": ("cut off before they met", "%", lambda pairs, n: 100 * float(pairs.truncated[:n].mean())),
+}
+_ALGORITHM_LABELS = {"rbm": "algorithm 3", "general": "algorithm 1", "half_step": "half-step"}
+
+PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
+    "sample": {
+        "classes": PanelNumber("classes visited", lambda shown, n: shown.visited and shown.visited[0]),
+        "largest_class": PanelNumber("largest class holds", _largest, "%"),
+        "coverage": PanelNumber("class coverage", _percent(lambda shown: shown.class_coverage), "%"),
+        "switches": PanelNumber("class switches", lambda shown, n: shown.switches),
+        "isl": PanelNumber("ISL", _isl),
+        "spurious": PanelNumber("spurious", _percent(lambda shown: shown.spurious), "%"),
+        "blank": PanelNumber("blank", _percent(lambda shown: shown.blank), "%"),
+        "fast_norm": PanelNumber("fast norm", lambda shown, n: shown.fast_norm),
+        "sweeps": PanelNumber(
+            "sweeps a sample", lambda shown, n: shown.sweeps / shown.n if shown.n else None
+        ),
+    },
+    "chain": {
+        "crossings": PanelNumber("crossings", lambda shown, n: shown.crossings),
+        "visits": PanelNumber("visits off by", _walk("visits")),
+        "moments": PanelNumber("moments off by", _walk("moments")),
+        "raised": PanelNumber("ground raised", lambda shown, n: shown.raised),
+        "bent": PanelNumber("ground bent by", lambda shown, n: shown.bent),
+        "states": PanelNumber("different states visited", lambda shown, n: (shown.visits > 0).sum()),
+        "empty": PanelNumber("empty states", lambda shown, n: 100 * shown.visits[0] / n if n else None, "%"),
+        "fast_norm": PanelNumber("fast norm", lambda shown, n: shown.fast_norm),
+    },
+    "train": {
+        "likelihood": PanelNumber("log-likelihood", _likelihood),
+        "below_best": PanelNumber("below its best", _below_best),
+    },
+    "weights": {
+        "ess": PanelNumber(
+            "effective share", _percent(lambda shown: shown.ess_share if shown.pooled else None), "%"
+        ),
+        "heaviest": PanelNumber(
+            "heaviest sample holds", _percent(lambda shown: shown.max_share if shown.pooled else None), "%"
+        ),
+        "log_z": PanelNumber("log Z estimate", lambda shown, n: shown.newest and shown.newest.log_z),
+        "gap": PanelNumber("log Z too low by", _gap),
+    },
+    "coupling": {
+        f"{algorithm}_{name}": PanelNumber(
+            f"{_ALGORITHM_LABELS.get(algorithm, algorithm)}: {label}", _pairs(algorithm, of), unit
+        )
+        for algorithm in ALGORITHMS
+        for name, (label, unit, of) in _OF_PAIRS.items()
+    },
+}
+"""The numbers that claims may be about, by page and name: a closed list."""
+
+
+def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> str:
+    return f"{names[panel]}: {PANEL_NUMBERS[page][metric].label}".removeprefix(": ")
+
+
+class StepClaim(NamedTuple):
+    """After n steps a number of one panel is above, or below, another number.
+
+    Parameters
+    ----------
+    panel : int
+        Place of the panel, from 0.
+    metric : str
+        A name of ``PANEL_NUMBERS`` of the page.
+    operator : str
+        One of ``COMPARED``.
+    number : float
+        What the number is compared with; with ``of`` it is added to the number of that panel.
+    of : (int, str) or None
+        Place and metric of another panel.
+    n : int
+        Steps after which the numbers are taken.
+    text : str
+        The claim as it was written.
+    """
+
+    panel: int
+    metric: str
+    operator: str
+    number: float
+    of: tuple[int, str] | None
+    n: int
+    text: str
+
+    def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
+        """Return whether it holds for these numbers of panels, by place and metric; None is not known."""
+        one = values[self.panel, self.metric]
+        other = 0.0 if self.of is None else values[self.of]
+        return one is not None and other is not None and COMPARED[self.operator](one, other + self.number)
+
+    def number_words(self, page: str, names: Sequence[str]) -> str:
+        """Return what the claim is about; ``names`` are those of the panels, "" where one needs none."""
+        return _number_words(page, names, self.panel, self.metric)
+
+    def words(self, page: str, names: Sequence[str]) -> str:
+        """Return the claim in words, see ``number_words``."""
+        said = f"{self.number:g}{PANEL_NUMBERS[page][self.metric].unit}"
+        if self.of is not None:
+            offset = f" {'-' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
+            said = f"{_number_words(page, names, *self.of)}{offset}"
+        return f"{self.number_words(page, names)} {self.operator} {said}, at {self.n:,} {STEPS_CALLED[page]}"
+
+    @property
+    def about(self) -> tuple[tuple[int, str], ...]:
+        """Place and metric of each number that it compares."""
+        return ((self.panel, self.metric),) if self.of is None else ((self.panel, self.metric), self.of)
+
+
+def read_claim(text: str, state: PageState) -> StepClaim:
+    """Return the claim of a text about the panels of a page.
+
+    Raises
+    ------
+    BadInput
+        If it is no claim, or about a panel or a number that the page does not have.
+    """
+    found = GRAMMAR.fullmatch(text)
+    unit = STEPS_CALLED[state.page]
+    if found is None:
+        example = next(iter(PANEL_NUMBERS[state.page]))
+        raise BadInput(f"the claim {shown(text)} is not written as 'panel1.{example} > 3 at 600 {unit}'.")
+    panel, metric, operator, number, other, other_metric, sign, offset, n_text, unit_text = found.groups()
+    for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
+        if int(place) > len(state.panels):
+            raise BadInput(f"the claim {shown(text)} is about panel {place} of {len(state.panels)}.")
+        if name not in PANEL_NUMBERS[state.page]:
+            raise unknown(f"number of the page {state.page}", name, PANEL_NUMBERS[state.page])
+    n = int(n_text.replace(",", "")[:12])
+    if unit_text != unit or not 1 <= n <= MAX_STEPS:
+        raise BadInput(f"the claim {shown(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
+    of = (int(other) - 1, other_metric) if other else None
+    value = float(number) if number else float(f"{sign or '+'}{offset or 0}")
+    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text)
+
+
+def measure(state: PageState, name: tuple[int, str], shown: Any, n: int) -> float | None:
+    """Return a number of a snapshot, for its first n steps; None while it is not known, or is not finite."""
+    value = PANEL_NUMBERS[state.page][name[1]].value(shown, n)
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def steps_of(page: str, shown: Any) -> int:
+    """Return how many steps a snapshot counts: on Coupling the pairs, of the algorithm with the fewest."""
+    if page != "coupling":
+        return int(shown.n)
+    return min((pair.counted.n for pair in shown.displayed_pairs), default=0)

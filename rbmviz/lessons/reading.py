@@ -1,0 +1,274 @@
+"""Lessons as data: one TOML file each, read and checked; nothing of it is ever run."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rbmviz.array_files import printable
+from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.lessons.claims import StepClaim, read_claim
+from rbmviz.lessons.state import PageState, read_state
+from rbmviz.output import reason
+
+SHIPPED = Path(str(resources.files("rbmviz.lessons"))) / "shipped"
+"""Folder of the lessons that come with rbmviz."""
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+"""Names of lessons, which are also those of their files, without the suffix."""
+
+MAX_LESSON_BYTES, MAX_STEPS_OF_LESSON, MAX_CLAIMS = 200_000, 40, 8
+MAX_TITLE, MAX_CARD_TEXT = 80, 1500
+"""Longest title and longest text, in characters: a card is read beside running pictures."""
+
+MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
+"""The beginning of HTML or of a picture."""
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+LOOK = re.compile(
+    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets", re.ASCII
+)
+"""What a step can point at: a panel, a number or a knob of it, a control, the chart."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One card.
+
+    Parameters
+    ----------
+    title : str
+    state : PageState
+        The page and all of its settings when the step is opened; nothing runs yet.
+    do : str
+        What to do, as Markdown.
+    text : str
+        What to know first, as Markdown; "": nothing.
+    look : str
+        What to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``, ``step``,
+        ``reset``, ``speed``, ``chart``, ``chart2`` or ``presets``; "": nothing in particular.
+    question : str
+        As Markdown; "": none.
+    answers : tuple of str
+        From 2 to 6 to choose from.
+    right : int
+        Place of the right answer, from 0; -1: there is none.
+    hold : bool
+        Whether Play waits until an answer is chosen.
+    reveal : str
+        What it shows, as Markdown.
+    formula : str
+        LaTeX, folded on the card.
+    claims : tuple of StepClaim
+        What is to be seen, in numbers.
+    """
+
+    title: str
+    state: PageState
+    do: str
+    text: str = ""
+    look: str = ""
+    question: str = ""
+    answers: tuple[str, ...] = ()
+    right: int = -1
+    hold: bool = False
+    reveal: str = ""
+    formula: str = ""
+    claims: tuple[StepClaim, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson: its name in the address, its title, in a sentence what it is about, minutes, steps."""
+
+    name: str
+    title: str
+    about: str
+    minutes: int
+    steps: tuple[Step, ...]
+
+
+TYPES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
+STEP_KEYS: Mapping[str, type] = {
+    **dict.fromkeys(("title", "link", "do", "text", "look", "question", "reveal", "formula"), str),
+    **{"answers": list, "right": int, "hold": bool, "claims": list},
+}
+LESSON_KEYS: Mapping[str, type] = {"title": str, "about": str, "minutes": int, "step": list}
+
+
+def shipped_lessons() -> list[str]:
+    """Return the names of the lessons that come with rbmviz, in the order of a course."""
+    known = sorted(path.stem for path in SHIPPED.glob("*.toml"))
+    return sorted(known, key=lambda name: (COURSE.index(name) if name in COURSE else len(COURSE), name))
+
+
+COURSE = ("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet")
+"""The order in which the lessons build on each other."""
+
+
+def load_lesson(name: str | Path) -> Lesson:
+    """Return a lesson by name, or from a file.
+
+    Parameters
+    ----------
+    name : str or Path
+        A name of ``shipped_lessons()``, or a path that ends in .toml.
+
+    Raises
+    ------
+    BadInput
+        If there is no such lesson, or something in the file is wrong: the sentence names the file and the
+        step.
+    """
+    path = Path(name)
+    if path.suffix != ".toml":
+        known = shipped_lessons()
+        if str(name) not in known:
+            raise unknown("lesson", str(name), known)
+        path = SHIPPED / f"{name}.toml"
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_LESSON_BYTES + 1)
+    except OSError as error:
+        raise BadInput(f"The lesson '{printable(str(path))}' cannot be read: {reason(error)}.") from None
+    return read_lesson(content, path.name)
+
+
+def load_folder(folder: str | Path) -> list[Lesson]:
+    """Return the lessons of all .toml files of a folder, by name.
+
+    Raises
+    ------
+    BadInput
+        If it holds none, one of them is wrong, or one has the name of a lesson that comes with rbmviz.
+    """
+    path = Path(folder)
+    files = sorted(path.glob("*.toml")) if path.is_dir() else []
+    if not files:
+        raise BadInput(
+            f"The folder '{printable(str(path))}' holds no lesson, which is a file that ends in .toml."
+        )
+    for file in files:
+        if file.stem in shipped_lessons():
+            raise BadInput(
+                f"The lesson '{printable(file.name)}' has the name of one that comes with rbmviz: name it "
+                "otherwise."
+            )
+    return [load_lesson(file) for file in files]
+
+
+def read_lesson(content: bytes, file: str) -> Lesson:
+    """Return the lesson of a file's content.
+
+    Parameters
+    ----------
+    content : bytes
+        TOML.
+    file : str
+        Name of the file: it says the lesson's name, and stands in errors.
+
+    Raises
+    ------
+    BadInput
+        If something in it is wrong.
+    """
+    name, where = file.removesuffix(".toml"), f"The lesson '{printable(file)}'"
+    if not NAME.fullmatch(name):
+        raise BadInput(f"{where} has to be named with small letters, digits and '-', as 'my-lesson.toml'.")
+    if len(content) > MAX_LESSON_BYTES:
+        raise BadInput(f"{where} is larger than {MAX_LESSON_BYTES:,} bytes.")
+    try:
+        said = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        first = next(iter(str(error).splitlines()), "")
+        raise BadInput(f"{where} is not TOML in UTF-8: {first[:200]}.") from None
+    try:
+        _check_keys(said, LESSON_KEYS, ("title", "about", "minutes", "step"))
+        steps = said["step"]
+        if not 1 <= said["minutes"] <= 600:
+            raise BadInput("minutes is a whole number from 1 to 600.")
+        if not 1 <= len(steps) <= MAX_STEPS_OF_LESSON:
+            raise BadInput(f"there are {len(steps)} steps: give from 1 to {MAX_STEPS_OF_LESSON}.")
+        title, about = _text(said, "title", MAX_TITLE), _text(said, "about")
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+    read = []
+    for i, step in enumerate(steps, start=1):
+        try:
+            read.append(_read_step(step))
+        except BadInput as error:
+            raise BadInput(f"{where}, step {i}: {error}") from None
+    return Lesson(name, title, about, said["minutes"], tuple(read))
+
+
+def _check_keys(said: Any, known: Mapping[str, type], needed: Iterable[str]) -> None:
+    """Check the entries of a table: none is unknown, none is missing, each has its type."""
+    if not isinstance(said, dict):
+        raise BadInput("it is not a table, which begins with [[step]].")
+    for key, value in said.items():
+        if key not in known:
+            raise unknown("entry", key, known)
+        if type(value) is not known[key]:
+            raise BadInput(f"{key} = {shown(value)} is not {TYPES[known[key]]}.")
+    for key in needed:
+        if key not in said:
+            raise BadInput(f"it has no '{key}'.")
+
+
+def _text(said: Mapping[str, Any], key: str, most: int = MAX_CARD_TEXT) -> str:
+    return _checked_text(said.get(key, ""), key, most, needed=key in said)
+
+
+def _checked_text(text: str, what: str, most: int, needed: bool = True) -> str:
+    text = text.strip()
+    if needed and not text:
+        raise BadInput(f"{what} is empty.")
+    if len(text) > most:
+        raise BadInput(f"{what} has {len(text):,} characters and may have {most:,}.")
+    markup = MARKUP.search(text)
+    if markup:
+        raise BadInput(
+            f"{what} has {shown(text[markup.start() :][:20])}: texts are Markdown without HTML or pictures "
+            "(in a formula, put a space after '<')."
+        )
+    if CONTROL.search(text):
+        raise BadInput(f"{what} holds a control character.")
+    return text
+
+
+def _list_of_texts(said: Mapping[str, Any], key: str, least: int, most: int, longest: int) -> tuple[str, ...]:
+    texts = said.get(key, [])
+    if not all(isinstance(text, str) for text in texts) or not least <= len(texts) <= most:
+        raise BadInput(f"{key} is a list of {least} to {most} texts.")
+    return tuple(_checked_text(text, key, longest) for text in texts)
+
+
+def _read_step(said: Any) -> Step:
+    _check_keys(said, STEP_KEYS, ("title", "link", "do"))
+    title, do, text = _text(said, "title", MAX_TITLE), _text(said, "do"), _text(said, "text")
+    question, reveal, formula = _text(said, "question"), _text(said, "reveal"), _text(said, "formula")
+    state = read_state(said["link"])
+    answers = _list_of_texts(said, "answers", 2 if question else 0, 6 if question else 0, 200)
+    right = said.get("right", 0)
+    if not 0 <= right <= len(answers):
+        raise BadInput(f"right = {right} is the number of no answer: give from 1 to {len(answers)}.")
+    hold = said.get("hold", False)
+    if hold and not question:
+        raise BadInput("hold = true lets Play wait for an answer, and there is no question.")
+    look = said.get("look", "")
+    found = LOOK.fullmatch(look)
+    if look and (found is None or (found[1] and int(found[1]) > len(state.panels))):
+        raise BadInput(
+            f"look = {shown(look)} is none of play, step, reset, speed, chart, presets, panel1 to "
+            f"panel{len(state.panels)}, or a number of a panel, as panel1.{_a_number(state)}."
+        )
+    claims = tuple(read_claim(text, state) for text in _list_of_texts(said, "claims", 0, MAX_CLAIMS, 200))
+    return Step(title, state, do, text, look, question, answers, right - 1, hold, reveal, formula, claims)
+
+
+def _a_number(state: PageState) -> str:
+    return {"sample": "isl", "train": "likelihood", "chain": "crossings"}.get(state.page, "max_share")

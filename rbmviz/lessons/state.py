@@ -1,0 +1,333 @@
+"""The state of a page as a link, from text to what its runs are made of; its content is not trusted."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, get_args
+from urllib.parse import parse_qs, urlsplit
+
+from rbmviz.coupling import STATISTICS
+from rbmviz.datasets import Dataset, list_datasets, load_registered
+from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.links import (
+    DEFAULTS,
+    NO_PANEL,
+    VERSION_KEY,
+    Algorithms,
+    default_panels,
+    read_panels,
+    version_of,
+    write_panel,
+)
+from rbmviz.metrics import Kernel
+from rbmviz.metrics.landscape import Order
+from rbmviz.models import (
+    LANDSCAPE_PATTERNS,
+    data_of,
+    list_models,
+    load_pretrained,
+    pattern_model,
+)
+from rbmviz.rbm import Model
+from rbmviz.registry import samplers, trainers
+from rbmviz.session import (
+    Coupling,
+    CouplingSetup,
+    LandscapeSetup,
+    SamplingSetup,
+    Start,
+    TrainingSetup,
+    WeightSetup,
+    random_rbm,
+)
+from rbmviz.session.equal_points import SAMPLER_UNITS, TRAINER_UNITS
+
+DATA_OF_MODEL, RANDOM = "automatic", "random"
+"""The data that belong to a model; a coupled model of random parameters."""
+
+MAX_LINK = 2000
+"""Longest link, in characters."""
+
+MAX_STEP_PANELS = 8
+"""Most panels of a step."""
+
+LEFT_OUT = {VERSION_KEY, "preset", "present", "paused", "paused_at", "lesson", "step", "ui"}
+"""Parts of a copied address that say nothing about what runs."""
+
+
+class Whole(NamedTuple):
+    """A setting that may be any whole number from lo to hi."""
+
+    lo: int
+    hi: int
+
+
+class Depth(NamedTuple):
+    """A setting that may be any multiple of ``step`` from lo to hi."""
+
+    lo: float
+    hi: float
+    step: float
+
+
+Choice = tuple[Any, ...] | Whole | Depth | Callable[[], list[str]]
+"""What a setting may be: one of some values, a range, or a name of a list that is read when it is needed."""
+
+ANY_SEED, SWITCH = Whole(0, 2**31 - 1), (False, True)
+FULL = math.inf
+
+
+def _data() -> list[str]:
+    return [DATA_OF_MODEL, *list_datasets()]
+
+
+def _coupled() -> list[str]:
+    return [RANDOM, *list_models()]
+
+
+OFFERED: dict[str, dict[str, Choice]] = {
+    "sample": {
+        **{"model": list_models, "data": _data, "kernel": get_args(Kernel), "start": get_args(Start)},
+        **{"seed": ANY_SEED, "view": ("sequence", "single"), "pixels": ("binary", "mean")},
+        **{
+            "cells": (6, 8, 10, 12),
+            "axis": tuple(SAMPLER_UNITS),
+            "speed": (5, 20, 60, 200, 1000, 5000, FULL),
+        },
+    },
+    "train": {
+        **{"train_data": list_datasets, "hidden": Whole(1, 2000), "train_seed": ANY_SEED},
+        **{"replicates": Whole(1, 20), "show": ("both", "samples", "filters")},
+        **{"train_pixels": ("binary", "mean"), "train_cells": (4, 6, 8, 10, 12)},
+        **{"pace": (1, 10, 50, 200, 500, 2000, FULL), "part": ("train", "test")},
+        **{"train_axis": tuple(TRAINER_UNITS), "log": SWITCH},
+    },
+    "coupling": {
+        **{"coupling_model": _coupled, "coupling_visible": Whole(1, 1000), "coupling_hidden": Whole(1, 1000)},
+        **{
+            "coupling_start": ("random", "data"),
+            "coupling_seed": ANY_SEED,
+            "tau_log": SWITCH,
+            "tv_log": SWITCH,
+        },
+        **{"lag": (1, 2, 5, 10, 20, 50, 100, 200, 500), "coupling_statistic": tuple(STATISTICS)},
+        **{"estimate_k": (1, 2, 3, 5, 10, 20, 50), "coupling_more": SWITCH},
+        **{"coupling_speed": (1, 2, 5, 10, 30, 100, FULL)},
+    },
+    "weights": {
+        **{"weights_model": list_models, "weights_start": get_args(Start), "weights_seed": ANY_SEED},
+        **{"weights_pace": (1, 3, 10, 30, 100, 300, FULL), "weights_more": SWITCH},
+    },
+    "chain": {
+        **{"little": ("landscape", "matrix"), "land": tuple(LANDSCAPE_PATTERNS)},
+        **{"land_depth": Depth(2.0, 12.0, 0.5), "land_seed": ANY_SEED, "land_order": get_args(Order)},
+        **{"land_curve": ("visits", "moments"), "land_pace": (1, 2, 5, 10, 20, 100, 1000, FULL)},
+        **{"chain_steps": (10, 20, 40, 100, 400, 2000), "chain_log": SWITCH},
+        "chain_matrix": (
+            *("two wells", "sticky ring", "one deep trap", "it backfires", "Gibbs on 3 units"),
+            "the landscape’s Gibbs chain",
+        ),
+    },
+}
+"""What each setting of a page with live panels may be; what stands in no list here, no lesson sets."""
+
+STEPS_CALLED = {
+    "sample": "samples",
+    "train": "updates",
+    "coupling": "pairs",
+    "weights": "batches",
+    "chain": "samples",
+}
+"""What is counted on each page."""
+
+PANELS_KEY = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l"}
+"""Name of the panels in the address of each page."""
+
+ALGORITHMS_OF_PAGE: dict[str, Algorithms] = {
+    "sample": samplers,
+    "train": trainers,
+    "coupling": {Coupling.name: Coupling},
+    "weights": trainers,
+    "chain": samplers,
+}
+"""The algorithms that the panels of each page can have, by name."""
+
+
+class PageState(NamedTuple):
+    """A page, its panels and its settings.
+
+    Parameters
+    ----------
+    page : str
+        Name of the page.
+    panels : tuple of str
+        The panels, each as in a link.
+    settings : dict
+        Value of every setting that ``OFFERED`` has for the page: those that the link leaves out are defaults.
+    """
+
+    page: str
+    panels: tuple[str, ...]
+    settings: dict[str, Any]
+
+    def algorithms(self) -> list[Any]:
+        """Return the algorithm of each panel."""
+        return read_panels(ALGORITHMS_OF_PAGE[self.page], self.panels)[0]
+
+    def setup(self, data: Callable[[str], Dataset] = load_registered) -> Any:
+        """Return what all panels share.
+
+        data : loads registered data by name
+
+        Raises
+        ------
+        BadInput
+            If data are not on this machine, or do not belong to the model.
+        """
+        return SETUPS[self.page](self.settings, data)
+
+
+def _sampling(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> SamplingSetup:
+    model, name = load_pretrained(values["model"]), values["data"]
+    dataset = data_of(model, None if name == DATA_OF_MODEL else name, data)
+    return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"])
+
+
+def _training(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> TrainingSetup:
+    return TrainingSetup(
+        data(values["train_data"]), values["hidden"], values["train_seed"], values["replicates"]
+    )
+
+
+def _coupling(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> CouplingSetup:
+    name, seed = values["coupling_model"], values["coupling_seed"]
+    if name == RANDOM:
+        model = Model(random_rbm(values["coupling_visible"], values["coupling_hidden"], seed))
+    else:
+        model = load_pretrained(name)
+    dataset = None if values["coupling_start"] == "random" else data_of(model, None, data)
+    return CouplingSetup(model.rbm, dataset, seed)
+
+
+def _weights(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> WeightSetup:
+    model = load_pretrained(values["weights_model"])
+    return WeightSetup(model, data_of(model, None, data), values["weights_seed"], values["weights_start"])
+
+
+def _landscape(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> LandscapeSetup:
+    return LandscapeSetup(
+        pattern_model(LANDSCAPE_PATTERNS[values["land"]], values["land_depth"]), values["land_seed"]
+    )
+
+
+SETUPS: dict[str, Callable[[Mapping[str, Any], Callable[[str], Dataset]], Any]] = {
+    "sample": _sampling,
+    "train": _training,
+    "coupling": _coupling,
+    "weights": _weights,
+    "chain": _landscape,
+}
+
+
+def read_state(link: str) -> PageState:
+    """Return the state of a page that a link describes: ``chain?land_depth=12&l=gibbs``, or a whole address.
+
+    Raises
+    ------
+    BadInput
+        If the page is none with live panels, a panel cannot be read, or a setting is none of the page or has
+        a value that the page does not offer.
+    """
+    if len(link) > MAX_LINK:
+        raise BadInput(f"the link has {len(link):,} characters and may have {MAX_LINK:,}.")
+    try:
+        parts = urlsplit(link)
+        said = parse_qs(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise BadInput(f"{shown(link)} is not a link, as 'chain?land_depth=12&l=gibbs' is.") from None
+    page = parts.path.rstrip("/").rpartition("/")[2] or "sample"
+    if page not in OFFERED:
+        raise unknown("page with live panels", page, OFFERED)
+    version, unknown_version = version_of(said.get(VERSION_KEY, [None])[0])
+    if unknown_version:
+        raise BadInput(f"the link's version {shown(said[VERSION_KEY][0])} is not known.")
+    key, known = PANELS_KEY[page], OFFERED[page]
+    texts = said.pop(key, None)
+    values = {name: DEFAULTS[version].settings[page][name] for name in known}
+    for name, given in said.items():
+        if name in LEFT_OUT:
+            continue
+        if name not in known:
+            raise unknown(f"setting of the page {page}", name, [key, *known])
+        values[name] = read_setting(name, given[-1], known[name], values[name])
+    panels = _read_panels(page, texts, values, version)
+    return PageState(page, panels, values)
+
+
+def _read_panels(
+    page: str, texts: list[str] | None, values: Mapping[str, Any], version: int
+) -> tuple[str, ...]:
+    """Return the panels as texts of the newest version, those of the page if the link has none."""
+    if page == "coupling":  # its address has the knobs alone
+        random = values["coupling_model"] == RANDOM
+        texts = [
+            f"{Coupling.name}:{text}".rstrip(":")
+            for text in texts or (default_panels(page, version) if random else [""])
+        ]
+    panels = tuple(texts or default_panels(page, version))
+    if panels == (NO_PANEL,) or len(panels) > (1 if page == "coupling" else MAX_STEP_PANELS):
+        raise BadInput(f"the link has {len(panels)} panels: give from 1 to {MAX_STEP_PANELS}, on Coupling 1.")
+    read, refused = read_panels(ALGORITHMS_OF_PAGE[page], panels, version)
+    if refused:
+        raise BadInput(refused[0])
+    if page == "weights" and {one.name for one in read} != {"pop_cd"}:
+        raise BadInput("the panels of the page weights are all pop_cd.")
+    return tuple(write_panel(algorithm) for algorithm in read)
+
+
+def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:
+    """Return the value of a setting that a text gives.
+
+    Parameters
+    ----------
+    name : str
+        What an error calls it.
+    text : str
+        From the link.
+    choice
+        What it may be.
+    default : int, float, bool or str
+        Says of which type the value is.
+
+    Raises
+    ------
+    BadInput
+        If it may not be that.
+    """
+    if isinstance(choice, Whole):
+        if re.fullmatch("[0-9]{1,10}", text, re.ASCII) and choice.lo <= int(text) <= choice.hi:
+            return int(text)
+        raise BadInput(f"{name} = {shown(text)} is not a whole number from {choice.lo:,} to {choice.hi:,}.")
+    offered: dict[str, Any]
+    if isinstance(choice, Depth):
+        known = [choice.lo + i * choice.step for i in range(round((choice.hi - choice.lo) / choice.step) + 1)]
+        offered = {f"{value:g}": value for value in known} | {str(value): value for value in known}
+    else:
+        values = choice() if callable(choice) else choice
+        offered = {_text(value): value for value in values} | {str(value): value for value in values}
+        base = text.partition("@")[0]
+        if name == "train_data" and base in offered:  # a variant, whose name its list does not have
+            offered[text] = text
+    if text not in offered:
+        texts = list(dict.fromkeys(_text(value) for value in offered.values()))
+        raise BadInput(f"{name} = {shown(text)} is none of {', '.join(texts)}.")
+    return offered[text]
+
+
+def _text(value: Any) -> str:
+    """Return a value as it stands in the address."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "full" if math.isinf(value) else f"{value:g}"
+    return str(value)

@@ -1,0 +1,51 @@
+"""Where results come from: the commit, the machine, and how the program is cited."""
+
+import functools
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    found = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+        return names[0] if names else found
+    except OSError:
+        return found
+
+
+def machine() -> dict[str, Any]:
+    """Return the processor, the number of its cores, and the versions of Python, numpy and numba."""
+    versions = {"python": platform.python_version(), "numpy": version("numpy"), "numba": version("numba")}
+    return {"processor": processor(), "cores": os.cpu_count(), **versions}
+
+
+@functools.cache
+def commit() -> str:
+    """Return the commit of this checkout, "-changed" behind it if files differ; "" in an installation."""
+    if not (ROOT / ".git").exists():
+        return ""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, timeout=20)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    try:
+        name = git("rev-parse", "--short=12", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "rbmviz")
+    except (OSError, subprocess.SubprocessError):  # no git here, or it does not answer
+        return ""
+    return f"{name}-changed" if name and changed else name
+
+
+def how_to_cite() -> str:
+    """Return how the program is cited, as CITATION.cff says."""
+    return f"The rbmviz authors. rbmviz: see Markov chains mix. Version {version('rbmviz')}, MIT licence."

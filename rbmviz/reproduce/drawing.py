@@ -1,0 +1,165 @@
+"""Figures of recipes: rows of numbers, their picture in the language of Vega-Lite, and as SVG."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rbmviz.registry import samplers, trainers
+from rbmviz.sweeps import figures
+
+Row = dict[str, Any]
+"""x and y; perhaps low and high, series (the curve or the group of bars) and panel (the plot)."""
+
+FREE_COLOURS = ("#bd4c0c", "#2f6f8f", "#618651", "#b583b4", "#8a6d1d", "#7a7a7a", "#a03b5a", "#4b4fa0")
+"""Colours of series that are no algorithms, and of further settings of one algorithm."""
+
+SERIES_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [10, 4], [1, 3], [6, 2, 1, 2])
+
+FIGURE_WIDTH, FIGURE_HEIGHT = 360, 220
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: what is drawn, and how its axes are called.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        See ``Row``.
+    x, y : str
+        Titles of the axes, with units.
+    mark : "line", "point" or "bar"
+        Curves with bands, points with errors, or bars with errors.
+    log_x, log_y : bool
+        Whether an axis is logarithmic.
+    """
+
+    rows: Sequence[Row]
+    x: str
+    y: str
+    mark: Literal["line", "point", "bar"] = "line"
+    log_x: bool = False
+    log_y: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the drawing as JSON values; what is not finite is left out."""
+        rows = [
+            {
+                name: float(f"{value:.6g}") if isinstance(value, float) else value
+                for name, value in row.items()
+                if not (isinstance(value, float) and not math.isfinite(value))
+            }
+            for row in self.rows
+        ]
+        kept = {"x": self.x, "y": self.y, "mark": self.mark, "log_x": self.log_x, "log_y": self.log_y}
+        return {**kept, "rows": rows}
+
+
+def to_csv(drawing: Mapping[str, Any]) -> bytes:
+    """Return the rows of a drawing, ``Drawing.to_json``, as a CSV file."""
+    names = list(dict.fromkeys(name for row in drawing["rows"] for name in row))
+    content = io.StringIO()
+    writer = csv.DictWriter(content, names, lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(drawing["rows"])
+    return content.getvalue().encode()
+
+
+def colours(series: Sequence[str]) -> list[str]:
+    """Return a colour for each series: that of the algorithm whose name or label it begins with, if free."""
+    known = {}
+    for table in (samplers, trainers):
+        for name in table:
+            for word in (name, table[name].label):
+                known[word.lower()] = table[name].colour
+    taken: list[str] = []
+    for one in series:
+        own = max((word for word in known if one.lower().startswith(word)), key=len, default="")
+        free = [colour for colour in FREE_COLOURS if colour not in taken]
+        colour = known.get(own, "")
+        taken.append(colour if colour and colour not in taken else free[0] if free else FREE_COLOURS[-1])
+    return taken
+
+
+def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a drawing in the language of Vega-Lite.
+
+    Parameters
+    ----------
+    drawing : mapping
+        ``Drawing.to_json``, whose panels stand side by side and wrap.
+    caption : sequence of str
+        Lines that stand below: what was run, and by which command.
+    """
+    import altair
+
+    rows = drawing["rows"]
+    panels = list(dict.fromkeys(row.get("panel", "") for row in rows))
+    chart: Any = altair.layer(*_layers(altair, drawing)).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
+    if len(panels) > 1:
+        facet = altair.Facet("panel:N", title=None, sort=panels)
+        chart = chart.facet(facet, columns=2, data=altair.Data(values=rows))
+        chart = chart.resolve_scale(x="independent", y="independent")
+    else:
+        chart = chart.properties(data=altair.Data(values=rows))
+    if caption:
+        lines = list(figures.in_lines(caption))
+        below = altair.Chart(altair.Data(values=[{}])).mark_text(
+            align="left", baseline="top", fontSize=8, color="#555555", lineBreak="\n"
+        )
+        below = below.encode(text=altair.value("\n".join(lines)), x=altair.value(0), y=altair.value(0))
+        chart = altair.vconcat(chart, below.properties(width=FIGURE_WIDTH, height=10 * len(lines)))
+    return chart.configure_view(stroke=None).to_dict()
+
+
+def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
+    """Return the layers of a plot: errors or bands, and above them bars, curves or points."""
+    rows, mark = drawing["rows"], drawing["mark"]
+    series = list(dict.fromkeys(row.get("series", "") for row in rows))
+    words = mark == "bar" or any(isinstance(row["x"], str) for row in rows)
+    if words:
+        axis = altair.Axis(labelAngle=-30, labelLimit=240)
+        x = altair.X("x:N", title=drawing["x"] or None, sort=None, axis=axis)
+    else:
+        log = drawing["log_x"]
+        scale = altair.Scale(type="log" if log else "linear", zero=False, nice=not log)
+        x = altair.X("x:Q", title=drawing["x"], scale=scale)
+    scale = altair.Scale(type="log" if drawing["log_y"] else "linear", zero=mark == "bar")
+    y = altair.Y("y:Q", title=drawing["y"], scale=scale)
+    from_to = {"y": altair.Y("low:Q", scale=scale, title=drawing["y"]), "y2": altair.Y2("high:Q")}
+    named_by_axis = all(row["x"] == row.get("series") for row in rows)
+    legend = altair.Legend(title=None, orient="bottom", columns=3, labelLimit=320)
+    colour = altair.Color(
+        "series:N",
+        sort=series,
+        scale=altair.Scale(domain=series, range=colours(series)),
+        legend=None if series == [""] or named_by_axis else legend,
+    )
+    base = altair.Chart().encode(x=x, color=colour)
+    errors = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    if mark == "bar":
+        side_by_side = altair.XOffset("series:N", sort=series)
+        above = errors.mark_rule().encode(**from_to, xOffset=side_by_side, color=altair.value("#555555"))
+        return [base.mark_bar().encode(y=y, xOffset=side_by_side), above]
+    if mark == "point":
+        return [errors.mark_rule().encode(**from_to), base.mark_point(filled=True, size=55).encode(y=y)]
+    strokes = [SERIES_DASHES[i % len(SERIES_DASHES)] for i in range(len(series))]
+    dashes = altair.Scale(domain=series, range=strokes)
+    dash = altair.StrokeDash("series:N", sort=series, legend=None, scale=dashes)
+    band = errors.mark_area(opacity=0.18).encode(**from_to)
+    return [band, base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash)]
+
+
+def svg(drawing: Mapping[str, Any], caption: Sequence[str]) -> bytes:
+    """Return a drawing as SVG, without a browser and without a network.
+
+    Raises
+    ------
+    BadInput
+        If Altair or vl-convert is not installed.
+    """
+    figures.check_installed()
+    return figures.rendered(specification(drawing, caption), "svg")

@@ -1,0 +1,178 @@
+"""A recipe: all that is needed to repeat one figure, table or headline claim of a paper, in one file."""
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from rbmviz.errors import unknown
+from rbmviz.links import VERSION, VERSION_KEY
+from rbmviz.reproduce.claims import Number, PaperClaim, Size
+from rbmviz.reproduce.drawing import Drawing
+from rbmviz.reproduce.papers import PAPERS, PaperName
+from rbmviz.sweeps import SweepPlan
+
+RECIPES = "rbmviz.reproduce.recipes"
+"""The package with one file for each recipe."""
+
+
+@dataclass(frozen=True)
+class SweepPart:
+    """A part of a recipe's work that the sweep engine does.
+
+    Parameters
+    ----------
+    name : str
+        Its name within the recipe: that of its folder.
+    plan : SweepPlan
+        What is run.
+    """
+
+    name: str
+    plan: SweepPlan
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a recipe's work that is one call of a function, for what the sweep engine does not do.
+
+    Parameters
+    ----------
+    name : str
+        Its name within the recipe: that of its file.
+    function : callable
+        Called with the arguments; returns a dict of JSON values. What it depends on, beside the package, is
+        in its arguments and its own source: a change of either computes the piece anew.
+    arguments : dict
+        JSON values.
+    """
+
+    name: str
+    function: Callable[..., dict[str, Any]]
+    arguments: Mapping[str, Any]
+
+
+Work = SweepPart | Piece
+
+
+class Found:
+    """What the parts of a recipe's work have measured.
+
+    Parameters
+    ----------
+    tables : dict of str to dict of ndarray
+        Table of each sweep, in long form, by the sweep's name.
+    pieces : dict of str to dict
+        What each piece has returned, by its name, in the order of the work.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Mapping[str, np.ndarray]], pieces: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self.tables, self.pieces = dict(tables), dict(pieces)
+
+    def each(self, prefix: str) -> list[Mapping[str, Any]]:
+        """Return what all pieces have returned whose names begin so."""
+        return [found for name, found in self.pieces.items() if name.startswith(prefix)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A figure, a table or a headline claim of a paper, and how it is repeated.
+
+    Parameters
+    ----------
+    paper : str
+        Key of ``PAPERS``.
+    place : int
+        Place in the ledger, within the paper.
+    title : str
+        What it is about.
+    source : str
+        Section, figure or table of the paper.
+    claims : sequence of PaperClaim
+        What the paper says.
+    about : str
+        How it is measured here, and in what that differs from the paper: in whole sentences.
+    cost : dict of str to float
+        Expected core-minutes by size, measured or reckoned from measured parts; where a size is missing, the
+        recipe is not run at that size.
+    work : callable
+        Returns the parts of the work of a size. Without it the recipe is not run at all.
+    numbers : callable
+        Returns the numbers of the claims from what the work has found, by key. A number that is not there was
+        not measured.
+    drawing : callable
+        Returns the figure from the same.
+    live : str
+        Address of the page that runs it live, see ``live``.
+    needs : sequence of str
+        Data sets beyond those that every installation has.
+    not_run : str
+        Where there is no ``work``: why, in one sentence.
+    """
+
+    paper: PaperName
+    place: int
+    title: str
+    source: str
+    claims: Sequence[PaperClaim]
+    about: str
+    cost: Mapping[Size, float]
+    work: Callable[[Size], Sequence[Work]] | None = None
+    numbers: Callable[[Found, Size], dict[str, Number]] | None = None
+    drawing: Callable[[Found, Size], Drawing] | None = None
+    live: str = ""
+    needs: Sequence[str] = ()
+    not_run: str = ""
+
+    def is_run(self, size: Size) -> bool:
+        """Whether it is run at this size."""
+        return self.work is not None and size in self.cost
+
+
+def live(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
+    """Return the address of a page with these panels and settings, relative to the app.
+
+    Parameters
+    ----------
+    page : str
+        Name of the page, ``sample``.
+    panels : sequence of str
+        Algorithms with their knobs, as links write them: ``rates_fpcd:eps=0.1``.
+    **settings : str, int or float
+        Settings by their names in the address.
+    """
+    key = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l"}[page]
+    parts = [*((key, panel) for panel in panels), *settings.items(), (VERSION_KEY, VERSION)]
+    return f"{page}?{urlencode(parts, safe=':,')}"
+
+
+@functools.cache
+def all_recipes() -> dict[str, Recipe]:
+    """Return the recipes by name, which is that of the file, in the order of the papers."""
+    package = importlib.import_module(RECIPES)
+    found = {
+        module.name: importlib.import_module(f"{RECIPES}.{module.name}").RECIPE
+        for module in pkgutil.iter_modules(package.__path__)
+    }
+    papers = list(PAPERS)
+    return dict(sorted(found.items(), key=lambda one: (papers.index(one[1].paper), one[1].place)))
+
+
+def recipe_named(name: str) -> Recipe:
+    """Return a recipe by name.
+
+    Raises
+    ------
+    BadInput
+        If there is none.
+    """
+    if name not in all_recipes():
+        raise unknown("recipe", name, all_recipes())
+    return all_recipes()[name]

@@ -1,0 +1,90 @@
+"""Rates-FPCD, figure 3, left: the decay of the fast parameters hurts sampling."""
+
+import numpy as np
+
+from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.drawing import Drawing
+from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.tables import by_seed, curve, difference, where
+from rbmviz.sweeps import Axis, Budget, SweepPlan
+
+MODEL = "usps_fpcd"
+
+
+def length(size: Size) -> int:
+    """Return the samples of a run."""
+    return 10_000 if size == "quick" else 100_000
+
+
+def work(size: Size) -> list[Work]:
+    """Return the work: two decays over step sizes."""
+    plan = SweepPlan(
+        algorithms=("rates_fpcd",),
+        axes=(Axis("alpha", (0.95, 1.0)), Axis("eps", (0.003, 0.01, 0.03, 0.1, 0.3))),
+        models=(MODEL,),
+        seeds=seeds(size, 4, 10),
+        budget=Budget("samples", length(size)),
+    )
+    return [SweepPart("decay", plan)]
+
+
+def best_step(found: Found, alpha: float, at: int) -> float:
+    """Return the step size that is best on the validation part with this decay."""
+    columns = where(found.tables["decay"], knob_alpha=alpha)
+
+    def validation(eps: float) -> float:
+        return float(np.mean(list(by_seed(columns, "isl_validation", at, knob_eps=eps).values())))
+
+    return max(np.unique(columns["knob_eps"]).tolist(), key=validation)
+
+
+def numbers(found: Found, size: Size) -> dict[str, Number]:
+    """Return what decay costs, with the best step size of each decay."""
+    at = length(size)
+
+    def of(alpha: float) -> dict[int, float]:
+        eps = best_step(found, alpha, at)
+        return by_seed(found.tables["decay"], "isl_test", at, knob_alpha=alpha, knob_eps=eps)
+
+    return {"gain": difference(of(1.0), of(0.95))}
+
+
+def drawing(found: Found, size: Size) -> Drawing:
+    """Return the curves of both decays at their best step sizes."""
+    rows = []
+    for alpha in (1.0, 0.95):
+        eps = best_step(found, alpha, length(size))
+        name = f"alpha = {alpha:g}, eps = {eps:g}"
+        rows += curve(found.tables["decay"], "isl_test", name, least=10, knob_alpha=alpha, knob_eps=eps)
+    return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
+
+
+RECIPE = Recipe(
+    paper="rates_fpcd",
+    place=30,
+    title="No decay is best for sampling",
+    source="Section 5.1, figure 3, left",
+    claims=(
+        PaperClaim(
+            "no_decay",
+            "The best decay for sampling is none (alpha = 1); alpha = 0.95 is worse.",
+            "The optimal value is 1; 0.95 yielded worse results",
+            (
+                Part(
+                    "gain", "ISL, alpha = 1 less alpha = 0.95, each at its best step size (nats)", at_least=0
+                ),
+            ),
+        ),
+    ),
+    about=(
+        "One chain of rates-FPCD on `usps_fpcd`, one sweep a sample; the step size of each decay is the best "
+        "on the validation part."
+    ),
+    cost={"quick": 0.3, "full": 5.5},
+    work=work,
+    numbers=numbers,
+    drawing=drawing,
+    live=live("sample", ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.1,alpha=0.95"), model=MODEL),
+    needs=("usps",),
+)

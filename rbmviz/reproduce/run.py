@@ -1,0 +1,329 @@
+"""Running recipes: parts of the work one after another, kept in a folder, and the result with its verdicts.
+
+A folder of results has a folder for each recipe and size. In it are the folders of its sweeps
+(``rbmviz.sweeps.Store``), a file ``<piece>-<hash>.json`` for each of its pieces, and at the end
+``result.json``, ``figure.svg`` and ``figure.csv``. What is there is not computed again.
+"""
+
+import hashlib
+import inspect
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from rbmviz import provenance
+from rbmviz.array_files import Damaged, is_folder, read_file, read_json
+from rbmviz.datasets import load_dataset
+from rbmviz.errors import BadInput
+from rbmviz.models import load_model
+from rbmviz.output import write_whole, writing
+from rbmviz.reproduce import drawing as drawings
+from rbmviz.reproduce.claims import Number, Size, Verdict, judge
+from rbmviz.reproduce.papers import PAPERS
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepPart
+from rbmviz.samplers.interleave import on_one_thread
+from rbmviz.sweeps import Store, cells
+from rbmviz.sweeps import run as run_cells
+from rbmviz.sweeps.cell import data_digest, forget, model_digest
+from rbmviz.sweeps.execute import cores
+
+RESULT_FILE, FIGURE_FILE, ROWS_FILE = "result.json", "figure.svg", "figure.csv"
+
+MAX_PIECE_BYTES = 2**22
+"""Most bytes of the file of a piece, or of a result."""
+
+RESULT_SCHEMA = 1
+"""Version of the form of results."""
+
+_SOURCES = ("kernels", "samplers", "trainers", "metrics", "datasets")
+_FILES = ("coupling.py", "gradient.py", "rbm.py", "rng.py", "models.py")
+
+
+def _code() -> str:
+    """Return a hash of all sources that a piece may depend on, beside its own function."""
+    package = Path(__file__).parents[1]
+    paths = [path for folder in _SOURCES for path in (package / folder).rglob("*.py")]
+    digest = hashlib.sha256()
+    for path in sorted([*paths, *(package / name for name in _FILES)]):
+        digest.update(f"{path.relative_to(package).as_posix()}\0".encode())
+        digest.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()[:16]
+
+
+def piece_identity(piece: Piece, code: str = "") -> str:
+    """Return a hash of what the result of a piece depends on, 16 hexadecimal digits.
+
+    code : hash of the sources of the package; "": that of this installation
+    """
+    content = [piece.function.__qualname__, inspect.getsource(piece.function), dict(piece.arguments)]
+    text = json.dumps([*content, code or _code()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def reproduce(
+    name: str,
+    recipe: Recipe,
+    folder: str | Path,
+    size: Size = "full",
+    *,
+    workers: int | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Run a recipe, and return its result: numbers, verdicts, the figure, and where all of it is from.
+
+    Parameters
+    ----------
+    name : str
+        Name of the recipe.
+    recipe : Recipe
+        What is run.
+    folder : str or Path
+        Folder of the results of all recipes; it is made if need be.
+    size : "quick" or "full"
+        A quick run has fewer seeds and shorter runs; it may leave claims undecided.
+    workers : int, optional
+        Threads of sweeps (default: one for each core).
+    on_progress : callable, optional
+        Called with a sentence for each part of the work.
+
+    Returns
+    -------
+    dict
+        JSON values, as ``result.json`` has them.
+
+    Raises
+    ------
+    BadInput
+        If data are missing, the folder is something else, or a part of the work ended with an error.
+    OutputFailure
+        If results cannot be written; what was computed before is kept.
+    KeyboardInterrupt
+        After Ctrl-C; what was computed before is kept.
+    """
+    if not recipe.is_run(size):
+        return result_of(name, recipe, size, None, 0.0)
+    assert recipe.work is not None
+    for data in recipe.needs:
+        load_dataset(data)  # says what is missing, and how to get it, before anything is computed
+    place = _folder(Path(folder), name, size)
+    say, spent = on_progress or (lambda _: None), 0.0
+    tables: dict[str, Any] = {}
+    pieces: dict[str, Any] = {}
+    work = recipe.work(size)
+    for part in work:
+        if isinstance(part, SweepPart):
+            say(f"{name}: {part.name}, {part.plan.size:,} cells")
+            tables[part.name], seconds = _swept(part, place, f"rbmviz reproduce {name}", workers)
+            spent += seconds
+    calls = [part for part in work if isinstance(part, Piece)]
+    for number, (part, values, seconds) in enumerate(_all_called(calls, place, workers or cores()), 1):
+        say(f"{name}: {part.name}, {number} of {len(calls)} pieces")
+        pieces[part.name] = values
+        spent += seconds
+    forget()
+    result = result_of(name, recipe, size, Found(tables, pieces), spent / 60)
+    if without := write_result(result, place):
+        say(f"{name} has no picture: {without}")
+    return result
+
+
+def _folder(folder: Path, name: str, size: Size) -> Path:
+    if folder.exists() and not is_folder(folder):
+        raise BadInput(f"'{folder}' is a file: name a folder for the results.")
+    place = folder / f"{name}-{size}"
+    with writing(place):
+        place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _swept(part: SweepPart, place: Path, command: str, workers: int | None) -> tuple[Any, float]:
+    """Return the table of a sweep, and the seconds of processor time that its cells have taken in all."""
+    store = Store(place / part.name)
+    store.prepare(part.plan, command)
+    made = cells(part.plan)
+    kept = place / f"{part.name}-seconds.json"
+    before = float(_read(kept).get("seconds", 0.0))
+    begin = time.process_time()
+    progress = run_cells(made, store, workers=workers)
+    seconds = before + time.process_time() - begin
+    if progress.computed:
+        write_whole(kept, json.dumps({"seconds": seconds}).encode())
+    if progress.interrupted:
+        raise KeyboardInterrupt
+    if progress.failed:
+        raise BadInput(
+            f"{part.name}: {progress.failed[0].cell.algorithm} failed: {progress.failed[0].reason}"
+        )
+    return store.read(made).columns, seconds
+
+
+def _all_called(
+    parts: Sequence[Piece], place: Path, workers: int
+) -> Iterator[tuple[Piece, dict[str, Any], float]]:
+    """Yield each piece with what it returns and its seconds, in order; as many as workers run at a time.
+
+    After an error or Ctrl-C the pieces under way are computed to their ends, and kept.
+    """
+    code = _code()
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(_called, part, place, code) for part in parts]
+        try:
+            for part, future in zip(parts, futures, strict=True):
+                yield part, *future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _called(part: Piece, place: Path, code: str) -> tuple[dict[str, Any], float]:
+    """Return what a piece returns, and the seconds of processor time that it took when it was computed."""
+    path = place / f"{part.name}-{piece_identity(part, code)}.json"
+    found = _read(path)
+    if not isinstance(found.get("found"), dict) or not isinstance(found.get("seconds"), int | float):
+        begin = time.thread_time()
+        with on_one_thread():
+            values = part.function(**part.arguments)
+        found = {"found": values, "seconds": time.thread_time() - begin}
+        write_whole(path, json.dumps(_plain(found)).encode())
+    return found["found"], float(found["seconds"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the JSON object of a file; nothing if it is not there, or damaged: it is then made anew."""
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_PIECE_BYTES:
+            return {}
+        found = read_json(read_file(path, f"'{path}'"))
+    except Damaged:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON values: numbers of numpy become numbers, and what is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def result_of(
+    name: str, recipe: Recipe, size: Size, found: Found | None, core_minutes: float
+) -> dict[str, Any]:
+    """Return the result of a recipe as JSON values, from what its work has found; None: it was not run."""
+    numbers: Mapping[str, Number] = {}
+    drawn: dict[str, Any] | None = None
+    if found is not None:
+        assert recipe.numbers is not None
+        numbers = recipe.numbers(found, size)
+        drawn = recipe.drawing(found, size).to_json() if recipe.drawing is not None else None
+    claims = []
+    for claim in recipe.claims:
+        used = {part.number: numbers[part.number] for part in claim.parts if part.number in numbers}
+        verdict = judge(claim, numbers, size) if used else _not_run(recipe, size)
+        labels = {part.number: part.label for part in claim.parts}
+        measured = [
+            {"number": key, "label": labels[key], "value": one.value, "error": one.error, "n": one.n}
+            for key, one in used.items()
+        ]
+        claims.append(
+            {
+                **{"claim": claim.name, "text": claim.text, "paper": claim.paper, "measured": measured},
+                **{"verdict": verdict.name, "holds": verdict.holds, "reason": verdict.reason},
+            }
+        )
+    paper = PAPERS[recipe.paper]
+    return _plain(
+        {
+            **{
+                "rbmviz_reproduce": RESULT_SCHEMA,
+                "recipe": name,
+                "paper": recipe.paper,
+                "place": recipe.place,
+            },
+            **{"title": recipe.title, "source": recipe.source, "about": recipe.about, "size": size},
+            **{"claims": claims, "figure": drawn, "live": recipe.live, "needs": list(recipe.needs)},
+            **{"cost": dict(recipe.cost), "core_minutes": round(core_minutes, 3)},
+            **_origin(recipe, size, found),
+            "command": f"rbmviz reproduce {name} --out results{' --quick' * (size == 'quick')}",
+            "cite": [provenance.how_to_cite(), f"{paper.cite} {paper.url}"],
+        }
+    )
+
+
+def _not_run(recipe: Recipe, size: Size) -> Verdict:
+    cost = [f"a {one} run needs about {minutes:,.3g} core-minutes" for one, minutes in recipe.cost.items()]
+    reasons = [
+        recipe.not_run or f"It is not part of a {size} run.",
+        *(f"{one.capitalize()}." for one in cost),
+    ]
+    return Verdict("not run at this size", " ".join(reasons))
+
+
+def _origin(recipe: Recipe, size: Size, found: Found | None) -> dict[str, Any]:
+    """Return version, commit, machine, seeds, and digests of models and data, of what was run."""
+    origin: dict[str, Any] = {"version": provenance.version("rbmviz"), "commit": provenance.commit()}
+    origin |= {"machine": provenance.machine() if found is not None else {}}
+    models: dict[str, str] = {}
+    data: dict[str, str] = {}
+    seeds: set[int] = set()
+    if found is not None and recipe.work is not None:
+        for table in found.tables.values():
+            models |= dict(zip(table["model"].tolist(), table["model_digest"].tolist(), strict=True))
+            data |= dict(zip(table["data"].tolist(), table["data_digest"].tolist(), strict=True))
+            seeds |= set(table["seed"].tolist())
+        for part in recipe.work(size):
+            if isinstance(part, Piece):
+                named = part.arguments
+                seeds |= {named["seed"]} if "seed" in named else set()
+                if "model" in named:
+                    models.setdefault(named["model"], model_digest(load_model(named["model"])))
+                if "data" in named:
+                    data.setdefault(named["data"], data_digest(load_dataset(named["data"])))
+    models.pop("", None)
+    return {**origin, "models": models, "data": data, "seeds": sorted(seeds)}
+
+
+def caption(result: Mapping[str, Any]) -> list[str]:
+    """Return what stands below a figure: what was run, where, and how it is cited."""
+    machine = result["machine"]
+    runs = result["seeds"]
+    parts = [f"rbmviz {result['version']}" + (f", commit {result['commit']}" if result["commit"] else "")]
+    parts += [f"{size} run, {result['core_minutes']:.3g} core-minutes" for size in [result["size"]]]
+    parts += [f"{machine['processor']}, {machine['cores']} cores"] if machine else []
+    for what in ("models", "data"):
+        parts += [f"{what} " + ", ".join(f"{name} {digest}" for name, digest in result[what].items())] * bool(
+            result[what]
+        )
+    parts += [f"seeds {runs[0]} to {runs[-1]}" if len(runs) > 1 else f"seed {runs[0]}"] if runs else []
+    return [f"{result['title']}. {result['source']}.", "; ".join(parts), result["command"], *result["cite"]]
+
+
+def write_result(result: Mapping[str, Any], place: Path) -> str:
+    """Write a result, its figure and the rows of it; return why there is no picture, "" if there is one."""
+    write_whole(place / RESULT_FILE, json.dumps(result, indent=1, ensure_ascii=False).encode())
+    if result["figure"] is None:
+        return ""
+    write_whole(place / ROWS_FILE, drawings.to_csv(result["figure"]))
+    try:
+        picture = drawings.svg(result["figure"], caption(result))
+    except BadInput as error:  # a package is not installed
+        return str(error)
+    write_whole(place / FIGURE_FILE, picture)
+    return ""
+
+
+def seeds(size: Size, quick: int, full: int) -> tuple[int, ...]:
+    """Return the seeds of a run: 0, 1, ..., so many by size."""
+    return tuple(range(quick if size == "quick" else full))

@@ -1,0 +1,108 @@
+"""Sample penalization in symmetric units: the statistics are those of x = 2 v - 1 and y = 2 h - 1.
+
+An RBM of units -1 and +1 with parameters (W, b, c) has the law of one of units 0 and 1 with
+
+    4 W,    2 b - 2 W 1,    2 c - 2 W' 1,    1 a vector of ones.
+
+The penalty of a sample, -eps (x y', x, y) in symmetric units, is therefore this move of theta_F in units 0
+and 1, in which the chain runs:
+
+    W: -4 eps x y',    b: -2 eps x (1 - sum(y)),    c: -2 eps y (1 - sum(x)).
+
+It touches every weight, because no unit is 0. The lists of active units that make the other driven samplers
+fast are of no use here, and theta_F is written out after every sample.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbmviz import rng
+from rbmviz.budget import check_memory
+from rbmviz.rbm import RBM, Model
+from rbmviz.samplers import Samples
+from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, copy_into, empty_samples
+from rbmviz.samplers.shared_fast_weights import (
+    SharedFastWeights,
+    gibbs_round,
+    one_thread,
+    shared_bytes,
+    start_shared,
+    target,
+)
+
+
+@dataclass
+class Symmetric:
+    """State of the chains: each group has one theta_F. One group of all chains, or one of each chain.
+
+    Attributes
+    ----------
+    groups : list of SharedFastWeights
+        Sample t of the sampler is the next one of group t % len(groups).
+    n : int
+        Samples so far.
+    """
+
+    groups: list[SharedFastWeights]
+    n: int = 0
+
+    def target(self) -> RBM:
+        """Return theta + theta_F of the chain whose turn it is."""
+        return target(self.groups[self.n % len(self.groups)])
+
+
+def start_symmetric(
+    model: Model, n_chains: int, share: bool, seed: rng.Seed, v0: np.ndarray | None
+) -> Symmetric:
+    """Return chains at v0 (or random bits) with theta_F = 0."""
+    rbm = model.rbm
+    check_memory(
+        f"sample_penalization of {n_chains} chains",
+        symmetric_bytes(n_chains, share, rbm.n_visible, rbm.n_hidden),
+        "take fewer chains, or let them share (share = true)",
+    )
+    nothing = np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c)
+    whole = start_shared(model, nothing, n_chains, seed, v0)
+    return Symmetric([whole] if share or n_chains == 1 else whole.apart())
+
+
+def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -> int:
+    """Return an upper bound of the bytes of the state that ``start_symmetric`` makes."""
+    rates = 4 * (n_visible * n_hidden + n_visible + n_hidden)
+    if share:
+        return rates + shared_bytes(n_chains, n_visible, n_hidden)
+    further = rates + 4 * (n_visible + n_hidden) + rng.STATE_BYTES + 8 * ARRAY_OBJECT_BYTES  # theta_F, v, h
+    return rates + shared_bytes(1, n_visible, n_hidden) + (n_chains - 1) * further
+
+
+def step_symmetric(state: Symmetric, n: int, eps: float, alpha: float, k: int) -> Samples:
+    """Return n samples of k sweeps each, with one update of theta_F after every round of a group."""
+    out, done = empty_samples(state.groups[0].made, n), 0
+    with one_thread():
+        while done < n:
+            group = state.groups[state.n % len(state.groups)]
+            size = len(group.v)
+            if not group.left:
+                group.made, group.left = gibbs_round(group, eps, alpha, k, False, penalise), size
+            at, m = size - group.left, min(group.left, n - done)
+            copy_into(out, slice(done, done + m), group.made, slice(at, at + m))
+            group.left -= m
+            done += m
+            state.n += m
+    return out
+
+
+def penalise(group: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) -> float:
+    """theta_F <- alpha theta_F - eps <s> in symmetric units; return the norm of theta_F in units 0 and 1."""
+    x, y = 2 * group.v - 1, 2 * h - 1
+    n, step = len(x), np.float32(2 * eps)
+    moves = (
+        2 * step * (x.T @ y) / n,
+        step * (x * (1 - y.sum(axis=1, keepdims=True))).mean(axis=0),
+        step * (y * (1 - x.sum(axis=1, keepdims=True))).mean(axis=0),
+    )
+    for fast, move in zip(group.fast, moves, strict=True):
+        fast *= np.float32(alpha)
+        fast -= move
+    return float(np.sqrt(sum(float(np.vdot(fast, fast)) for fast in group.fast)))

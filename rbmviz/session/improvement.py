@@ -1,0 +1,75 @@
+"""Whether the sampler of a run improves its model: likelihoods of theta + theta_F, beside the run."""
+
+import functools
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from rbmviz.rbm import RBM
+from rbmviz.samplers import Sampler, Samples
+from rbmviz.session.training import (
+    LIVE_AIS_CHAINS,
+    LIVE_AIS_TEMPERATURES,
+    MAX_UNITS_EXACT_LIKELIHOOD,
+    scored_examples,
+)
+from rbmviz.target_likelihood import TARGET_STRIDE, TargetAverage, TargetLikelihood, mean_log_likelihood
+
+SHARE = 4
+"""Seconds between two estimates per second that one takes."""
+
+SETTINGS: dict[str, Any] = {
+    "max_units": MAX_UNITS_EXACT_LIKELIHOOD,
+    "n_chains": LIVE_AIS_CHAINS,
+    "betas": LIVE_AIS_TEMPERATURES,
+}
+"""How a likelihood is computed while a run goes on; the same seed for all models."""
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-improvement")
+
+
+class Improvement:
+    """The average of theta + theta_F since this was made, and the newest likelihoods.
+
+    Parameters
+    ----------
+    model : RBM
+        The model that is sampled.
+    v : uint8 (n, n_visible)
+        The training set, of which evenly spaced examples are scored.
+    """
+
+    def __init__(self, model: RBM, v: np.ndarray) -> None:
+        self._model, self._v = model, scored_examples(v)
+        self._average = TargetAverage()
+        self._own: tuple[float, float] | None = None
+        self._computing: Future[TargetLikelihood] | None = None
+        self._newest: TargetLikelihood | None = None
+        self._begun, self._took = 0.0, 0.0
+
+    def step(self, sampler: Sampler, state: Any, n: int) -> Samples:
+        """Return the next n samples, the same as without an average."""
+        return self._average.step(sampler, state, n)
+
+    def newest(self, now: RBM) -> TargetLikelihood | None:
+        """Return the newest likelihoods, None before there are any; begin others for the model ``now``."""
+        if self._computing is not None and self._computing.done():
+            self._newest = self._computing.result()
+            self._took, self._computing = time.monotonic() - self._begun, None
+        if self._computing is None and time.monotonic() > self._begun + SHARE * self._took:
+            self._begun = time.monotonic()
+            samples = self._average.models * TARGET_STRIDE
+            self._computing = _pool().submit(self._compute, now, self._average.mean, samples)
+        return self._newest
+
+    def _compute(self, now: RBM, mean: RBM | None, samples: int) -> TargetLikelihood:
+        def value(rbm: RBM) -> tuple[float, float]:
+            return mean_log_likelihood(rbm, self._v, **SETTINGS)
+
+        self._own = self._own or value(self._model)
+        return TargetLikelihood(self._own, value(now), None if mean is None else value(mean), samples)

@@ -1,0 +1,190 @@
+"""The card of a lesson: it sets every control, waits for an answer, sees what is claimed, and has a link."""
+
+import importlib
+
+import pytest
+from preset_runs import PAGES, live_page
+from waiting import wait
+
+from rbmviz.knobs import knobs_of
+from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
+from rbmviz.lessons.state import OFFERED, PANELS_KEY
+from rbmviz_app import session, shared
+from rbmviz_app.formulas import mathml
+from rbmviz_app.pages.chain import matrix
+from rbmviz_app.pages.chain.settings import ORDERS, PAGE_PARTS
+from rbmviz_app.pages.coupling.settings import LAGS, SWEEP_CHOICES
+from rbmviz_app.pages.sample.page import GRIDS
+from rbmviz_app.session import LessonStep
+from tests.lessons.test_lessons import GOOD
+
+STEPS = [(name, step) for name in shipped_lessons() for step in load_lesson(name).steps]
+
+
+def button(test, label):
+    return next(one for one in test.button if one.label == label)
+
+
+def comparison_of(test, page):
+    return test.session_state["comparisons"][page][0]
+
+
+def test_a_page_and_its_lessons_offer_the_same():
+    for page in OFFERED:
+        live = live_page(page)
+        assert OFFERED[page][live.speed.key] == live.transport.speeds
+        module = importlib.import_module(
+            f"rbmviz_app.pages.{page}.{'settings' if page == 'chain' else 'page'}"
+        )
+        assert live.in_address.key == PANELS_KEY[page]
+        declared = session.settings_of(module.Settings)
+        assert set(OFFERED[page]) <= set(declared)
+        state = read_state(page)
+        assert {
+            name: one.default for name, one in declared.items() if name in state.settings
+        } == state.settings
+        # Both make the same runs of the same values: what differs are objects that visitors share.
+        assert type(live.setup_of(live.values_of(live.presets[0]))) is type(state.setup())
+    assert OFFERED["sample"]["cells"] == GRIDS
+    assert (OFFERED["coupling"]["lag"], OFFERED["coupling"]["estimate_k"]) == (LAGS, SWEEP_CHOICES)
+    chain = OFFERED["chain"]
+    assert (chain["little"], chain["land_order"]) == (PAGE_PARTS, ORDERS)
+    assert chain["chain_matrix"] == (*matrix.MATRICES, matrix.FROM_LANDSCAPE)
+    assert chain["chain_steps"] == matrix.STEP_CHOICES
+
+
+@pytest.mark.parametrize(("name", "step"), STEPS, ids=lambda x: x if isinstance(x, str) else x.title)
+def test_a_step_points_at_something_of_its_page(name, step):
+    page, algorithms = step.state.page, step.state.algorithms()
+    panel, _, part = step.look.partition(".")
+    if part:
+        readouts = importlib.import_module(f"rbmviz_app.pages.{page}.panel").readouts
+        algorithm = algorithms[int(panel.removeprefix("panel")) - 1]
+        known = (
+            {one.name for one in readouts(algorithm, step.state.setup().plan())}
+            if page != "coupling"
+            else set()
+        )
+        assert part in known | set(knobs_of(algorithm))
+    if step.formula:
+        mathml(step.formula, "block")
+
+
+FIRST = {step.state.page: (name, step) for name, step in reversed(STEPS)}
+"""A step about each page, and its lesson."""
+
+
+@pytest.mark.parametrize("about", FIRST)
+def test_a_step_sets_all_of_its_page(page, about):
+    name, step = FIRST[about]
+    place = load_lesson(name).steps.index(step) + 1
+    test = page(about, shell=True, lesson=name, step=str(place))
+    comparison, live = comparison_of(test, about), live_page(about)
+    assert [one.worker.algorithm for one in comparison.panels] == step.state.algorithms()
+    assert not comparison.running
+    assert comparison.rate == step.state.settings[live.speed.key]
+    known = {key: value for key, value in step.state.settings.items() if key in test.session_state}
+    assert {key: test.session_state[key] for key in known} == known
+    assert not test.warning
+    assert not test.error
+
+
+def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address_of):
+    test = page("sample", shell=True, lesson="stick", step="3", p="rates_fpcd", seed="7")
+    step = load_lesson("stick").steps[2]
+    comparison = comparison_of(test, "sample")
+    assert not comparison.running
+    assert [one.worker.algorithm for one in comparison.panels] == step.state.algorithms()
+    assert test.session_state["seed"] == 0  # the lesson says what is shown, not the rest of the link
+    assert address_of(test)["lesson"] == ["stick"]
+    assert address_of(test)["step"] == ["3"]
+    assert "Step 3" not in [one.label for one in test.button]
+    assert button(test, "Play").disabled
+    assert button(test, "Step").disabled
+    assert "Reveal" not in [one.label for one in test.button]
+    test.radio[0].set_value(1).run()
+    assert not button(test, "Play").disabled
+    button(test, "Reveal").click().run()
+    assert "**It is: 1 to 3.**" in [one.value for one in test.markdown]
+    # The next step is about another model; all that a visitor has changed is set, too.
+    test.number_input(key="seed").set_value(5).run()
+    button(test, "Next").click().run()
+    assert not test.exception
+    assert (test.session_state["model"], test.session_state["seed"]) == ("mnist_cd1", 0)
+    assert button(test, "Play").disabled
+    # Back, to a step that has been answered: it begins anew.
+    button(test, "Back").click().run()
+    assert test.radio[0].value is None
+    assert comparison_of(test, "sample").setup.model is shared.pretrained("mnist_fpcd")
+
+
+def test_steps_lead_through_the_pages_and_are_left(page, address_of):
+    test = page("chain", shell=True, lesson="stick", step="2")
+    assert test.session_state["land_depth"] == 12
+    button(test, "Next").click().run()
+    assert not test.exception
+    assert list(test.session_state["comparisons"]) == ["chain", "sample"]
+    button(test, "Back").click().run()
+    assert not test.exception
+    assert test.session_state["open step"] == LessonStep("stick", 1)
+    button(test, "Leave").click().run()
+    assert test.session_state["open step"] is None
+    assert "lesson" not in address_of(test)
+    assert "Next" not in [one.label for one in test.button]
+
+
+def test_the_card_sees_what_is_claimed(page):
+    test = page("chain", shell=True, lesson="push", step="2")
+    comparison = comparison_of(test, "chain")
+    place = LessonStep("push", 1)
+    assert test.session_state["seen claims"].get(place, {}) == {}
+    test.radio[0].set_value(1).run()
+    comparison.step(24)
+    wait(lambda: all(shown.n == 24 for _, shown in comparison.peek()), "24 samples")
+    test.run()
+    assert set(test.session_state["seen claims"][place]) == {0, 1}
+    said = [one.value for one in test.markdown]
+    assert "**You were right.**" in said  # without a click on Reveal
+    [claims] = [text for text in said if "check_circle" in text]
+    assert "rates-FPCD: ground raised \\> 6, at 24 samples **7.25**" in claims
+
+
+def test_a_matrix_is_set_too(page):
+    test = page("chain", shell=True, lesson="push", step="1")
+    assert not test.exception
+    assert test.session_state["little"] == "matrix"
+    assert "comparisons" not in test.session_state or "chain" not in test.session_state["comparisons"]
+    test.selectbox(key="chain_matrix").set_value("sticky ring").run()
+    button(test, "Again").click().run()
+    assert test.session_state["chain_matrix"] == "two wells"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"lesson": "sti<b>ck"}, "The link’s lesson"),
+        ({"lesson": "stick", "step": "99"}, "is none of 1 to 7 of the lesson"),
+        ({"lesson": "stick", "step": "-1"}, "is none of 1 to 7 of the lesson"),
+    ],
+)
+def test_a_wrong_link_says_so_in_one_sentence(page, query, said):
+    test = page("sample", shell=True, **query)
+    [warning] = test.warning
+    assert said.replace("’", "'") in warning.value
+    assert test.session_state["comparisons"]["sample"][0].running
+
+
+def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypatch):
+    own = read_lesson(GOOD.encode(), "a-lesson.toml")
+    monkeypatch.setattr(shared, "LESSONS_OF_COMMAND", {"a-lesson": own})
+    monkeypatch.setattr("rbmviz_app.card.LESSONS_OF_COMMAND", {"a-lesson": own})
+    monkeypatch.setattr("rbmviz_app.pages.learn.page.LESSONS_OF_COMMAND", {"a-lesson": own})
+    state = {"lesson reached": {"stick": 3}}
+    test = page("learn", shell=True, state=state)
+    titles = [load_lesson(name).title for name in shipped_lessons()]
+    assert [one.value for one in test.header] == [*titles, "A lesson"]
+    assert [one.label for one in test.button if one.label.startswith("Go on")] == ["Go on at step 3"]
+    next(one for one in test.button if one.key == "open a-lesson").click().run()
+    assert not test.exception
+    assert [one.label for one in test.radio] == ["How often? *Play waits for your answer.*"]
+    assert list(PAGES)  # the pages that lessons can be about

@@ -1,0 +1,36 @@
+"""A lesson walked to its end on a phone; ``walk_lessons`` walks through all, at two sizes, in both themes."""
+
+import pytest
+from playwright.sync_api import expect
+
+from rbmviz.lessons import load_lesson
+from tests.browser.walk_lessons import walk
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_lesson_is_walked_to_its_end(live):
+    page = live(viewport={"width": 390, "height": 844})
+    browser = page.page
+    lesson = load_lesson("weighing")
+    walk(page, lesson, None, plays=True)
+    # This browser remembers it, in another session, too.
+    browser.reload()
+    entry = browser.locator(f"[class*=st-key-lesson-entry-{lesson.name}]")
+    expect(entry).to_contain_text(f"You have read up to step {len(lesson.steps)}.", timeout=30_000)
+    # Arrows belong to what has the focus, if it moves by them: here the answer is chosen by them.
+    browser.goto(f"{page.address}/weights?lesson=weighing&step=2&seed=7")
+    heading = browser.locator(".st-key-lesson h2")
+    expect(heading).to_have_text(lesson.steps[1].title, timeout=30_000)
+    browser.locator(".st-key-lesson [role=radiogroup] label").first.click()
+    expect(browser.get_by_role("button", name="Play")).to_be_enabled(timeout=30_000)
+    browser.keyboard.press("ArrowRight")
+    expect(browser.locator(".st-key-lesson [role=radiogroup] input").nth(1)).to_be_checked()
+    expect(heading).to_have_text(lesson.steps[1].title)
+    # The sheet leaves the buttons of the page free, and folds.
+    top = browser.get_by_role("button", name="Play").bounding_box()["y"]
+    sheet = browser.locator("[data-testid=stLayoutWrapper]:has(> .st-key-lesson)")
+    box = sheet.bounding_box()
+    assert box["y"] + box["height"] <= top
+    browser.get_by_role("button", name="Fold").click()
+    assert sheet.bounding_box()["height"] < 80 < box["height"]

@@ -1,0 +1,55 @@
+"""``rbmviz lesson``: a list, claims that hold, claims that do not, and files that are no lessons."""
+
+import json
+
+import pytest
+
+from rbmviz.cli import main
+from tests.lessons.test_lessons import GOOD
+
+pytestmark = pytest.mark.compiled
+
+
+def test_all_lessons_are_listed(capsys):
+    assert main(["lesson", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["lessons"]
+    assert {"rbm", "stick", "push", "score", "meet"} <= {one["name"] for one in found}
+    assert main(["lesson", "list"]) == 0
+    assert "  1  Two valleys" in capsys.readouterr().out
+
+
+def test_the_status_says_whether_all_claims_hold(capsys, tmp_path):
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(GOOD)
+    bad.write_text(GOOD.replace("+ 2 at 300", "+ 99 at 300"))
+    assert main(["lesson", "check", str(good)]) == 0
+    assert "  1  holds  panel2.crossings > panel1.crossings + 2 at 300 samples  (measured: 3)" in (
+        capsys.readouterr().out
+    )
+    assert main(["lesson", "check", str(good), str(bad), "--json"]) == 3
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert (found["claims_checked"], found["claims_failed"]) == (2, 1)
+    row = {"step": 1, "claim": "panel2.crossings > panel1.crossings + 99 at 300 samples"}
+    assert found["lessons"][1]["claims"] == [row | {"measured": 3.0, "compared_with": 99.0, "holds": False}]
+    [sentence] = [line for line in said.err.splitlines() if "claims do not hold" in line]
+    assert sentence == f"1 of 2 claims do not hold: bad, step 1: {row['claim']}."
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", "no.toml"], "The lesson 'no.toml' cannot be read"),
+        (["check", "stik"], "did you mean 'stick'"),
+        (["list", "stick"], "it takes no file"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(capsys, words, said):
+    assert main(["lesson", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_of_lessons_is_checked_before_the_app_is_served(capsys, tmp_path):
+    (tmp_path / "mine.toml").write_text(GOOD.replace("gibbs", "gibs"))
+    assert main(["app", "--no-browser", "--lessons", str(tmp_path)]) == 2
+    assert "The lesson 'mine.toml', step 1: " in capsys.readouterr().err

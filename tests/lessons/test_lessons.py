@@ -1,0 +1,215 @@
+"""Lessons: all that they claim is so; what is wrong with a file is said in a sentence that names the step."""
+
+import numpy as np
+import pytest
+
+from rbmviz import BadInput
+from rbmviz.lessons import (
+    check_lesson,
+    load_folder,
+    load_lesson,
+    measure_claims,
+    read_lesson,
+    read_state,
+    shipped_lessons,
+)
+from rbmviz.lessons.claims import PANEL_NUMBERS, read_claim
+from rbmviz.lessons.state import ALGORITHMS_OF_PAGE, OFFERED, SETUPS, STEPS_CALLED
+from rbmviz.links import VERSION
+from rbmviz.metadata import data_name
+from rbmviz.metrics import eigenvalues, landscape, transition_matrix
+from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
+from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
+
+EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
+"""Data that every installation has: they are generated, or come with a package that is required."""
+
+GOOD = """
+title = "A lesson"
+about = "What it is about."
+minutes = 5
+
+[[step]]
+title = "A step"
+link = "chain?land_depth=12&l=gibbs&l=rates_fpcd:eps=0.05"
+do = "Press *Play*."
+text = "With $a < b$."
+look = "panel2.crossings"
+question = "How often?"
+answers = ["never", "often"]
+right = 2
+hold = true
+reveal = "Often."
+claims = ["panel2.crossings > panel1.crossings + 2 at 300 samples"]
+"""
+
+
+def changed(**parts):
+    """Return the good lesson with other parts of its step, each a line of TOML."""
+    lines = GOOD.splitlines()
+    for name, text in parts.items():
+        lines = [text if line.startswith(f"{name} =") else line for line in lines]
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", shipped_lessons())
+def test_what_a_lesson_claims_is_so(name):
+    """At the seed of each step, after as many samples as the claim says."""
+    for step, measured in check_lesson(load_lesson(name)):
+        for one in measured:
+            assert one.holds, (step, one)
+
+
+@pytest.mark.parametrize("name", shipped_lessons())
+def test_a_lesson_needs_no_download_and_asks_each_question_whole(name):
+    lesson = load_lesson(name)
+    for step in lesson.steps:
+        values = step.state.settings
+        used = {values[key] for key in ("train_data",) if key in values}
+        for key in ("model", "weights_model", "coupling_model"):
+            if values.get(key, "random") != "random":
+                used.add(data_name(load_pretrained(values[key]).meta))
+        assert {data.partition("@")[0] for data in used} <= EVERYWHERE
+        assert step.reveal
+        assert not step.question or 0 <= step.right < len(step.answers)
+
+
+@pytest.mark.compiled
+def test_a_claim_is_measured_as_it_is_written():
+    state = read_state("chain?land_depth=12&l=gibbs&l=rates_fpcd:eps=0.05")
+    texts = ("panel2.crossings > 2 at 600 samples", "panel1.crossings > panel2.crossings - 1 at 600 samples")
+    good, bad = measure_claims(state, tuple(read_claim(text, state) for text in texts))
+    assert (good.holds, good.value, good.other) == (True, 6, 2)
+    assert (bad.holds, bad.value, bad.other) == (False, 0, 5)
+    again = measure_claims(state, (read_claim("panel2.crossings = 6 at 600 samples", state),))
+    assert again[0].holds
+
+
+def test_the_waiting_times_of_the_text_are_exact():
+    """How often a Gibbs chain in its stationary law goes to another valley, from its transition matrix."""
+    found = []
+    for depth in (8, 10, 12):
+        rbm = pattern_model(LANDSCAPE_PATTERNS["two halves"], depth).rbm
+        land = landscape(rbm)
+        other = land.valley[:, None] != land.valley[None, :]
+        found.append(1 / (land.law[:, None] * transition_matrix(rbm) * other).sum())
+    assert [float(f"{x:.2g}") for x in found] == [84, 510, 3500]
+    assert np.log(found[2] / found[0]) / 4 == pytest.approx(0.93, abs=0.005)
+    text = " ".join(step.reveal for step in load_lesson("stick").steps)
+    assert "84, 510 and 3,500" in text
+
+
+def test_the_speed_up_of_the_text_is_exact():
+    A = np.array([[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]])
+    before, after = (second_modulus(eigenvalues(B)) for B in (A, remove_self_transitions(A, 0.4)))
+    assert (round(before, 3), round(after, 3)) == (0.960, 0.933)
+    assert speed_up(before, after) == pytest.approx(1.7, abs=0.02)
+
+
+def test_the_score_by_hand_is_right():
+    clouds = [0.9**4, 0.9**3 * 0.1, 0.1**4]
+    assert [round(x, 4) for x in clouds] == [0.6561, 0.0729, 0.0001]
+    assert np.log(clouds[0]) == pytest.approx(-0.42, abs=0.005)
+    assert np.log(np.mean(clouds)) == pytest.approx(-1.41, abs=0.005)
+
+
+def test_a_good_lesson_is_read():
+    lesson = read_lesson(GOOD.encode(), "a-lesson.toml")
+    [step] = lesson.steps
+    assert (lesson.name, lesson.minutes, step.right, step.hold) == ("a-lesson", 5, 1, True)
+    assert step.state.settings["land_depth"] == 12
+    assert step.state.settings["land"] == "two halves"  # what a link leaves out has its default
+    said = step.claims[0].words("chain", ["Gibbs", "rates-FPCD"])
+    assert said == "rates-FPCD: crossings > Gibbs: crossings + 2, at 300 samples"
+
+
+BAD = {
+    "link": [
+        ('link = "papers?x=1"', "Unknown page with live panels 'papers'"),
+        ('link = "chain?land_dept=1"', "did you mean 'land_depth'"),
+        ('link = "chain?land_depth=99"', "land_depth = '99' is none of 2, 2.5"),
+        ('link = "chain?l=gibs"', "did you mean 'gibbs'"),
+        ('link = "sample?model=../x"', "model = '../x' is none of"),
+        ('link = "chain?v=99"', "version '99' is not known"),
+        ('link = "weights?w=cd"', "are all pop_cd"),
+        ('link = "chain?l=none"', "has 1 panels"),
+        ('link = "train?train_seed=-1"', "is not a whole number from 0"),
+    ],
+    "claims": [
+        ('claims = ["__import__(1) > 1 at 1 samples"]', "is not written as 'panel1.crossings > 3 at"),
+        ('claims = ["panel3.crossings > 1 at 10 samples"]', "about panel 3 of 2"),
+        ('claims = ["panel1.isl > 1 at 10 samples"]', "Unknown number of the page chain 'isl'"),
+        ('claims = ["panel1.crossings > 1 at 10 updates"]', "has to end in 1 to 100,000 samples"),
+        ('claims = ["panel1.crossings > 1 at 999999999 samples"]', "has to end in 1 to 100,000 samples"),
+        ("claims = [1]", "claims is a list of 0 to 8 texts"),
+    ],
+    "text": [
+        ('text = "<script>alert(1)</script>"', "without HTML or pictures"),
+        ('text = "![x](http://x)"', "without HTML or pictures"),
+        ('text = ""', "text is empty"),
+        (f'text = "{"x" * 2000}"', "has 2,000 characters and may have 1,500"),
+        ('text = "a\\u0007"', "control character"),
+    ],
+    "right": [
+        ("right = 3", "right = 3 is the number of no answer"),
+        ('right = "2"', "is not a whole number"),
+    ],
+    "look": [('look = "panel9"', "look = 'panel9' is none of play"), ('look = "body"', "is none of play")],
+    "question": [('questoin = "x"', "did you mean 'question'"), ("", "answers is a list of 0 to 0 texts")],
+    "do": [("", "it has no 'do'")],
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "said"), [(part, *one) for part, all_ in BAD.items() for one in all_]
+)
+def test_an_error_names_the_file_and_the_step(part, text, said):
+    with pytest.raises(BadInput) as caught:
+        read_lesson(changed(**{part: text}), "mine.toml")
+    sentence = str(caught.value)
+    assert sentence.startswith("The lesson 'mine.toml', step 1: "), sentence
+    assert said in sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("content", "file", "said"),
+    [
+        (b"title = ", "mine.toml", "is not TOML in UTF-8"),
+        (b"\xff", "mine.toml", "is not TOML in UTF-8"),
+        (b"", "mine.toml", "it has no 'title'"),
+        (b"a = " + b"[" * 5000, "mine.toml", "is not TOML"),
+        (GOOD.encode(), "Mine.toml", "small letters"),
+        (GOOD.encode() + b"#" * 200_000, "mine.toml", "is larger than 200,000 bytes"),
+        (GOOD.replace("minutes = 5", "minutes = 0").encode(), "mine.toml", "minutes is a whole number"),
+        (b'title = "x"\nabout = "x"\nminutes = 1\nstep = [1]', "mine.toml", "step 1: it is not a table"),
+        (b'title = "x"\nabout = "x"\nminutes = 1\nstep = []', "mine.toml", "there are 0 steps"),
+    ],
+)
+def test_what_is_no_lesson_is_refused(content, file, said):
+    with pytest.raises(BadInput, match=said):
+        read_lesson(content, file)
+
+
+def test_a_folder_of_lessons(tmp_path):
+    with pytest.raises(BadInput, match="holds no lesson"):
+        load_folder(tmp_path)
+    (tmp_path / "mine.toml").write_text(GOOD)
+    assert [lesson.name for lesson in load_folder(tmp_path)] == ["mine"]
+    (tmp_path / "stick.toml").write_text(GOOD)
+    with pytest.raises(BadInput, match="has the name of one that comes with rbmviz"):
+        load_folder(tmp_path)
+    with pytest.raises(BadInput, match="cannot be read: "):
+        load_lesson(tmp_path / "none.toml")
+    with pytest.raises(BadInput, match="Unknown lesson 'stik': did you mean 'stick'"):
+        load_lesson("stik")
+
+
+def test_each_page_has_all_that_a_claim_needs():
+    assert set(PANEL_NUMBERS) == set(OFFERED) == set(STEPS_CALLED) == set(SETUPS) == set(ALGORITHMS_OF_PAGE)
+    for page in OFFERED:
+        state = read_state(f"{page}?v={VERSION}")
+        assert state.algorithms()
+        assert state == read_state(f"http://127.0.0.1:8501/{page}?v=2&paused_at=30&lesson=stick&step=1")
+    assert read_state("http://127.0.0.1:8501/?p=gibbs").page == "sample"

@@ -1,0 +1,98 @@
+"""Verdicts: the rule on made-up numbers on both sides of every claim, and that a quick run only says less."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbmviz.reproduce import VERDICTS, Number, PaperClaim, Part, all_recipes, judge
+
+CLAIMS = [
+    pytest.param(claim, id=f"{name}-{claim.name}")
+    for name, recipe in all_recipes().items()
+    for claim in recipe.claims
+]
+STRENGTH = {"holds": 2, "in part": 1, "does not hold here": -1, "not decided": 0, "not run at this size": 0}
+
+
+def inside(part):
+    if math.isfinite(part.at_least) and math.isfinite(part.at_most):
+        return (part.at_least + part.at_most) / 2
+    return part.at_least + 1 if math.isfinite(part.at_least) else part.at_most - 1
+
+
+def outside(part):
+    return part.at_least - 1 if math.isfinite(part.at_least) else part.at_most + 1
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_both_sides_of_each_claim(claim):
+    """Numbers as the paper says, and others, with small errors and with large ones."""
+    small = 1e-4
+    agreeing = {part.number: Number(inside(part), small, 5) for part in claim.parts}
+    opposed = {part.number: Number(outside(part), small, 5) for part in claim.parts}
+    vague = {part.number: Number(outside(part), 1e6, 5) for part in claim.parts}
+    assert judge(claim, agreeing, "full").name == "holds"
+    assert judge(claim, opposed, "full").name == "does not hold here"
+    assert judge(claim, vague, "full").name == "not decided"
+    assert judge(claim, {}, "full").name == "not run at this size"
+    if len(claim.parts) > 1:
+        first = claim.parts[0].number
+        assert judge(claim, opposed | {first: agreeing[first]}, "full").name == "in part"
+
+
+def strength(verdict):
+    return STRENGTH[verdict.name]
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_quick_run_is_never_stronger(claim):
+    """Neither for the claim nor against it, whatever the numbers, and also if some were not measured."""
+    g = np.random.default_rng(7)
+    for _ in range(40):
+        numbers = {
+            part.number: Number(inside(part) + g.normal(0, 1), g.choice([0.01, 0.3, 2.0]), 4)
+            for part in claim.parts
+        }
+        full = judge(claim, numbers, "full")
+        left = {key: one for key, one in numbers.items() if g.random() < 0.8}
+        for quick in (judge(claim, numbers, "quick"), judge(claim, left, "quick")):
+            assert min(0, strength(full)) <= strength(quick) <= max(0, strength(full)), (full, quick)
+
+
+def test_a_limit_of_a_quick_run_weakens_it():
+    part = Part("x", "x", at_least=0)
+    claim = PaperClaim("c", "C.", "p", (part,), {"quick": "It is shorter."})
+    numbers = {"x": Number(1.0)}
+    assert judge(claim, numbers, "full").name == "holds"
+    quick = judge(claim, numbers, "quick")
+    assert (quick.name, quick.holds) == ("in part", None)
+    assert quick.reason.endswith("It is shorter.")
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"),
+    [
+        (Number(1.0), True),
+        (Number(-1.0), False),
+        (Number(1.0, 0.1, 4), True),
+        (Number(0.1, 0.1, 4), None),
+        (Number(-1.0, 0.1, 4), False),
+        (Number(1.0, math.nan, 1), None),
+        (Number(math.nan, 0.1, 4), None),
+        (Number(0.3, 0.1, 400), True),
+        (Number(0.3, 0.1, 3), None),  # of three replications, the interval is wide
+    ],
+)
+def test_a_part(number, outcome):
+    assert Part("x", "x", at_least=0).holds(number, "full") is outcome
+
+
+def test_numbers_of_replications():
+    number = Number.of([1.0, 2.0, 3.0])
+    assert (number.value, number.n) == (2.0, 3)
+    assert number.error == pytest.approx(1 / math.sqrt(3))
+    assert math.isnan(Number.of([1.0]).error)
+    low, high = number.interval("full")
+    assert (high - low) / 2 == pytest.approx(4.3027 * number.error, rel=1e-4)  # Student's t, 2 degrees
+    assert set(STRENGTH) == set(VERDICTS)

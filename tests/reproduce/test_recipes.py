@@ -1,0 +1,169 @@
+"""The recipes: that their plans can be made, their links read, and the stored results are theirs."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pytest
+
+from rbmviz.coupling import couple
+from rbmviz.links import read_panels
+from rbmviz.registry import samplers, trainers
+from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
+from rbmviz.reproduce.ledger import RESULTS_FOLDER, judged_again, ledger, markdown, stored
+from rbmviz.reproduce.recipe import Found, Piece, SweepPart
+from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, unbiased_cd_bas
+from rbmviz.reproduce.run import caption, piece_identity
+from rbmviz_app import pages
+
+ROOT = Path(__file__).parents[2]
+RECIPES = all_recipes()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_says_all(name):
+    recipe = RECIPES[name]
+    assert name.startswith(recipe.paper)
+    assert recipe.claims
+    assert recipe.cost
+    assert (recipe.work is None) == bool(recipe.not_run)
+    names = [claim.name for claim in recipe.claims]
+    assert len(names) == len(set(names))
+    assert recipe.about.endswith(".")
+    for claim in recipe.claims:
+        assert claim.text.endswith(".")
+        assert claim.parts
+
+
+@pytest.mark.parametrize("name", [name for name, recipe in RECIPES.items() if recipe.work])
+def test_its_work_can_be_planned(name):
+    """Plans are checked when they are made; a piece's arguments are JSON, and those of its function."""
+    recipe = RECIPES[name]
+    for size in SIZES:
+        work = recipe.work(size)
+        names = [part.name for part in work]
+        assert len(names) == len(set(names))
+        for part in work:
+            if isinstance(part, Piece):
+                assert json.loads(json.dumps(part.arguments)) == part.arguments
+                inspect.signature(part.function).bind(**part.arguments)
+                assert len(piece_identity(part, "code")) == 16
+            else:
+                assert isinstance(part, SweepPart)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_its_link_opens(name):
+    """The page's panels can be read, and its settings are the page's."""
+    address = urlsplit(RECIPES[name].live)
+    page = address.path
+    panels = pages.found()[page].PARTS[0]
+    for key, value in parse_qsl(address.query, strict_parsing=True):
+        if key == panels and page in ("sample", "chain", "train", "weights"):
+            _, refused = read_panels(trainers if page in ("train", "weights") else samplers, [value])
+            assert not refused
+        else:
+            assert key in {*pages.names_of_page(page), "v"}, key
+
+
+def test_citations_are_those_of_the_citation_file():
+    text = (ROOT / "CITATION.cff").read_text()
+    for paper in PAPERS.values():
+        assert paper.url.removeprefix("https://doi.org/") in text
+        title = re.split(r"[.?] ", paper.cite.partition(". ")[2])[0]
+        assert " ".join(title.split()).lower() in text.lower()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_stored_result_is_of_todays_claims(name):
+    result, recipe = stored(name), RECIPES[name]
+    if result is None:
+        return
+    assert [claim["claim"] for claim in result["claims"]] == [claim.name for claim in recipe.claims]
+    assert result["commit"]
+    assert result["machine"]["cores"]
+    assert result["seeds"]
+    for claim, found in zip(recipe.claims, result["claims"], strict=True):
+        assert (found["text"], found["paper"]) == (claim.text, claim.paper)
+        again = judged_again(claim, result)
+        if found["measured"]:
+            assert (again.name, again.reason) == (found["verdict"], found["reason"])
+    assert (RESULTS_FOLDER / f"{name}-{result['size']}.svg").read_bytes().startswith(b"<svg")
+    assert result["command"] in caption(result)
+
+
+def test_stored_results_are_small_and_of_recipes():
+    sizes = {path.name: path.stat().st_size for path in RESULTS_FOLDER.glob("*.*") if path.suffix != ".py"}
+    assert sum(sizes.values()) < 3_000_000
+    assert {name.rpartition("-")[0] for name in sizes} <= set(RECIPES)
+
+
+def test_every_claim_is_in_the_ledger():
+    results = ledger()
+    assert [one["recipe"] for one in results] == list(RECIPES)
+    text = markdown()
+    for recipe in RECIPES.values():
+        assert all(claim.text in text for claim in recipe.claims)
+
+
+# What the numbers mean, on made-up results
+
+
+def test_fewer_samples_counts_from_the_gibbs_curve():
+    """Gibbs gets at 50,000 samples to where rates-FPCD is at 100, and never farther."""
+    at = np.array([100, 1000, 10_000])
+
+    def table(n, isl):
+        rows = len(n) * 3
+        models = np.repeat(rates_fpcd_fewer_samples.MODELS, len(n)).astype(object)
+        return {"n": np.tile(n, 3), "isl_test": np.tile(isl, 3), "seed": np.zeros(rows, int), "model": models}
+
+    gibbs = table(np.array([1000, 50_000, 200_000]), np.array([-200.0, -150.0, -140.0]))
+    rates = table(at, np.array([-150.0, -141.0, -100.0]))
+    found = Found({"gibbs": gibbs, "rates": rates}, {})
+    numbers = rates_fpcd_fewer_samples.numbers(found, "full")
+    assert numbers["usps_fpcd_100"].value == pytest.approx(np.log10(500))
+    assert numbers["usps_fpcd_1000"].value == pytest.approx(np.log10(200))
+    assert numbers["mnist_cd1_10000"].value == pytest.approx(np.log10(20))  # its end: it never got there
+
+
+def test_falls_and_rises_of_trainings():
+    def run(likelihoods, seconds=1.0):
+        points = len(likelihoods)
+        tau = [2.0] * 6 + [6.0] * 5 + [4.0] * (points - 11)
+        return {
+            "update": list(range(50, 50 * points + 1, 50)),
+            "log_likelihood": likelihoods,
+            "seconds": [seconds] * points,
+            "tau_mean": tau,
+            "rejected_mean": [0.5] * points,
+            "truncated": [0.0] * points,
+        }
+
+    up, down = list(range(-200, -180)), [*range(-200, -190), *range(-190, -200, -1)]
+    pieces = {}
+    for label in unbiased_cd_bas.TRAINERS:
+        for rate in ("0.1", "0.01"):
+            for seed in range(3):
+                good = "UCD" in label
+                pieces[f"{label}-rate{rate}-{seed}"] = run(up if good else down, 3.0 if good else 1.0)
+    numbers = unbiased_cd_bas.numbers(Found({}, pieces), "full")
+    assert numbers["fall_CD-1"] == Number(9.0, 0.0, 3)
+    assert numbers["fall_UCD"] == Number(0.0, 0.0, 3)
+    assert numbers["over_CD-1"] == Number(18.0, 0.0, 3)
+    assert numbers["time_ucd"].value == 3.0
+    assert numbers["peak"].value == 400
+
+
+def test_meeting_times_are_those_of_couple():
+    from rbmviz.rbm import RBM
+    from rbmviz.reproduce.recipes.unbiased_cd_meeting_times import CURVE, meeting_times
+
+    found = meeting_times("rbm", 20, 3, list(CURVE))
+    g = np.random.default_rng([3, 500, 100])
+    rbm = RBM(*(g.normal(0, 0.1, shape) for shape in ((500, 100), 500, 100)))
+    pairs = couple(rbm, g.integers(0, 2, (20, 500)).astype(np.uint8), "rbm", max_sweeps=1000, seed=3)
+    assert found["within_10"] == np.mean(pairs.tau <= 10)

@@ -1,0 +1,123 @@
+"""Running recipes: what is there is not computed again, and results say where they are from."""
+
+import json
+
+import pytest
+
+from rbmviz import BadInput
+from rbmviz.cli import main
+from rbmviz.reproduce import Number, PaperClaim, Part, Recipe, reproduce
+from rbmviz.reproduce.drawing import Drawing
+from rbmviz.reproduce.recipe import Piece, SweepPart
+from rbmviz.sweeps import Budget, SweepPlan
+
+CALLS = []
+
+
+def counted(seed, model):
+    CALLS.append(seed)
+    return {"x": seed + 0.5, "y": float("inf")}
+
+
+def work(size):
+    plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], seeds=[0, 1], budget=Budget("samples", 20))
+    pieces = [Piece(f"one-{seed}", counted, {"seed": seed, "model": "bas_cd1"}) for seed in range(3)]
+    return [SweepPart("chains", plan), *pieces]
+
+
+def numbers(found, size):
+    return {
+        "x": Number.of([one["x"] for one in found.each("one-")]),
+        "n": Number(len(found.tables["chains"]["n"])),
+    }
+
+
+def drawing(found, size):
+    return Drawing([{"x": 1, "y": 2.0, "low": float("nan"), "series": "gibbs"}], "x", "y")
+
+
+TOY = Recipe(
+    paper="rates_fpcd",
+    place=1,
+    title="A toy",
+    source="Section 0",
+    claims=(PaperClaim("half", "It is one and a half.", "1.5", (Part("x", "x", 1, 2),)),),
+    about="A toy.",
+    cost={"quick": 0.1},
+    work=work,
+    numbers=numbers,
+    drawing=drawing,
+)
+
+
+def test_what_is_there_is_not_computed_again(tmp_path):
+    CALLS.clear()
+    first = reproduce("toy", TOY, tmp_path / "r", "quick")
+    assert sorted(CALLS) == [0, 1, 2]  # on threads
+    place = tmp_path / "r" / "toy-quick"
+    [torn] = place.glob("one-1-*.json")
+    torn.write_text(torn.read_text()[:10])  # a killed process, or a full disk
+    assert reproduce("toy", TOY, tmp_path / "r", "quick")["claims"] == first["claims"]
+    assert sorted(CALLS) == [0, 1, 1, 2]
+    assert len(list((place / "chains").glob("*.parquet"))) == 2
+    stored = json.loads((place / "result.json").read_text())
+    assert stored["claims"] == first["claims"]
+    assert stored["seeds"] == [0, 1, 2]
+    assert set(stored["models"]) == {"bas_pcd", "bas_cd1"}
+    assert stored["machine"]["cores"]
+    assert len(stored["cite"]) == 2
+    svg = (place / "figure.svg").read_text()
+    assert "rbmviz reproduce toy" in svg
+    assert (place / "figure.csv").read_text() == "x,y,series\n1,2.0,gibbs\n"
+
+
+def test_another_size_is_not_run(tmp_path):
+    result = reproduce("toy", TOY, tmp_path, "full")
+    assert [claim["verdict"] for claim in result["claims"]] == ["not run at this size"]
+    assert "0.1 core-minutes" in result["claims"][0]["reason"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="is a file: name a folder"):
+        reproduce("toy", TOY, tmp_path / "file", "quick")
+
+
+def test_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("rbmviz.reproduce.recipe.all_recipes", lambda: {"toy": TOY})
+    monkeypatch.setattr("rbmviz.cli.reproduce.all_recipes", lambda: {"toy": TOY})
+    assert main(["reproduce", "--json"]) == 0
+    [listed] = json.loads(capsys.readouterr().out)["recipes"]
+    assert (listed["recipe"], listed["core_minutes"]) == ("toy", {"quick": 0.1})
+    assert main(["reproduce"]) == 0
+    assert "A toy" in capsys.readouterr().out
+    assert main(["reproduce", "all", "--out", str(tmp_path), "--quick", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "About 0.1 core-minutes" in said.err
+    [claim] = json.loads(said.out)["claims"]
+    assert (claim["paper"], claim["holds"], claim["verdict"]) == ("1.5", None, "not decided")
+    assert claim["measured"][0]["value"] == 1.5
+    assert main(["reproduce", "toy", "--out", str(tmp_path)]) == 0
+    assert "NOT RUN AT THIS SIZE: It is one and a half." in capsys.readouterr().out
+    for wrong, sentence in (
+        (["toys", "--out", "x"], "Unknown recipe 'toys': did you mean 'toy'?"),
+        (["toy"], "give the folder"),
+        (["--quick"], "name a recipe"),
+    ):
+        assert main(["reproduce", *wrong]) == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_a_recipe_whose_data_are_missing_does_not_end_all(tmp_path, capsys, monkeypatch):
+    import dataclasses
+
+    lacking = dataclasses.replace(TOY, needs=("usps",))
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "none"))
+    monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
+    monkeypatch.setattr("rbmviz.cli.reproduce.all_recipes", lambda: {"lacking": lacking})
+    assert main(["reproduce", "all", "--out", str(tmp_path), "--quick", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["failed"][0]["recipe"] == "lacking"
+    assert result["claims"][0]["verdict"] == "not run at this size"
+    assert "rbmviz data get usps" in result["claims"][0]["reason"]
