@@ -10,6 +10,9 @@ const AGAIN = 500;
 
 const MAX_STEPS = 40;
 
+/** Pixels: in a narrower window the card is a sheet at its lower edge (card.css). */
+const NARROW = 1000;
+
 /** Milliseconds for which the button says that the link has been copied. */
 const COPIED_MS = 2000;
 
@@ -96,7 +99,14 @@ const drawHead = (data, parent) => {
 /** What the card points at: a ring on the page, and a button that brings it into sight. @param {any} data @param {any} parent */
 const drawLook = (data, parent) => {
   const button = hostOf(parent, '<button type="button"></button>').querySelector('button');
-  button.onclick = () => target(data.look)?.scrollIntoView({ block: 'center' });
+  /** @param {HTMLElement | null} found @param {boolean} [anew] */
+  const bring = (found, anew = true) => {
+    if (!found || !anew) return;
+    found.style.scrollMarginBottom = innerWidth < NARROW ? '52vh' : '1rem'; // above the card
+    found.style.scrollMarginTop = '5rem';
+    found.scrollIntoView({ block: 'nearest' });
+  };
+  button.onclick = () => bring(target(data.look));
   /** @type {HTMLElement | null} */
   let ringed = null;
   const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
@@ -108,7 +118,11 @@ const drawLook = (data, parent) => {
     if (found === ringed) return;
     unring();
     ringed = found;
-    if (found) { found.style.outline = '3px solid #d97706'; found.style.outlineOffset = '3px'; }
+    if (!found) return;
+    found.style.outline = '3px solid #d97706';
+    found.style.outlineOffset = '3px';
+    bring(found, parent.rbmvizPlace !== data.place); // once a step: no page moves under a hand
+    parent.rbmvizPlace = data.place;
   };
   parent.rbmvizUnring?.();
   const timer = setInterval(ring, AGAIN);

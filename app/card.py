@@ -247,7 +247,8 @@ def _draw_open(page: str) -> None:
     answer = _draw_question(step, place)
     st.markdown(f"**Do this.** {step.do}")
     if step.look:
-        _marks(key="lesson look", data={"look": step.look, "words": look_words(step)})
+        where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
+        _marks(key="lesson look", data=where)
     _draw_claims(step, seen, now)
     _draw_reveal(step, place, answer, all_seen)
     _draw_moves(place, last, page)

@@ -385,8 +385,10 @@ class LivePage(Generic[S]):
             if replace(other, **turned) != algorithm:
                 return False
         values = self.values_of(preset)
-        if any(one.value != values[name] for name, one in self.settings.items()):
-            return False
+        for name, one in self.settings.items():
+            # What a list begins with is known once it is drawn: when a page is opened, after the caption.
+            if one.value != values[name] and (one.chosen is not None or one.default != ""):
+                return False
         try:  # an uploaded file is part of the setup, but not of the settings
             return comparison.setup == self.setup_of(values)
         except BadInput:

@@ -123,6 +123,7 @@ _FIRST = Defaults(
             "tune_knobs": "",
             "tune_speed": 60,
         },
+        "papers": {"ledger_paper": "all", "ledger_verdict": "all"},
     },
 )
 

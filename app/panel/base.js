@@ -181,6 +181,9 @@ class Panel {
   /** What becomes higher with the width of the stage, when panels are fitted to a window. @returns {HTMLElement | null} */
   get scaled() { return this.stage.querySelector('canvas.picture'); }
 
+  /** Make pictures of a fixed height as high as a window lets them be. @param {number} room pixels */
+  fitHeight(room) {}
+
   /** Lay out pictures and strip for the page's data and this.spec. */
   arrange() {}
 
@@ -416,6 +419,7 @@ class Grid {
     host.style.gridTemplateColumns = `repeat(${best[1]}, minmax(0, 1fr))`;
     const column = (wide - gap * (best[1] - 1)) / best[1];
     host.style.setProperty('--stage', `${Math.floor(Math.max(best[0], Math.min(column, LEAST_STAGE)))}px`);
+    for (const panel of panels) panel.fitHeight(left / Math.ceil(n / best[1]) - gap - rest);
   }
 
   /** @param {string} name @returns {number[]} red, green and blue */

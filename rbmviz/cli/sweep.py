@@ -24,6 +24,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.output import write_whole
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.samplers import list_samplers
+from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
     Axis,
     Budget,
@@ -512,6 +513,11 @@ def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
     return {
         **{"setting": found.pop("setting"), "model": found.pop("model"), "knobs": found.pop("knobs")},
         **{"mean": found.pop("mean"), "std_error": error, "seeds": len(by_seed)},
+        **dict(
+            zip(
+                ("low", "high"), map(float, np.quantile([*by_seed.values()], BAND_OF_REPLICATES)), strict=True
+            )
+        ),
         **{"difference": found.pop("difference"), "difference_error": difference_error},
         **{"difference_lo": lo, "difference_hi": hi},
         **found,

@@ -27,6 +27,7 @@ from rbmviz.output import write_or_rescue, write_whole
 from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
+from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.trainers import STATS, Progress, Training, list_trainers, make_trainer, train, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
@@ -39,9 +40,6 @@ HISTORY_AIS_CHAINS, HISTORY_AIS_TEMPERATURES, HISTORY_AIS_EXAMPLES = 64, 500, 20
 
 HISTORY_REPLICATES = 100
 """Most trainings of one command."""
-
-HISTORY_BAND = (0.025, 0.975)
-"""Quantiles over the replicates between which the columns ``..._low`` and ``..._high`` lie."""
 
 N_SCORED = 10_000
 """Samples of each of these samplers that are scored."""
@@ -338,7 +336,7 @@ def _replicates(
 
 
 def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return for each row the means over trainings, and of all but the update quantiles (HISTORY_BAND)."""
+    """Return for each row the means over trainings, and of all but the update the band of replicates."""
     found = []
     for same in zip(*trainings, strict=True):
         row = {"update": same[0]["update"], "replicates": len(same)}
@@ -346,7 +344,7 @@ def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
             values = np.array([np.nan if one[name] == "" else float(one[name]) for one in same])
             if name == "update" or np.isnan(values).all():
                 continue
-            low, high = np.quantile(values, HISTORY_BAND)
+            low, high = np.quantile(values, BAND_OF_REPLICATES)
             row |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
         found.append(row)
     return found

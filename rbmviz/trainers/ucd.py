@@ -20,7 +20,7 @@ from rbmviz.trainers.training import TrainingState
 MAX_TRUNCATED = 0.1
 """Share of truncated pairs above which ``Progress.warning`` is set."""
 
-VARIANCE_PAIRS, VARIANCE_NUMBERS = 64, 2**22
+VARIANCE_PAIRS, VARIANCE_NUMBERS = 32, 2**22
 """Most pairs from which the variance of their estimates is computed, and most numbers of W of all of them."""
 
 
@@ -51,8 +51,9 @@ class UCD(CommonKnobs):
     the statistic ``truncated`` is the share of pairs that are.
 
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias;
-    a falling learning rate averages it out (corollary 1), hence the default. The documentation's page
-    on UCD has the measurements.
+    a falling learning rate averages it out (corollary 1), hence the default; and the half-step coupling of
+    the authors' program has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep, as in that
+    program; section 4 of the paper names another one. The documentation's page on UCD has the measurements.
     """
 
     chains: ClassVar[str] = "fresh"
@@ -132,11 +133,10 @@ class UCD(CommonKnobs):
         pairs = min(self.n_chains, VARIANCE_PAIRS, max(VARIANCE_NUMBERS // (m * n), 2))
         if state.batch is None or pairs < 2:
             return dict.fromkeys(names, float("nan"))
-        seed = rng.child(state.update, "variance")
-        data = state.batches.data
-        v0 = data[rng.generator(seed, "starts").integers(len(data), size=pairs)]
+        data, generator = state.batches.data, rng.generator(state.update, "variance")
+        v0 = data[generator.integers(len(data), size=pairs)]
+        streams = generator.integers(0, 2**32, (pairs, 4, UNIFORM_LANES), dtype=np.uint32)
         each = np.zeros((pairs, m, n)), np.zeros((pairs, m)), np.zeros((pairs, n))
-        streams = pair_streams(pairs, seed)
         run_all_pairs(RBM(*state.theta), v0, streams, self.algorithm, 1, self.k, self.t_max, each)
         return {name: float(x.var(axis=0, ddof=1).sum()) for name, x in zip(names, each, strict=True)}
 

@@ -250,6 +250,8 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     test.selectbox[-1].set_value("").run()
     assert not test.exception
     assert [one.partition(":")[0] for one in texts_of(comparison_of(test))] == ["rates_fpcd"]
+    test.segmented_control(key="tune_what").set_value("trainers").run()
+    assert test.session_state["tune_trainers"] == ["cd", "exact"]  # kept meanwhile
 
 
 def test_a_third_knob_stands_side_by_side(page):

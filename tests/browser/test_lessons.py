@@ -13,7 +13,7 @@ def test_a_lesson_is_walked_to_its_end(live):
     page = live(viewport={"width": 390, "height": 844})
     browser = page.page
     lesson = load_lesson("weighing")
-    walk(page, lesson, None, plays=True)
+    walk(page, lesson, None, played=2)
     # This browser remembers it, in another session, too.
     browser.reload()
     entry = browser.locator(f"[class*=st-key-lesson-entry-{lesson.name}]")

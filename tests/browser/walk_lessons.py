@@ -61,8 +61,12 @@ def reveal(page: Page, step: Step) -> None:
     page.locator(".st-key-lesson_reveal").wait_for(timeout=PATIENCE)
 
 
-def walk(page: Live, lesson: Lesson, folder: Path | None, plays: bool) -> None:
-    """Walk through a lesson from its link to the page Learn; leave a picture of each step in a folder."""
+def walk(page: Live, lesson: Lesson, folder: Path | None, played: int) -> None:
+    """Walk through a lesson from its link to the page Learn; leave pictures of each step in a folder.
+
+    played : so many of the first steps are played until their cards are green; the others are answered and
+        revealed only
+    """
     browser = page.page
     browser.goto(f"{page.address}/learn?lesson={lesson.name}")
     for number in range(1, len(lesson.steps) + 1):
@@ -73,7 +77,7 @@ def walk(page: Live, lesson: Lesson, folder: Path | None, plays: bool) -> None:
             browser.wait_for_timeout(700)
             browser.screenshot(path=folder / f"{lesson.name}-{number}-a.png")
         answer(browser, step)
-        if plays:
+        if number <= played:
             play(browser, step)
         reveal(browser, step)
         if folder is not None:
@@ -104,9 +108,9 @@ def main() -> None:
             for name in args.lessons:
                 begin = time.monotonic()
                 context = browser.new_context(viewport=size, color_scheme=args.theme)
-                page = Live(context.new_page(), server.address)
+                page, lesson = Live(context.new_page(), server.address), load_lesson(name)
                 try:
-                    walk(page, load_lesson(name), args.folder, not args.look)
+                    walk(page, lesson, args.folder, 0 if args.look else len(lesson.steps))
                 except Exception:
                     page.page.screenshot(path=args.folder / f"{name}-failed.png")
                     sys.stdout.write(f"{page.page.url} {page.errors}\n{server.log.read_text()[-3000:]}\n")

@@ -53,6 +53,7 @@ def test_what_it_returns(capsys, folder):
     assert set(first["knobs"]) == {"eps", "alpha"}
     assert {"n", "mean", "std_error", "seconds", "test", "blank", "difference"} <= set(first)
     assert first["mean"] == max(cell["mean"] for cell in result["cells"])
+    assert first["low"] < first["mean"] < first["high"]
     assert first["difference"] == 0
     alone = len(result["region"]) == 1
     assert (result["best"] is None) == (not alone)

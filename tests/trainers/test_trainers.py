@@ -134,7 +134,7 @@ def test_the_variance_of_an_update_is_that_of_its_chains():
     for name, knobs in (("cd", {"n_chains": 256}), ("ucd", {"n_chains": 64, "t_max": 10_000})):
         trainer = make_trainer(name, learning_rate=1e-6, **knobs)
         state = trainer.init(rbm, data, 0)
-        steps = [trainer.step(state, 1).stats for _ in range(20)]
+        steps = [trainer.step(state, 1).stats for _ in range(40)]
         found[name] = {part: np.mean([stats[f"variance_{part}"] for stats in steps]) for part in "Wbc"}
     v0 = np.tile(data, (300, 1))
     want = rbmviz.couple(rbm, v0, "rbm", 10_000).estimate

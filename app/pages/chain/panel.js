@@ -17,14 +17,15 @@
 
 /** Heights of the parts from top to bottom, in pixels. @typedef {{ ground: number, tiles: number, trail: number, visits: number, all: number }} Heights */
 
+const PARTS = [195, 92, 104], TILES = 30; // pixels of ground, trail and visits, and of the pictures between
+
 /**
- * In a low window the parts are lower, so that the first knob is within it; while presenting in a high one higher.
- * @param {boolean} present @returns {Heights}
+ * @param {number} scale of the parts; in a low window they are lower, so that the first knob is within it
+ * @returns {Heights}
  */
-function heightsOf(present) {
-  const scale = innerHeight <= 800 ? 0.74 : present && innerHeight >= 1000 ? 1.55 : 1;
-  const [ground, trail, visits] = [195, 92, 104].map(height => Math.round(scale * height)), tiles = 30;
-  return { ground, tiles, trail, visits, all: ground + tiles + trail + visits };
+function heightsOf(scale = innerHeight <= 800 ? 0.74 : 1) {
+  const [ground, trail, visits] = PARTS.map(height => Math.round(scale * height));
+  return { ground, tiles: TILES, trail, visits, all: ground + TILES + trail + visits };
 }
 
 // The margin at the left, in pixels; states of the trail.
@@ -35,7 +36,7 @@ class LandscapePanel extends Panel {
   unit = 'samples';
   canvas = element('canvas', { class: 'picture', role: 'img', 'data-picture': 'landscape' });
   land = this.page.land;
-  heights = heightsOf(false);
+  heights = heightsOf();
   /** Place of each state, from the left. */
   place = new Int32Array(0);
   /** -log p of each state, as the server says it is, and as it is drawn now. @type {Float32Array} */
@@ -71,11 +72,18 @@ class LandscapePanel extends Panel {
     link.click();
   }
 
+  /** @param {number} room */
+  fitHeight(room) {
+    const scale = (room - TILES) / PARTS.reduce((sum, height) => sum + height);
+    this.heights = heightsOf(Math.max(0.6, Math.min(1.55, scale)));
+    this.canvas.style.height = `${this.heights.all}px`;
+  }
+
   arrange() {
     this.grid.host.classList.add('landscapes');
     this.node.classList.add('roomy');
     this.strip.hidden = true;
-    this.heights = heightsOf(this.grid.data.present);
+    if (!this.grid.data.present) this.heights = heightsOf();
     this.canvas.style.height = `${this.heights.all}px`;
     this.canvas.setAttribute('aria-label', `Landscape, newest states and visits of ${this.spec.label}`);
     if (this.page.land !== this.land) {

@@ -200,7 +200,8 @@ def distribution_chart(rows: Rows, algorithms: Sequence[tuple[str, str, str]], l
 def _distribution_spec(algorithms: tuple[tuple[str, str, str], ...], label: str, whole: bool) -> Spec:
     names = [name for name, *_ in algorithms]
     tone, dash = series("trainer", names, [tone for *_, tone in algorithms], None)
-    x = alt.X("x:Q", title=label, scale=alt.Scale(type="log" if whole else "linear", nice=False, zero=False))
+    scale = alt.Scale(type="log", nice=False) if whole else alt.Scale(nice=False, zero=False)
+    x = alt.X("x:Q", title=label, scale=scale)
     y = alt.Y("share:Q", title="Share of chains").axis(format="~%", tickCount=4)
     base = alt.Chart(alt.NamedData("curves")).encode(x=x.axis(grid=False, tickCount=6, format="~s"), y=y)
     area = base.mark_area(interpolate="step-after", opacity=0.15).encode(color=tone)

@@ -20,7 +20,7 @@ from rbmviz.sweeps.measures import DEFAULT_MEASURES, MAX_UNITS_EACH_POINT
 from rbmviz.sweeps.plan import TABLES, Kind, Unit, knob_named
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, links
-from rbmviz_app.session import ALLOWANCE, Setting
+from rbmviz_app.session import ALLOWANCE, Setting, keep_hidden
 from rbmviz_app.shared import data, pretrained_line
 
 AUTOMATIC_DATA = "automatic"
@@ -96,6 +96,14 @@ def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
     return dict(sorted(found.items(), key=lambda item: item[0] != "learning_rate"))
 
 
+OF_SAMPLERS = (
+    *(Settings.tune_models, Settings.tune_samplers, Settings.tune_n, Settings.tune_unit, Settings.tune_data),
+    *(Settings.tune_kernel, Settings.tune_start, Settings.tune_measures),
+)
+OF_TRAINERS = (Settings.tune_trainers, Settings.tune_train_data, Settings.tune_updates, Settings.tune_hidden)
+"""Settings that are drawn only while samplers, or trainers, are tuned."""
+
+
 def choose_what() -> tuple[Kind, list[str]]:
     """Draw the choice of what is tuned, and on which models or data; return its kind, and names."""
     what = controls.choose(
@@ -106,6 +114,7 @@ def choose_what() -> tuple[Kind, list[str]]:
         "what they have learned.",
     )
     kind = KIND_OF[what]
+    keep_hidden(OF_SAMPLERS if kind == "trainer" else OF_TRAINERS)
     if kind == "trainer":
         controls.select(
             Settings.tune_train_data,

@@ -50,7 +50,7 @@ def row(data: str, batch: int, updates: int, replications: int, seed: int) -> di
 def work(size: Size) -> list[Work]:
     """Return the work: models of each data set; a quick run has those that are generated, and no others."""
     chosen = ("bas", "modes") if size == "quick" else tuple(BATCH)
-    n = 2000 if size == "quick" else 20_000
+    n = 400 if size == "quick" else 20_000
     return [
         Piece(
             f"{data}-{seed}",
@@ -163,7 +163,7 @@ RECIPE = Recipe(
         "gradient is enumerated, and the noise of the mean is subtracted from each bias; where a bias is "
         "lost in the noise, the noise stands in its place, so that a ratio is too small if anything."
     ),
-    cost={"quick": 4.0, "full": 400.0},
+    cost={"quick": 0.4, "full": 400.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

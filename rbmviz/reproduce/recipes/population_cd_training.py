@@ -164,7 +164,7 @@ RECIPE = Recipe(
         "rows and as many chains. A quick run has 3 seeds at the rate 0.1 and 10,000 (Bars and Stripes) and "
         "3,000 updates (Modes); a full one 25 seeds at both rates and the paper's 50,000 and 10,000."
     ),
-    cost={"quick": 6.0, "full": 600.0},
+    cost={"quick": 4.0, "full": 600.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

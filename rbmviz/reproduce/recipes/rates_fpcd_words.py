@@ -15,7 +15,7 @@ SAMPLERS = ("gibbs", "rates_fpcd:eps=0.01")
 
 def length(size: Size) -> int:
     """Return the samples of a run."""
-    return 50_000 if size == "quick" else 200_000
+    return 10_000 if size == "quick" else 200_000
 
 
 def work(size: Size) -> list[Work]:
@@ -23,7 +23,7 @@ def work(size: Size) -> list[Work]:
     plan = SweepPlan(
         algorithms=SAMPLERS,
         models=MODELS,
-        seeds=seeds(size, 5, 10),
+        seeds=seeds(size, 3, 10),
         budget=Budget("samples", length(size)),
         metrics=("isl_test", "isl_validation", "blank"),
     )
@@ -91,7 +91,7 @@ RECIPE = Recipe(
         "Reviews of restaurants, 1,000 word stems, in the place of the paper's OpenTable set, which is not "
         "public; `reviews_cd1` and `reviews_fpcd` have 100 hidden units. One chain, one sweep a sample."
     ),
-    cost={"quick": 1.8, "full": 14.0},
+    cost={"quick": 0.3, "full": 20.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -93,14 +93,14 @@ def work(size: Size) -> list[Work]:
     knobs = "learning_rate=0.2,schedule=constant,batch_size=1000,n_chains=1000"
     curves: list[Work] = [
         Piece(f"{label}-{seed}", simulated_training, given | {"trainer": f"{text},{knobs}", "seed": seed})
-        for seed in seeds(size, 5, 10)
+        for seed in seeds(size, 4, 10)
         for label, text in TRAINERS.items()
     ]
     times = {"data": "simulated", "first": 500, "then": 200 if size == "quick" else 1000}
-    warm = [Piece(f"warm-{seed}", warm_training, times | {"seed": seed}) for seed in seeds(size, 5, 10)]
+    warm = [Piece(f"warm-{seed}", warm_training, times | {"seed": seed}) for seed in seeds(size, 3, 10)]
     chosen = {"data": "simulated", "updates": [50, 200, 500], "pairs": 200 if size == "quick" else 1000}
     spread = [
-        Piece(f"variance-{seed}", gradient_variances, chosen | {"seed": seed}) for seed in seeds(size, 5, 10)
+        Piece(f"variance-{seed}", gradient_variances, chosen | {"seed": seed}) for seed in seeds(size, 3, 10)
     ]
     return [*curves, *warm, *spread]
 
@@ -213,7 +213,7 @@ RECIPE = Recipe(
         "sampling (64 chains, 1,000 temperatures); the paper says Monte Carlo averages. Neither the batch "
         "nor the first parameters are stated; here the batch is all rows, and weights begin at N(0, 0.01²)."
     ),
-    cost={"quick": 6.0, "full": 700.0},
+    cost={"quick": 1.3, "full": 25.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
