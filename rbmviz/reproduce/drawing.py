@@ -131,7 +131,7 @@ def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
     y = altair.Y("y:Q", title=drawing["y"], scale=scale)
     from_to = {"y": altair.Y("low:Q", scale=scale, title=drawing["y"]), "y2": altair.Y2("high:Q")}
     named_by_axis = all(row["x"] == row.get("series") for row in rows)
-    legend = altair.Legend(title=None, orient="bottom", columns=3, labelLimit=320)
+    legend = altair.Legend(title=None, orient="bottom", columns=1, labelLimit=280, symbolOpacity=1)
     colour = altair.Color(
         "series:N",
         sort=series,

@@ -369,6 +369,7 @@ def test_every_page_is_tested():
         "chain",
         "tune",
         "papers",
+        "learn",
         "glossary",
     }
 

@@ -56,9 +56,9 @@ def found_on(page, path):
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":  # figure and reasons of an entry
-        page.page.locator("summary").first.click()
+        page.page.get_by_text("Figure, reasons, and how it is run").first.click()
     if path not in ("glossary", "tune", "learn") and "lesson" not in path:
-        page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+        page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
     assert page.page.locator("h1").count() == 1

@@ -14,9 +14,7 @@ def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):
     address, _ = server
     page = live(viewport={"width": 390, "height": 844})
     link = f"{address}/?ui=min&show=eps,n_chains&p=gibbs&p=rates_fpcd"
-    page.page.goto(
-        f"{address}/_stcore/health"
-    )  # browsers let no page of the internet frame one of this machine
+    page.page.goto(f"{address}/_stcore/health")  # no page of the internet may frame ours
     page.page.set_content(f'<iframe src="{link}" width="380" height="800"></iframe>')
     inside = page.page.frames[1]
 

@@ -187,7 +187,7 @@ def test_a_link_reproduces_the_samples(live):
     def three_samples(query):
         page = live().open(query)
         page.page.get_by_role("button", name="Pause").click()
-        page.page.get_by_role("button", name=re.compile("^Play")).wait_for()
+        page.page.get_by_role("button", name="Play Shortcut P").wait_for()
         page.page.get_by_role("button", name=re.compile("^Reset")).click()
         page.until("panels.every(p => p.dataset.n === '0' && p.dataset.status === 'paused')")
         for n in (1, 2, 3):
@@ -202,7 +202,7 @@ def test_a_link_reproduces_the_samples(live):
     again.until("panels.every(p => p.dataset.n === '3' && p.dataset.status === 'paused')")
     again.page.wait_for_timeout(300)
     assert again.pictures() == pictures
-    assert again.page.get_by_role("button", name=re.compile("^Play")).is_visible()
+    assert again.page.get_by_role("button", name="Play Shortcut P").is_visible()
     assert three_samples(query.replace("seed=7", "seed=8"))[1] != pictures
 
 
@@ -358,7 +358,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     page.page.mouse.move(600, 600)
     page.page.mouse.wheel(0, 1500)
     page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 200")
-    assert 0 < page.page.get_by_role("button", name=re.compile("^Play")).bounding_box()["y"] < 200
+    assert 0 < page.page.get_by_role("button", name="Play Shortcut P").bounding_box()["y"] < 200
 
 
 def test_what_is_wrong_with_a_link_or_a_file_stands_over_the_page(live, tmp_path):

@@ -68,7 +68,7 @@ def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
     again.page.goto(page.page.url)
     again.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
     assert again.counts() == [0, 0]
-    again.page.get_by_role("button", name="Play").click()
+    again.page.get_by_role("button", name="Play Shortcut P").click()
     again.until("panels.every(p => Number(p.dataset.n) > 0)")
 
 
@@ -77,5 +77,5 @@ def test_less_motion_means_that_runs_wait_for_play(live):
     page.page.goto(f"{page.address}/?p=gibbs&p=rates_fpcd")
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
     assert page.counts() == [0, 0]
-    page.page.get_by_role("button", name="Play").click()
+    page.page.get_by_role("button", name="Play Shortcut P").click()
     page.until("panels.every(p => Number(p.dataset.n) > 0)")

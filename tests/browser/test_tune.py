@@ -15,7 +15,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.page.goto(f"{page.address}/{SMALL}")
     page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
     page.page.get_by_role("button", name="Start").click()
-    page.until(f"{MAP}.querySelector('.state').textContent.includes('12 of 12 cells, complete')")
+    page.until(f"{MAP}.querySelector('.state').textContent.includes('12 of 12 runs, complete')")
     page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Hatched')")
     page.until(f"{MAP}.querySelector('.note-of-point').textContent.includes('moved here by itself')")
     # The last column, the lower row: the chain takes its knobs and goes on.

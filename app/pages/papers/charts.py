@@ -18,6 +18,8 @@ def ledger_plots(result: Mapping[str, Any]) -> list[tuple[dict[str, Any], str]]:
         plot = {**drawn, "rows": [{key: row[key] for key in row if key != "panel"} for row in rows]}
         spec = specification(plot | {"y": drawn["y"] or panel})
         spec = {key: value for key, value in spec.items() if key != "width"}
+        # The height is that of the plot, and the legend is below it.
+        spec |= {"autosize": {"type": "fit-x", "contains": "padding"}}
         series = list(dict.fromkeys(row["series"] for row in rows if row.get("series")))
         words = f"{result['title']}: {panel or drawn['y'] or 'measured numbers'}"
         words += f" over {drawn['x']}" if drawn["x"] else ""

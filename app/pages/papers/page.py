@@ -59,6 +59,7 @@ def main() -> None:
             [ALL, *PAPERS],
             default=ALL,
             required=True,
+            wrap=True,
             format_func=lambda key: PAPERS[key].title if key in PAPERS else "All three",  # type: ignore[index]
             **Settings.ledger_paper.bound,
         )

@@ -54,8 +54,7 @@ def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_cho
             )
             if model_name not in list_models():
                 messages.note("Sweeps run on the models that every installation has: choose one of the list.")
-                named = []
-            for name, panel in named:
+            for name, panel in named if model_name in list_models() else ():
                 if st.button(messages.plain(name), key=f"sweep around {panel.key}", type="tertiary"):
                     sweep_around(comparison, panel.worker.algorithm, model_name, data_choice)
         draw_tried(comparison, named, model_name)

@@ -236,7 +236,7 @@ class MapPanel extends Panel {
     const words = /** @type {Record<string, string>} */ ({
       planned: 'press Start to compute them', queued: 'waits for the sweeps before it', running: `running${left}`, paused: 'paused', finished: 'complete', failed: 'failed', stopped: 'stopped',
     });
-    put(this.stateLine, `${whole.format(head.n)} of ${whole.format(cells)} cells, ${words[head.word]}. ${head.error ?? ''}`);
+    put(this.stateLine, `${whole.format(head.n)} of ${whole.format(cells)} runs, ${words[head.word]}. ${head.error ?? ''}`);
     this.count.hidden = true;
     const range = head.ends !== null && head.ends[1] > head.ends[0], root = /** @type {ShadowRoot} */ (this.point.getRootNode());
     this.point.disabled = !range;

@@ -101,8 +101,8 @@ def drawing(found: Found, size: Size) -> Drawing:
         columns = found.tables[kernel]
         for algorithm in np.unique(columns["algorithm"]).tolist():
             setting, _ = best(columns, algorithm, length(size, kernel))  # type: ignore[arg-type]
-            eps = [part for part in setting.split(",") if "eps=" in part]
-            name = " ".join([algorithm, *(part.rpartition(":")[2] for part in eps)])
+            knobs = setting.partition(":")[2].split(",")
+            name = " ".join([algorithm, *(knob for knob in knobs if knob.startswith("eps="))])
             rows += curve(columns, "isl_test", name, f"{kernel} kernel", least=10, setting=setting)
     line = found.pieces["training-set"]["isl"]
     for kernel in ("binary", "mean"):
