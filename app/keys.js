@@ -7,6 +7,22 @@
 /** Where the browser remembers that they are off. */
 const OFF = 'rbmviz single keys off';
 
+/** Inside of another page browsers may keep nothing for us: then the switch holds as long as the page is there. */
+let offHere = false;
+
+const isOff = () => {
+  try { return Boolean(localStorage.getItem(OFF)); } catch { return offHere; }
+};
+
+/** @param {boolean} off */
+const setOff = off => {
+  offHere = off;
+  try {
+    if (off) localStorage.setItem(OFF, '1');
+    else localStorage.removeItem(OFF);
+  } catch { /* it is remembered here */ }
+};
+
 const NO_TEXT = ['button', 'checkbox', 'color', 'file', 'radio', 'range', 'reset', 'submit'];
 
 /** @param {EventTarget | undefined} target @returns {boolean} whether keys are typed there */
@@ -36,7 +52,7 @@ const listen = () => {
     if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) return;
     // The path tells of controls inside of our panels, too, which the document cannot see into.
     const target = event.composedPath()[0];
-    if (localStorage.getItem(OFF) || takesText(target)) event.stopPropagation();
+    if (isOff() || takesText(target)) event.stopPropagation();
     else if (target instanceof HTMLInputElement) {
       event.stopPropagation();
       const { key, code, keyCode, shiftKey, repeat } = event;
@@ -52,11 +68,8 @@ export default ({ data, parentElement }) => {
   listen();
   const box = document.createElement('input'), label = document.createElement('label');
   box.type = 'checkbox';
-  box.checked = !localStorage.getItem(OFF);
-  box.addEventListener('change', () => {
-    if (box.checked) localStorage.removeItem(OFF);
-    else localStorage.setItem(OFF, '1');
-  });
+  box.checked = !isOff();
+  box.addEventListener('change', () => setOff(!box.checked));
   label.append(box, ` ${data.label}`);
   label.title = data.help;
   parentElement.querySelector('label')?.remove(); // and nothing else: the style is in there, too

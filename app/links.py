@@ -14,7 +14,7 @@ import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.links import VERSION, VERSION_KEY, settings_left_out, version_of
-from rbmviz_app import kept, pages, session, shared
+from rbmviz_app import embedding, kept, pages, session, shared
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -93,12 +93,13 @@ def write(
         texts[kept.PART] = kept.ids(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
+        texts |= embedding.parts(page)
         texts |= {name: [text] for name, text in open_step().items()}
         gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},
-            "others": [*pages.names_of_other_pages(page), *gone],
+            "others": [name for name in pages.names_of_other_pages(page) if name not in texts] + gone,
         }
         if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"

@@ -34,7 +34,7 @@ from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_pan
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import card, controls, links, messages, pages, presenting, presets, session
+from rbmviz_app import card, controls, embedding, links, messages, pages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
@@ -245,6 +245,8 @@ class LivePage(Generic[S]):
             session.drop_empty_comparison(self.name)
             messages.note(error)
             st.stop()
+        if is_new:
+            embedding.warn_of_unknown_knobs(self.name, algorithms_of(comparison))
         messages.draw_link_warnings(self.name)
         messages.show_refused()
         self._note_shown_preset(comparison)

@@ -244,6 +244,12 @@ def _presented() -> str:
 PRESENTED: Entry[str] = Entry("presented", _presented)
 """Presenting: "" (no), "1", or the names of the knobs that stay; at first what the address says."""
 
+EMBEDDED: Entry[bool] = Entry("embedded", lambda: st.query_params.get("ui") == "min")
+"""Whether the page is drawn to stand inside of another one; at first what the address says."""
+
+EMBEDDED_KNOBS: Entry[str] = Entry("embedded knobs", lambda: st.query_params.get("show", "")[:300])
+"""Names of the knobs that stay there, separated by commas, as the address has them."""
+
 STARTS_PAUSED: Entry[bool] = Entry("starts paused", lambda: st.query_params.get("paused") == "1")
 """Whether runs wait for Play when a page is opened; at first what the address says."""
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import card, keys, messages, pages, presenting
+from rbmviz_app import card, embedding, keys, messages, pages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
 
 folder = Path(__file__).parent
@@ -25,6 +25,7 @@ drop_unreadable()
 name = page.url_path or next(iter(modules))
 open_link(name)
 card.open_link(name)
+embedding.draw_sheet()
 presenting.draw_reader()
 presenting.draw_switch()
 messages.draw_link_warnings()

@@ -16,14 +16,17 @@ from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
 from rbmviz_app.charts.style import about, colours, dashes, titles
+from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.formulas import prose
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.panel.readouts import Readout
-from rbmviz_app.session import REDUCED_MOTION, STOPPED_TIMERS
+from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
 
 PANEL_FOLDER = Path(__file__).parent
 
-SHARED_SCRIPTS = ("element.js", "frame.js", "help.js", "readouts.js", "knobs.js", "mosaic.js", "base.js")
+SHARED_SCRIPTS = tuple(
+    f"{name}.js" for name in ("element", "frame", "help", "readouts", "knobs", "mosaic", "back", "base")
+)
 """Scripts that are put before a page's own script, joined to one file, as there is no bundler."""
 
 FPS = 20
@@ -102,7 +105,8 @@ class Canvas:
         common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells}
         common |= {
             "present": present,
-            "present_knobs": presented_knobs() if present else [],
+            "present_knobs": presented_knobs() if present else shown_knobs(),
+            "embedded": EMBEDDED.value,
             "reduced_motion": REDUCED_MOTION.value,
             "timers_stopped": any(stopped.hidden for stopped in STOPPED_TIMERS.value.values()),
         }

@@ -32,10 +32,12 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
- * @property {string[]} present_knobs names of the knobs that stay while presenting; none, or none of this page: the first one
+ * @property {string[]} present_knobs names of the knobs that stay while presenting, or embedded; while presenting none, or none of this page: the first one
+ * @property {boolean} embedded whether the page stands inside of another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
+ * @property {boolean} [looks_back] whether a slider goes back through the newest steps of paused panels
  * @property {boolean} [knobs_follow] whether something else than its controls turns the knobs of a panel
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
  */
@@ -151,12 +153,12 @@ class Panel {
     this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
     for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
-    const { present, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
+    const { present, embedded, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
     if (!chosenHere && spec.knobs.length) stay.push((spec.knobs.find(({ front }) => front) ?? spec.knobs[0]).name);
     for (const { name } of spec.knobs) this.controls[name].node.classList.toggle('stays', stay.includes(name));
-    if (present && details) details.open = true;
+    if ((present || embedded && present_knobs.length) && details) details.open = true;
     this.arrange();
   }
 
@@ -286,8 +288,8 @@ class Panel {
     this.drawPictures();
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
-    this.count.textContent = whole.format(head.n);
-    this.count.title = `${whole.format(head.n)} ${this.unit}`;
+    this.count.textContent = whole.format(head.at ?? head.n);
+    this.count.title = `${whole.format(head.at ?? head.n)} ${this.unit}`;
     this.readouts.draw(this.readoutValues, head.status === 'running' || head.status === 'recorded');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     const mark = this.markOf(head);
@@ -329,7 +331,10 @@ class Grid {
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
     this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
     this.host = element('div', { class: 'comparison' });
-    root.append(this.banner, this.host, this.probe);
+    this.past = new LookBack(at => this.lookBack(at));
+    root.append(this.banner, this.host, this.past.node, this.probe);
+    /** Paused panels show their pictures after so many steps; null: those of now. @type {number | null} */
+    this.at = null;
     /** @type {Record<string, number[]>} */
     this.colours = {};
     /** Of the theme: text and background, and the colours made of them. @type {number[]} */
@@ -355,6 +360,9 @@ class Grid {
     const otherSession = data.url !== this.data.url;
     this.data = data;
     this.host.classList.toggle('present', data.present);
+    this.host.classList.toggle('embedded', data.embedded);
+    this.host.classList.toggle('chosen', data.present_knobs.length > 0);
+    this.past.configure(data.looks_back === true, data.present, data.pixels === 'mean' || data.view === 'single');
     for (const [key, panel] of this.panels) if (!data.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
     for (const spec of data.panels) {
       let panel = this.panels.get(spec.key);
@@ -438,6 +446,13 @@ class Grid {
     for (const panel of this.panels.values()) panel.draw();
   }
 
+  /** Show what paused panels showed after so many steps; null: what they show now. @param {number | null} at */
+  lookBack(at) {
+    if (at === this.at) return;
+    this.at = at;
+    this.askForFrame();
+  }
+
   connect() {
     // Nothing begins to move before the server knows that this browser asks for less motion.
     const mustWait = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.reduced_motion;
@@ -472,7 +487,8 @@ class Grid {
   // says so and is dropped.
   get request() {
     const { fps, view, pixels, cells, n_visible } = this.data;
-    return { fps, view, pixels, cells: cells * cells, n_visible, panels: [...this.panels.keys()] };
+    const now = { fps, view, pixels, cells: cells * cells, n_visible, panels: [...this.panels.keys()] };
+    return this.at === null ? now : { ...now, at: this.at };
   }
 
   askForFrame() {
@@ -493,13 +509,15 @@ class Grid {
       this.showBanner('The server sends pictures that this page cannot read: reload it.');
       return false;
     }
-    if (JSON.stringify(frame.request) !== JSON.stringify(this.request)) return true;
+    // While a slider is dragged through time, the frame that comes may be of where it was a moment ago.
+    if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
     for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
     this.frames++;
     this.host.dataset.frames = String(this.frames);
     this.draw();
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fitToWindow();
     this.notePause();
+    if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
     if (this.reportShown) this.trigger('shown', true); // the server was asked for a frame, and now starts the timers that it has stopped
     this.reportShown = false;
     return true;

@@ -77,6 +77,10 @@ AdjustAll = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, A
 """Changes the snapshots of all panels, (key, snapshot) each, where one is shown beside the others."""
 
 
+LookBack = Callable[[Comparison[Any], list[tuple[int, Any]], int], list[tuple[int, Any]]]
+"""Changes the snapshots of all panels, (key, snapshot) each, to what was shown after so many steps."""
+
+
 class PanelEncoder(NamedTuple):
     """How one kind of snapshot is sent: its encoder, its readouts, and the views that may be asked for."""
 
@@ -84,21 +88,27 @@ class PanelEncoder(NamedTuple):
     readouts: Readouts
     views: tuple[str, ...]
     adjust_all: AdjustAll | None
+    look_back: LookBack | None
 
 
 _encoders: dict[type[Snapshot], PanelEncoder] = {}
 
 
 def frame_encoder(
-    snapshot: type[Snapshot], readouts: Readouts, views: tuple[str, ...], adjust_all: AdjustAll | None = None
+    snapshot: type[Snapshot],
+    readouts: Readouts,
+    views: tuple[str, ...],
+    adjust_all: AdjustAll | None = None,
+    look_back: LookBack | None = None,
 ) -> Callable[[Encode], Encode]:
     """Register the decorated function as the encoder of one kind of snapshot.
 
     adjust_all : changes the snapshots of all panels before each is encoded; None: nothing is changed
+    look_back : the same for a request of what was shown before; None: there is no way back
     """
 
     def register(encode: Encode) -> Encode:
-        _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all)
+        _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all, look_back)
         return encode
 
     return register
@@ -126,7 +136,7 @@ class FrameEncoder:
         # A run that has been started shows so after its first step, which may have to be compiled.
         waiting = self._comparison.running
         panels = []
-        for key, shown in self._snapshots():
+        for key, shown in self._snapshots(request.at):
             if key not in request.panels:
                 continue
             client = self._clients.get(key)
@@ -139,12 +149,20 @@ class FrameEncoder:
                 self._clients[key] = content.client
                 slow = content.client.slow_at != client.slow_at
                 panels.append((self._head(key, shown, content, slow, waiting), content.blocks))
-        return write_frame(request._asdict(), panels)
+        asked = {name: value for name, value in request._asdict().items() if value is not None}
+        return write_frame(asked, panels)
 
-    def _snapshots(self) -> list[tuple[int, Any]]:
+    def _snapshots(self, at: int | None) -> list[tuple[int, Any]]:
+        """Return the snapshots of all panels; at : what was shown after so many steps, None: now."""
         shown: list[tuple[int, Any]] = self._comparison.poll()
-        adjust_all = _encoders[type(shown[0][1])].adjust_all if shown else None
-        return adjust_all(self._comparison, shown) if adjust_all else shown
+        if not shown:
+            return shown
+        encoder = _encoders[type(shown[0][1])]
+        if encoder.adjust_all:
+            shown = encoder.adjust_all(self._comparison, shown)
+        if at is not None and encoder.look_back:
+            shown = encoder.look_back(self._comparison, shown, at)
+        return shown
 
     def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
         """Note the readouts of a panel's run; return False if the panel has been removed meanwhile."""

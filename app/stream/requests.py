@@ -13,7 +13,7 @@ from rbmviz.knobs import Value
 MAX_MESSAGE_BYTES = 4096
 """Longest message, in bytes of UTF-8; those of our pages have a few hundred."""
 
-MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED = 100, 1000, 100_000
+MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED, MAX_SAMPLES_ASKED = 100, 1000, 100_000, 2**53
 """Largest numbers of a request; pages ask for far less."""
 
 MAX_FPS = 60
@@ -41,6 +41,9 @@ class FrameRequest(NamedTuple):
         Pixels of a picture.
     panels : list of int
         Keys of the panels.
+    at : int or None
+        Paused panels show their pictures as they were after so many samples; None (also where a message does
+        not say it): as they are.
     """
 
     fps: float
@@ -49,6 +52,7 @@ class FrameRequest(NamedTuple):
     cells: int
     n_visible: int
     panels: list[int]
+    at: int | None = None
 
 
 class KnobChange(NamedTuple):
@@ -83,7 +87,7 @@ def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange
         raise BadInput("A message is not an object.")
     if set(message) == {"panel", "knobs"}:
         return _knob_change(message)
-    if set(message) == set(FrameRequest._fields):
+    if set(message) | {"at"} == set(FrameRequest._fields):
         return _frame_request(message, views)
     raise BadInput(f"A message has neither panel and knobs, nor {', '.join(FrameRequest._fields)}.")
 
@@ -117,6 +121,8 @@ def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequ
         raise BadInput(f"panels is not a list of at most {MAX_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):
         raise BadInput("panels holds something else than numbers of panels.")
+    if request.at is not None and not _whole(request.at, 0, MAX_SAMPLES_ASKED):
+        raise BadInput("at is neither null nor a number of samples.")
     return request
 
 

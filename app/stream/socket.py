@@ -87,6 +87,14 @@ class PendingMessages:
         """Return whether a request waits here: another one than that which is being answered."""
         return self._has_request.is_set()
 
+    async def newer_request(self, seconds: float) -> FrameRequest | None:
+        """Return the next request as soon as there is one; None if there is none within so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.take_request()
+        except TimeoutError:
+            return None
+
     async def take_knobs(self) -> dict[int, dict[str, Value]]:
         """Wait until knobs have changed, and remove their values, by panel, from here."""
         await self._has_knobs.wait()
@@ -187,7 +195,10 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
             state = (request, comparison.running, *comparison.poll())
             if state != sent_state or now() >= quiet_until:
                 break
-            await asyncio.sleep(POLL_SECONDS if comparison.running else PAUSED_POLL_SECONDS)
+            if comparison.running:
+                await asyncio.sleep(POLL_SECONDS)
+            else:  # what is asked for now, as when somebody looks back, is not what waits
+                request = await pending.newer_request(PAUSED_POLL_SECONDS) or request
         sent_state = state
         try:
             await socket.send_bytes(encoder.encode_next(request))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
 from rbmviz.session.beat import Beat
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
@@ -427,6 +428,22 @@ class Comparison(Generic[S]):
             point = runs[0].compared.point if runs[0].compared else None
             self._held_point = time.monotonic(), (self.cost_unit, point)
         return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
+
+    def look_back(self, shown: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
+        """Return the snapshots of samplers, (key, snapshot), with the pictures that they had after n samples.
+
+        A run that is not paused stays as it is. One that does not hold these samples, or has not made so
+        many, shows the nearest that it has.
+        """
+        return [(key, self._looking_back(key, snapshot, n)) for key, snapshot in shown]
+
+    def _looking_back(self, key: int, snapshot: Any, n: int) -> Any:
+        if snapshot.status != "paused" or snapshot.held_from is None:
+            return snapshot
+        try:
+            return snapshot.looking_back(*self[key].read(lambda run: run.packed_until(n)))
+        except (KeyError, BadInput):  # the panel has gone, or its run is being rebuilt
+            return snapshot
 
     def _seconds_left(self, worker: Worker[Any], shown: Any) -> float:
         """Return in about how many seconds a panel that was added late will count for the common point."""

@@ -195,6 +195,16 @@ class Recorder:
         m = min(m, len(self._ring), self.n)
         return self._ring[np.arange(self.n - m, self.n) % len(self._ring)]
 
+    @property
+    def held_from(self) -> int:
+        """Number (from 0) of the first sample held."""
+        return self.n - min(len(self._ring), self.n)
+
+    def packed_until(self, n: int, m: int) -> tuple[int, np.ndarray]:
+        """Return n, or the nearest number of samples that is held, and the last m of so many, packed."""
+        n = min(max(n, self.held_from), self.n)
+        return n, self._ring[np.arange(max(n - m, self.held_from), n) % len(self._ring)]
+
     def held_packed(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample held, and all samples held, packed."""
         packed = self.newest_packed(len(self._ring))

@@ -95,6 +95,11 @@ class SamplingSnapshot(Snapshot):
         newest ones. See ``equal_points.at_common_point``.
     start : uint8 (chains, ceil(n_visible / 8)) or None
         Before the first sample the starts of the chains, bits packed along the rows; None: not given.
+    held_from : int or None
+        Number (from 0) of the first sample that the run still holds; None: of a recording, which holds none.
+    at : int or None
+        The newest samples here are those of the first ``at`` samples of the run; None: of all. See
+        ``Comparison.look_back``.
     """
 
     algorithm: Sampler
@@ -118,6 +123,8 @@ class SamplingSnapshot(Snapshot):
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     compared: Compared | None = None
     start: np.ndarray | None = None
+    held_from: int | None = None
+    at: int | None = None
 
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return up to which number of samples, sweeps or seconds the scores of the run are known."""
@@ -130,6 +137,12 @@ class SamplingSnapshot(Snapshot):
     def at_common_point(self, compared: Compared) -> Self:
         """Return the snapshot with the scores that it had at the common point."""
         return replace(self, compared=compared, **isl_points.fields_of(compared.scores))
+
+    def looking_back(self, n: int, v: np.ndarray) -> Self:
+        """Return the snapshot with the pictures v after n samples, bits packed; means are not held."""
+        n_visible = self.newest_samples.n_visible
+        newest = NewestSamples(n - len(v), v, np.zeros((0, n_visible), np.uint8), n_visible)
+        return replace(self, newest_samples=newest, at=n)
 
     def without_arrays(self) -> Self:
         """Return the numbers and curves without the pictures."""
@@ -287,6 +300,10 @@ class SamplingRun(Run):
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
         return self.recorder.record()
 
+    def packed_until(self, n: int) -> tuple[int, np.ndarray]:
+        """Return n, or the nearest number of samples that is held, and what was shown then, packed."""
+        return self.recorder.packed_until(n, MAX_SHOWN_SAMPLES)
+
     def held_packed(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample held and the newest samples, bits packed along the rows."""
         return self.recorder.held_packed()
@@ -322,6 +339,7 @@ class SamplingRun(Run):
             ink=covered.ink if covered and self.n else None,
             live_numbers=scores.live_numbers if scores else {},
             start=self._packed_start(),
+            held_from=self.recorder.held_from,
         )
 
     def _packed_start(self) -> np.ndarray | None:

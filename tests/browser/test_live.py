@@ -470,6 +470,7 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
         files[name] = tmp_path / download.value.suggested_filename
         download.value.save_as(files[name])
     with np.load(files["Samples"]) as archive:
+        held = [archive[f"v{i}"] for i in range(2)]
         assert [len(archive[f"v{i}"]) for i in range(2)] == counts
         data = re.search(rb'data-packed="deflate">([^<]*)<', files["Replay file"].read_bytes())[1]
         for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
@@ -477,6 +478,37 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
     assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta,sweeps\nGibbs,1,")
     with Image.open(files["Mosaic"]) as picture:
         assert picture.format == "PNG"
+    look_back(page, counts, held)
+
+
+def look_back(page, counts, held):
+    """Go back through the samples that a paused page holds, and to now again."""
+
+    def shown(*numbers):
+        """Wait until the panels show these numbers, and compare the pictures with the samples."""
+        page.until(
+            f"panels.every((p, i) => p.querySelector('.count').textContent === String({[*numbers]}[i]))"
+        )
+        for i, (v, made) in enumerate(zip(held, numbers, strict=True)):
+            panel = f"[...panels[{i}].getRootNode().rbmviz.panels.values()][{i}]"
+            cells = np.array(page.ask(f"[...{panel}.picture.cells]")).reshape(100, -1)
+            for number in range(max(made - 100, 0), made):
+                np.testing.assert_array_equal(cells[number % 100], 255 * v[number])
+            assert not cells[made:].any()
+
+    slider = page.page.get_by_label("Look back")
+    slider.focus()
+    slider.press("ArrowLeft")
+    shown(*(min(max(counts) - 1, n) for n in counts))
+    slider.press("Home")
+    shown(1, 1)
+    assert "The numbers stay those of now" in page.ask("panels[0].getRootNode().textContent")
+    slider.press("End")
+    shown(*counts)
+    slider.press("Home")
+    page.page.get_by_role("button", name="Step").click()  # what runs goes back to now
+    more = f"{counts}[i] + 1"
+    page.until(f"panels.every((p, i) => p.querySelector('.count').textContent === String({more}))")
 
 
 def test_a_connection_lost_for_long_loses_no_work(live):

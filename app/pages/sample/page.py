@@ -345,6 +345,7 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         cells=Settings.cells.value,
         present=present,
         key="grid",
+        looks_back=True,
         on_multiply=PAGE.multiply_callback(comparison, "grid"),
         **PAGE.callbacks(comparison, "grid"),
     )

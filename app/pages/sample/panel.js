@@ -52,12 +52,15 @@ class SamplePanel extends Panel {
     if (blocks.start) for (let i = 0; i < rowCount(blocks.start); i++) picture.put(i, blocks.start, i);
     else if (this.showsStart) picture.clear();
     this.showsStart = Boolean(blocks.start);
+    const n = head.at ?? head.n;
+    // Back in time, where there were fewer, or the others are not held any more.
+    if (head.at !== undefined && blocks.v && rowCount(blocks.v) < picture.slots) picture.clear();
     if (this.page.view === 'single') {
       if (blocks.v) picture.put(0, blocks.v, rowCount(blocks.v) - 1);
       if (blocks.mean) picture.put(1, blocks.mean, rowCount(blocks.mean) - 1);
     } else {
       const samples = blocks.v ?? blocks.mean;
-      for (let i = 0, m = rowCount(samples); samples && i < m; i++) picture.put((head.n - m + i) % picture.slots, samples, i);
+      for (let i = 0, m = rowCount(samples); samples && i < m; i++) picture.put((n - m + i) % picture.slots, samples, i);
     }
     if (blocks.class_shares) {
       const { shape: [n_bins, n_classes], data } = blocks.class_shares;
@@ -79,7 +82,7 @@ class SamplePanel extends Panel {
       const text = /** @type {any} */ (this.head)?.[name] ?? '';
       if (this[name].textContent !== text) this[name].textContent = this[name].title = text;
     }
-    const n = this.head?.n ?? 0;
+    const n = this.head?.at ?? this.head?.n ?? 0;
     const ring = this.page.view === 'single' || !n ? null : { slot: (n - 1) % this.picture.slots, colour: this.spec.colour };
     this.picture.draw(this.grid.ink, this.grid.gap, ring);
     if (!this.strip.hidden) this.drawStrip();
@@ -106,6 +109,11 @@ class SamplePanel extends Panel {
           x.fillStyle = translucent(accent, Math.sqrt(share));
           x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
         }
+      }
+      const { at, n: made = 0 } = this.head ?? {};
+      if (at !== undefined) { // where one has gone back to
+        x.fillStyle = translucent(ink, 1);
+        x.fillRect(names + wide * at / made - 1, 0, 2, n * row);
       }
       const most = Math.max(0.3, ...totals);
       classes.forEach((name, c) => {

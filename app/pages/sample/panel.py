@@ -216,7 +216,13 @@ def since_text(since: SinceChange | None) -> str:
     return f"Since the last change ({amount_text('samples', since.n)}): {', '.join(parts)}"
 
 
-@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), adjust_all=Comparison.at_common_point)
+@frame_encoder(
+    SamplingSnapshot,
+    readouts,
+    ("sequence", "single"),
+    adjust_all=Comparison.at_common_point,
+    look_back=Comparison.look_back,
+)
 def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
 
@@ -229,11 +235,13 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     if newest.n_visible != request.n_visible:
         return None
     fitting = request.cells if request.view == "sequence" else 1
-    n_new = max(0, min(shown.n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
+    n = shown.n if shown.at is None else shown.at
+    n_new = max(0, min(n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
     blocks: dict[str, Block] = {}
-    if n_new and (request.pixels == "binary" or request.view == "single"):
+    has_means = shown.at is None
+    if n_new and (request.pixels == "binary" or request.view == "single" or not has_means):
         blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
-    if n_new and (request.pixels == "mean" or request.view == "single"):
+    if n_new and has_means and (request.pixels == "mean" or request.view == "single"):
         blocks["mean"] = newest.p[-n_new:]
     occupancy, blanks, slow = shown.occupancy, shown.blanks, False
     if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
@@ -243,10 +251,12 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     if shown.start is not None and request.view == "sequence":
         blocks["start"] = Bits(shown.start[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
-    newest_sent = {"samples": shown.n} if len(newest.v) else {}
+    newest_sent = {"samples": n} if len(newest.v) else {}
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
     knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
-    said: dict[str, Any] = {"standing": "", "since": "", "knobs": knobs}
+    said: dict[str, Any] = {"standing": "", "since": "", "knobs": knobs, "held_from": shown.held_from}
+    if shown.at is not None:
+        said["at"] = shown.at
     if shown.compared is not None and shown.curve:
         scores = shown.compared.scores
         standing = standing_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
@@ -279,12 +289,14 @@ def sample_grid(
     key: str,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
+    looks_back: bool = False,
     marks: Sequence[str] = (),
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
     front : whether a knob is in sight; the others are under "More knobs"
     knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
+    looks_back : whether a slider goes back through the newest samples of paused panels
     marks : a word before the title of each panel
     """
     model, dataset = comparison.setup.model, comparison.setup.dataset
@@ -295,6 +307,7 @@ def sample_grid(
         "data_shares": shares,
         "vocabulary": rarest_first(dataset, n_visible),
         "knobs_follow": knobs_follow,
+        "looks_back": looks_back,
     }
     _canvas.mount(
         url,

@@ -1,0 +1,55 @@
+// @ts-check
+// The slider that goes back through the newest steps of all paused panels together.
+
+class LookBack {
+  /** @param {(at: number | null) => void} go show what was there after so many steps; null: what is there now */
+  constructor(go) {
+    this.newest = 0;
+    /** Whether means would be shown, which runs do not hold. */
+    this.ofMeans = false;
+    this.slider = element('input', { type: 'range', step: 1, id: 'look-back', disabled: true, 'aria-label': 'Look back',
+      oninput: () => { this.say(); go(Number(this.slider.value) >= this.newest ? null : Number(this.slider.value)); } });
+    this.text = element('span', { class: 'where' });
+    this.now = element('button', { type: 'button', class: 'now', text: 'Now', onclick: () => { this.slider.value = String(this.newest); this.say(); go(null); } });
+    this.node = element('div', { class: 'back', hidden: true }, element('label', { for: 'look-back', text: 'Look back' }), this.slider, this.now, this.text);
+  }
+
+  /** @param {boolean} shown @param {boolean} present @param {boolean} ofMeans */
+  configure(shown, present, ofMeans) {
+    this.node.hidden = !shown;
+    this.node.classList.toggle('presented', present);
+    this.ofMeans = ofMeans;
+  }
+
+  /**
+   * Take in what panels have come to; return whether what they showed earlier may stay in view.
+   * @param {(PanelHead | null)[]} heads
+   */
+  follow(heads) {
+    const known = heads.flatMap(head => (head ? [head] : []));
+    const isPaused = known.length > 0 && known.every(({ status, held_from }) => status === 'paused' && typeof held_from === 'number');
+    const newest = Math.max(0, ...known.map(({ n }) => n)), oldest = Math.max(0, ...known.map(({ held_from }) => held_from ?? 0)) + 1;
+    const canGo = isPaused && newest > oldest, stays = canGo && newest === this.newest && !this.slider.disabled;
+    this.node.classList.toggle('open', canGo);
+    this.slider.disabled = this.now.disabled = !canGo;
+    this.newest = newest;
+    if (stays && Number(this.slider.min) === oldest) return true;
+    // Before the value, which has to be within.
+    this.slider.min = String(Math.min(oldest, newest));
+    this.slider.max = String(newest);
+    this.slider.value = String(newest);
+    this.say();
+    return false;
+  }
+
+  say() {
+    const at = Number(this.slider.value), back = at < this.newest;
+    const range = `kept from ${whole.format(Number(this.slider.min))} to ${whole.format(this.newest)}`;
+    const text = this.slider.disabled ? 'Pause to go back through the newest samples.'
+      : back ? `Sample ${whole.format(at)}, ${range}. The numbers stay those of now${this.ofMeans ? ', and the pixels are the drawn ones' : ''}.`
+        : `Now, at sample ${whole.format(at)}: ${range}.`;
+    this.slider.setAttribute('aria-valuetext', back ? `sample ${whole.format(at)} of ${whole.format(this.newest)}` : 'now');
+    this.node.classList.toggle('away', back && !this.slider.disabled);
+    if (this.text.textContent !== text) this.text.textContent = text;
+  }
+}

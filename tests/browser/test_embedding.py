@@ -1,0 +1,45 @@
+"""A page of the app inside of another page, and what a link can say wrong about that."""
+
+import pytest
+
+from tests.browser.conftest import Live
+
+pytestmark = pytest.mark.browser
+
+KNOBS = """panels.map(p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeight)
+    .map(k => k.querySelector('label').textContent))"""
+
+
+def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):
+    address, _ = server
+    page = live(viewport={"width": 390, "height": 844})
+    link = f"{address}/?ui=min&show=eps,n_chains&p=gibbs&p=rates_fpcd"
+    page.page.goto(f"{address}/_stcore/health")  # no page of the internet may frame ours
+    page.page.set_content(f'<iframe src="{link}" width="380" height="800"></iframe>')
+    inside = page.page.frames[1]
+
+    class Frame(Live):
+        def __init__(self):
+            self.page = inside
+
+    frame = Frame()
+    frame.until("panels.length === 2 && panels.every(p => Number(p.dataset.n) > 5)")
+    assert frame.ask(KNOBS) == [["Chains"], ["Step size", "Chains"]]
+    for gone in ("Present", "Settings", "Presets", "Samples", "About this page", "Replay file"):
+        assert not inside.get_by_role("button", name=gone, exact=gone == "Samples").is_visible()
+    assert not inside.get_by_role("heading", level=1).is_visible()
+    assert not inside.locator("[data-testid=stVegaLiteChart]").first.is_visible()
+    inside.get_by_role("button", name="Pause").click()
+    frame.until("panels.every(p => p.dataset.status === 'paused')")
+    assert frame.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_values_that_are_unknown_are_named_in_one_sentence(live):
+    page = live().open("?ui=max&p=gibbs&view=single")
+    page.page.get_by_text("The link's ui is 'max': it can only be 'min'.").wait_for()
+    assert page.page.get_by_role("button", name="Presets").is_visible()
+    page = live().open("?ui=min&show=eps,hotness&p=rates_fpcd")
+    page.page.get_by_text(
+        "The link shows 'hotness', and these panels have the knobs eps, alpha, k"
+    ).wait_for()
+    assert page.ask(KNOBS) == [["Step size"]]
