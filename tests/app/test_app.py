@@ -292,7 +292,7 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
     encoder = FrameEncoder(comparison)
     frame = read_frame(encoder.encode_next(request))
-    assert frame.request == request._asdict()
+    assert frame.request == {name: value for name, value in request._asdict().items() if value is not None}
     for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
         assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
         np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held)[1])

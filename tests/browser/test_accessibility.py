@@ -66,6 +66,9 @@ def found_on(page, path):
     for scheme, background in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(23, 22, 20)")):
         page.page.emulate_media(color_scheme=scheme)
         page.until(f"{BACKGROUND} === '{background}'")
+        page.until(
+            "document.getAnimations().every(a => !(a instanceof CSSTransition))"
+        )  # of one theme's colours
         found[scheme] = page.page.evaluate(RUN, RULES[scheme])
     return found, warnings
 

@@ -17,6 +17,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page.until("panels.every(p => Number(p.dataset.n) > 150)")
     assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
     page.until("panels.every(p => p.querySelector('dd[data-readout=likelihood]').textContent.match(/[0-9]/))")
+    page.until("panels[1].querySelector('dd[data-readout=tau_mean]').textContent.match(/[0-9]/)")
     assert float(page.number(1, "tau_mean")) >= 2
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
     # The numbers are those at a point that both have passed, of updates or of sweeps, and say so.
