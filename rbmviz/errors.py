@@ -33,11 +33,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
-    """Return the error for an unknown name, with the most similar known name, or all known names."""
+def unknown(kind: str, name: str, known: Iterable[str], listed: str = "") -> BadInput:
+    """Return the error for an unknown name, with the most similar known name, or all known names.
+
+    Where there are too many for one sentence, ``listed`` says what lists them.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(name[:MAX_SHOWN], names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(names)}."
+    hint = f"did you mean '{near[0]}'?" if near else listed or f"choose one of {', '.join(names)}."
     return BadInput(f"Unknown {kind} {shown(name)}: {hint}")
 
 

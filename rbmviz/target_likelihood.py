@@ -146,6 +146,7 @@ def target_likelihood(
     Returns
     -------
     TargetLikelihood
+        The mean log-likelihoods of the model, of what is sampled now, and of its average.
     """
     mean = average.mean
     return TargetLikelihood(

@@ -31,8 +31,8 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out attacks and long forms, unless ``-m`` names their mark."""
-    unnamed = [mark for mark in ("attack", "slow") if mark not in config.option.markexpr]
+    """Leave out attacks, claims and long forms, unless ``-m`` names their mark."""
+    unnamed = [mark for mark in ("attack", "claims", "slow") if mark not in config.option.markexpr]
     left_out = [item for item in items if any(map(item.get_closest_marker, unnamed))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -174,5 +174,5 @@ def recipe_named(name: str) -> Recipe:
         If there is none.
     """
     if name not in all_recipes():
-        raise unknown("recipe", name, all_recipes())
+        raise unknown("recipe", name, all_recipes(), listed="'rbmviz reproduce' lists all.")
     return all_recipes()[name]

@@ -19,6 +19,7 @@ def named(values):
     return [f"{name}-{preset.slug}" for name, preset in values]
 
 
+@pytest.mark.claims
 @pytest.mark.parametrize(("name", "preset"), PRESETS, ids=named(PRESETS))
 def test_what_a_preset_claims_is_so(name, preset):
     """At its own seed, after as many steps as a visitor sees; and it is not so of the panel beside it."""

@@ -52,7 +52,7 @@ def changed(**parts):
     return "\n".join(lines).encode()
 
 
-@pytest.mark.compiled
+@pytest.mark.claims
 @pytest.mark.parametrize("name", shipped_lessons())
 def test_what_a_lesson_claims_is_so(name):
     """At the seed of each step, after as many samples as the claim says."""

@@ -102,6 +102,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert "NOT RUN AT THIS SIZE: It is one and a half." in capsys.readouterr().out
     for wrong, sentence in (
         (["toys", "--out", "x"], "Unknown recipe 'toys': did you mean 'toy'?"),
+        (["reviews", "--out", "x"], "Unknown recipe 'reviews': 'rbmviz reproduce' lists all."),
         (["toy"], "give the folder"),
         (["--quick"], "name a recipe"),
     ):
