@@ -12,6 +12,7 @@ from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.links import (
     DEFAULTS,
     NO_PANEL,
+    PANELS_KEY,
     VERSION_KEY,
     Algorithms,
     default_panels,
@@ -139,9 +140,6 @@ STEPS_CALLED = {
     "chain": "samples",
 }
 """What is counted on each page."""
-
-PANELS_KEY = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l"}
-"""Name of the panels in the address of each page."""
 
 ALGORITHMS_OF_PAGE: dict[str, Algorithms] = {
     "sample": samplers,

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from rbmviz.errors import unknown
-from rbmviz.links import VERSION, VERSION_KEY
+from rbmviz.links import PANELS_KEY, VERSION, VERSION_KEY
 from rbmviz.reproduce.claims import Number, PaperClaim, Size
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.papers import PAPERS, PaperName
@@ -148,8 +148,7 @@ def live(page: str, panels: Sequence[str] = (), **settings: str | int | float) -
     **settings : str, int or float
         Settings by their names in the address.
     """
-    key = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l"}[page]
-    parts = [*((key, panel) for panel in panels), *settings.items(), (VERSION_KEY, VERSION)]
+    parts = [*((PANELS_KEY[page], panel) for panel in panels), *settings.items(), (VERSION_KEY, VERSION)]
     return f"{page}?{urlencode(parts, safe=':,')}"
 
 

@@ -8,7 +8,8 @@ from waiting import wait
 
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
-from rbmviz.lessons.state import OFFERED, PANELS_KEY
+from rbmviz.lessons.state import OFFERED
+from rbmviz.links import PANELS_KEY
 from rbmviz_app import session, shared
 from rbmviz_app.formulas import mathml
 from rbmviz_app.pages.chain import matrix
