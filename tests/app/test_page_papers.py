@@ -2,6 +2,7 @@
 
 from rbmviz.reproduce import PAPERS
 from rbmviz.reproduce.ledger import ledger
+from rbmviz_app.pages.papers.page import live_address
 
 
 def claims(test):
@@ -38,3 +39,9 @@ def test_details_of_every_entry(page):
     test.run()
     assert not test.exception
     assert len(test.get("vega_lite_chart")) >= sum(one["figure"] is not None for one in ledger())
+
+
+def test_a_live_page_is_opened_by_its_address():
+    """That of the first page has no name: Streamlit says of '/sample' that there is no such page."""
+    assert live_address("sample?p=gibbs&v=2") == "./?p=gibbs&v=2"
+    assert live_address("train?t=cd&v=2") == "./train?t=cd&v=2"

@@ -8,7 +8,7 @@ import streamlit as st
 from rbmviz.reproduce import PAPERS, VERDICTS
 from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts
 from rbmviz.reproduce.run import caption
-from rbmviz_app import links
+from rbmviz_app import links, pages
 from rbmviz_app.pages.papers import charts
 from rbmviz_app.session import Setting
 
@@ -102,7 +102,8 @@ def entry(result: Mapping[str, Any], verdict: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.subheader(result["title"], anchor=name, width="content")
             if result["live"]:
-                st.link_button("Run it live", result["live"], icon=":material/play_arrow:", type="tertiary")
+                address = live_address(result["live"])
+                st.link_button("Run it live", address, icon=":material/play_arrow:", type="tertiary")
         st.caption(result["source"])
         for claim in result["claims"]:
             if verdict in (ALL, claim["verdict"]):
@@ -112,6 +113,12 @@ def entry(result: Mapping[str, Any], verdict: str) -> None:
         if details.open:
             with details:
                 draw_details(result)
+
+
+def live_address(link: str) -> str:
+    """Return the address of a page from here; that of the first page has no name."""
+    page, _, parts = link.partition("?")
+    return f"./{'' if page == next(iter(pages.found())) else page}?{parts}"
 
 
 def claim_text(claim: Mapping[str, Any]) -> str:
