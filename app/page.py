@@ -12,8 +12,9 @@ Its ``main`` draws, in this order:
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
    ``PAGE.write_address``;
-6. charts, in functions with ``@every_second`` (see ``timer``), which read ``comparison.peek()``, which renews
-   no lease, and call ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
+6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
+   ``comparison.peek()``, which renews no lease, and call ``draw_chart``. A function that draws settings, too,
+   ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
