@@ -131,5 +131,5 @@ class Gibbs:
         """Return theta / T; see Sampler."""
         chain = next_chain(state)
         m, n = len(chain.v), len(chain.h)
-        W, b, c = chain.up.rows[:m, :n], chain.down.bias[:m], chain.up.bias[:n]
+        W, b, c = chain.up.weights[:m, :n], chain.down.bias[:m], chain.up.bias[:n]
         return RBM(W / self.temperature, b / self.temperature, c / self.temperature)
