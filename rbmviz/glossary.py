@@ -93,7 +93,7 @@ batch_size   rows of the training data in one update
 negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
 persistent   said of chains that go on from update to update; fresh ones begin anew at each
 fantasy      a sample of a model that learns, for display: from chains of its own, which no trainer reads
-inner        statistics that one trainer adds to those that all trainers give
+own statistics  those that one trainer adds to the ones that all trainers give
 checkpoint   a training as bytes, from which it goes on to the same bits
 
 Runs

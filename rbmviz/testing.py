@@ -538,15 +538,15 @@ def _equal(a: Progress, b: Progress) -> bool:
 
 @_promise(TRAINER_PROMISES, "it declares what it is")
 def _trainer_record(cls: Any) -> None:
-    def labels(inner: Any) -> bool:
-        return isinstance(inner, dict) and all(
-            isinstance(x, str) and x for pair in inner.items() for x in pair
+    def labels(own_stats: Any) -> bool:
+        return isinstance(own_stats, dict) and all(
+            isinstance(x, str) and x for pair in own_stats.items() for x in pair
         )
 
     def known(chains: Any) -> bool:
         return chains in ("fresh", "persistent", "driven")
 
-    _check_record(cls, "trainer", {"chains": known, "inner": labels})
+    _check_record(cls, "trainer", {"chains": known, "own_stats": labels})
     _require(trainers[cls.name] is cls, "it is not registered, and checkpoints find a trainer by its name.")
 
 
@@ -567,11 +567,11 @@ def _progress(cls: Any) -> None:
         _require(made.update == update, f"after {update} updates progress.update is {made.update}.")
         _require(made.iterations == 30, f"with iterations = 30 progress.iterations is {made.iterations}.")
         _require(made.rbm.W.shape == (6, 4), f"W of the model has become {made.rbm.W.shape}.")
-        want = {*STATS, *cls.inner}
+        want = {*STATS, *cls.own_stats}
         _require(set(made.stats) == want, f"stats has {sorted(made.stats)}, and {sorted(want)} are declared.")
         _require(all(type(x) is float for x in made.stats.values()), "stats has values that are no floats.")
-        shapes = {name: x.shape for name, x in made.inner_samples.items() if x.ndim != 1}
-        _require(not shapes, f"inner_samples are not one-dimensional: {shapes}.")
+        shapes = {name: x.shape for name, x in made.per_chain.items() if x.ndim != 1}
+        _require(not shapes, f"per_chain are not one-dimensional: {shapes}.")
     _require(made.seconds > 0, "progress.seconds is 0 after 9 updates.")
 
 

@@ -344,7 +344,7 @@ class _TrainingWork:
             warming.trainer.step(warming.state, 1)
             _COMPILED.add(trainer.name)
         self._training, self._counted = begin(), cell.budget.unit == "sweeps"
-        self.evidence = TrainerEvidence(dataset, trainer.inner)
+        self.evidence = TrainerEvidence(dataset, trainer.own_stats)
 
     def make(self, n: int) -> np.ndarray:
         """Make n updates; return the sweeps of all their chains, as if the last of them had made them all."""

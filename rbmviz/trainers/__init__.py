@@ -34,7 +34,7 @@ STATS = {
     "variance_b": "Gradient variance, b",
     "variance_c": "Gradient variance, c",
 }
-"""Labels of the statistics that every trainer reports; ``Trainer.inner`` has a trainer's additional ones.
+"""Labels of the statistics that every trainer reports; ``Trainer.own_stats`` has those of one trainer.
 
 gradient_norm and weight_norm are Euclidean norms, of the gradient of the last update and of W. reconstruction
 is the mean of ``|v - E[v|E[h|v]]|`` over units and rows of the last mini-batch. free_energy_gap is the mean
@@ -58,14 +58,14 @@ class Progress:
         The present model. If the knob ``average`` is on, it has the mean of the iterates (paper UCD,
         algorithm 2, line 7), while the updates continue from the last iterate.
     stats : dict of float
-        Values of ``STATS`` and of the trainer's ``inner`` by name; NaN before there is a value.
+        Values of ``STATS`` and of the trainer's ``own_stats`` by name; NaN before there is a value.
     seconds : float
         Time spent in updates so far.
     iterations : int
         Number of updates of the whole schedule.
-    inner_samples : dict of arrays (n,)
-        Quantities with one value per chain in the last update, by label: meeting times (UCD), log weights
-        (pop-CD).
+    per_chain : dict of arrays (n,)
+        Quantities with one value for each chain of the last update, by label: meeting times (UCD), log
+        weights (pop-CD).
     warning : str
         One sentence about a problem of the last update, or empty.
     sweeps : int
@@ -78,7 +78,7 @@ class Progress:
     stats: dict[str, float]
     seconds: float
     iterations: int
-    inner_samples: dict[str, np.ndarray] = field(default_factory=dict)
+    per_chain: dict[str, np.ndarray] = field(default_factory=dict)
     warning: str = ""
     sweeps: int = 0
 
@@ -98,7 +98,7 @@ class Trainer(Protocol):
         need time to forget their start, "driven" ones are moved by the updates themselves.
     about : str, optional
         What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
-    inner : dict of str
+    own_stats : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
     share_cut : method, optional
         Takes the state and returns the share of the last update's pairs of chains that were cut off before
@@ -117,7 +117,7 @@ class Trainer(Protocol):
     paper: ClassVar[str]
     colour: ClassVar[str]
     chains: ClassVar[str]
-    inner: ClassVar[dict[str, str]]
+    own_stats: ClassVar[dict[str, str]]
 
     @property
     def batch_size(self) -> int: ...  # noqa: D102

@@ -24,7 +24,7 @@ class CD(CommonKnobs):
         r"\rangle_{k}$, with the statistics $s = (v h^\top, v, h)$. It is quick and biased: what the model "
         "likes far from the data it never sees."
     )
-    inner: ClassVar[dict[str, str]] = {}
+    own_stats: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_starts()

@@ -37,7 +37,7 @@ class FPCD(CommonKnobs):
         r"$g$ of each update and fade, $\theta_F \leftarrow \alpha\, \theta_F + \varepsilon\, g$, which "
         r"drives the chains out of where they sit. With $\varepsilon = 0$ this is PCD."
     )
-    inner: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
+    own_stats: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
 
     k: int = common_knobs.k()
     learning_rate: float = common_knobs.learning_rate(0.01)

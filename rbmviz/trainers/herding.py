@@ -62,7 +62,7 @@ class Herding(CommonKnobs):
         "Persistent chains that climb to a mode before every update, as at temperature 0. The weights "
         "never settle: what settles is the mean of all pictures shown, at the mean of the data."
     )
-    inner: ClassVar[dict[str, str]] = {
+    own_stats: ClassVar[dict[str, str]] = {
         "sweeps": "Sweeps of the climb",
         "moment_error": "Error of the mean of v, averaged over time",
     }

@@ -23,7 +23,7 @@ class PCD(CommonKnobs):
         "each, so that they can find what the model likes far from the data, as long as they mix faster "
         "than the model changes."
     )
-    inner: ClassVar[dict[str, str]] = {}
+    own_stats: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()
     learning_rate: float = common_knobs.learning_rate(0.01)

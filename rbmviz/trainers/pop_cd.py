@@ -140,7 +140,7 @@ class PopCD(CommonKnobs):
         r"drawn from: $w \propto e^{-F(v)} / q(v)$. There is less bias and more noise. If all weights were "
         "equal, this would be CD."
     )
-    inner: ClassVar[dict[str, str]] = {
+    own_stats: ClassVar[dict[str, str]] = {
         "ess": "Effective sample size",
         "max_weight": "Largest weight (share)",
     }
@@ -191,8 +191,8 @@ class PopCD(CommonKnobs):
         """Advance by n updates; the weights are those of the last mini-batch."""
         training.advance(self, state, n)
         found: Population = state.own_state
-        inner_samples = {"Log weights (nats)": found.log_weights}
+        per_chain = {"Log weights (nats)": found.log_weights}
         weights = found.leave_one_out() if self.leave_one_out else found.weights
         return training.progress(
-            self, state, inner_samples, "", weights, ess=found.ess, max_weight=found.max_weight
+            self, state, per_chain, "", weights, ess=found.ess, max_weight=found.max_weight
         )

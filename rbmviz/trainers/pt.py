@@ -76,7 +76,7 @@ class PT(CommonKnobs):
         "neighbours may swap their states by the Metropolis rule. Hot chains move freely and hand what "
         r"they find down to $\beta = 1$, whose samples make the update."
     )
-    inner: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
+    own_stats: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
 
     n_temperatures: int = knob(
         10,

@@ -63,7 +63,7 @@ class UCD(CommonKnobs):
         r"the exact gradient, at the price of more noise. Pairs that are cut off at $t_{\max}$ bring a bias "
         "back."
     )
-    inner: ClassVar[dict[str, str]] = {
+    own_stats: ClassVar[dict[str, str]] = {
         "tau_mean": "Mean meeting time (sweeps)",
         "tau_median": "Median meeting time (sweeps)",
         "tau_max": "Longest meeting time (sweeps)",

@@ -592,10 +592,10 @@ def test_training_curves_and_their_files(trainings):
     assert "' s'" in in_seconds["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
     in_sweeps, _ = training_chart(rows, looks, "sweeps", "nats")
     assert in_sweeps["x"].min() == 30  # without the point before the first update: the axis is logarithmic
-    inner = statistic_rows(shown, "tau_mean")
-    assert {row["trainer"] for row in inner} == {"panel 1"}
+    means = statistic_rows(shown, "tau_mean")
+    assert {row["trainer"] for row in means} == {"panel 1"}
     # The meeting times of the last update: bins of whole numbers, whose shares add up to 1.
-    tau = shown[1][1].inner_samples["Meeting times (sweeps)"]
+    tau = shown[1][1].per_chain["Meeting times (sweeps)"]
     bins = distribution_rows(shown, "Meeting times (sweeps)")
     assert {row["trainer"] for row in bins} == {"panel 1"}
     assert sum(row["share"] for row in bins) == pytest.approx(1)
@@ -604,7 +604,7 @@ def test_training_curves_and_their_files(trainings):
     data, spec = distribution_chart(bins, looks, "Meeting times (sweeps)")
     assert len(data) == len(bins) + 1
     assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
-    weights = replace(shown[1][1], inner_samples={"w": np.random.default_rng(1).normal(size=50)})
+    weights = replace(shown[1][1], per_chain={"w": np.random.default_rng(1).normal(size=50)})
     edges, shares = weights.distribution("w")
     assert (len(edges), shares.sum()) == (31, pytest.approx(1))
     assert weights.distribution("another") is None

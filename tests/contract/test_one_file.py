@@ -90,7 +90,7 @@ class MeanCD(CommonKnobs):
     """Negative statistics from k sweeps and a last one without a draw."""
 
     chains: ClassVar[str] = "fresh"
-    inner: ClassVar[dict[str, str]] = {"sharpness": "Mean distance of E[h|v] to 1/2"}
+    own_stats: ClassVar[dict[str, str]] = {"sharpness": "Mean distance of E[h|v] to 1/2"}
 
     k: int = common_knobs.k()
 

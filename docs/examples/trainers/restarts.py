@@ -19,7 +19,7 @@ class Restarts(CommonKnobs):
     """Negative statistics from persistent chains, some of which begin anew at the data before each update."""
 
     chains: ClassVar[str] = "persistent"
-    inner: ClassVar[dict[str, str]] = {"active": "Visible units on in the chains (share)"}
+    own_stats: ClassVar[dict[str, str]] = {"active": "Visible units on in the chains (share)"}
 
     restart: float = knob(
         0.05,
