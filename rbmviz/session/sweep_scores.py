@@ -45,8 +45,8 @@ class MeanPoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How the settings of a sweep, known by their index in ``SweepScores.settings``, stand at one point.
+class SweepAtPoint:
+    """The settings of a sweep at one point, known by their index in ``SweepScores.settings``.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ class SweepScores:
         short = float(f"{point:.3g}") if column_of(cost_unit) == "seconds" else float(round(point))
         return min(max(short, found[0]), found[1])
 
-    def at(self, point: float, cost_unit: CostUnit, by: str) -> Standing:
-        """Return how the settings stand at a point; ``by`` is the measure that is compared."""
+    def at(self, point: float, cost_unit: CostUnit, by: str) -> SweepAtPoint:
+        """Return the settings at a point; ``by`` is the measure that is compared."""
         table = self._table(by, point, cost_unit)
         choices = {}
         for model in self.plan.models or ("",):
@@ -190,10 +190,10 @@ class SweepScores:
                 with contextlib.suppress(BadInput):  # no setting has got so far
                     choices[model] = compare(rows, point, cost_unit, by, test_of(by, self.plan.metrics) or by)
         scored = {self.index_of(one): one for choice in choices.values() for one in choice.settings}
-        return Standing(choices, scored)
+        return SweepAtPoint(choices, scored)
 
     def index_of(self, scored: ScoredSetting) -> int:
-        """Return the index of a setting of a ``Standing``, whose names are not those of the plan."""
+        """Return the index of a setting of a ``SweepAtPoint``, whose names are not those of the plan."""
         return self._indices[scored.setting, scored.model]
 
     def robustness(self, point: float, cost_unit: CostUnit, by: str) -> list[Robustness]:

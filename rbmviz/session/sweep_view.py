@@ -18,7 +18,7 @@ from rbmviz.knobs import Knob, Value, knobs_of, values_of
 from rbmviz.session.comparison import Comparison
 from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.sweep_scores import Standing, column_of
+from rbmviz.session.sweep_scores import SweepAtPoint, column_of
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Choice
 from rbmviz.sweeps.choose import MOSTLY_BLANK
@@ -142,7 +142,7 @@ class SweepView:
         self._asked_at = 0.0
         self._newest = self._empty()
         self._computed_from: object = None
-        self._standing = Standing({}, {})
+        self._at_point = SweepAtPoint({}, {})
         # What the encoder of frames asks of a panel: no readouts, ready at once.
         self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, 0.0
         self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
@@ -170,7 +170,7 @@ class SweepView:
         """Return the comparison on the model that the page points at, else the first, as it stands now."""
         with self._lock:
             self._compute()
-            choices = self._standing.choices
+            choices = self._at_point.choices
         model = "" if self.setting is None else self.sweep.scores.settings[self.setting].model
         return choices.get(model) or next(iter(choices.values()), None)
 
@@ -178,7 +178,7 @@ class SweepView:
         """Return the comparison on each model at the point of the map, as they stand now."""
         with self._lock:
             self._compute()
-            return list(self._standing.choices.values())
+            return list(self._at_point.choices.values())
 
     def set_live_knobs(self, key: int, **knobs: Value) -> None:
         """Take what the page asks for: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
@@ -221,8 +221,8 @@ class SweepView:
         point = scores.rounded(point, self.cost_unit)
         state = sweep.version, scores.n_rows, point, self.cost_unit, self.by
         if state != self._computed_from:
-            self._computed_from, self._standing = state, scores.at(point, self.cost_unit, self.by)
-            self._newest = self._snapshot_of(self._standing)
+            self._computed_from, self._at_point = state, scores.at(point, self.cost_unit, self.by)
+            self._newest = self._snapshot_of(self._at_point)
         at_work = {cell % len(scores.settings) for cell in sweep.running_cells}
         flags = self._newest.state & ~np.uint8(IS_RUNNING)
         flags[list(at_work)] |= IS_RUNNING
@@ -274,21 +274,21 @@ class SweepView:
             border=(),
         )
 
-    def _snapshot_of(self, standing: Standing) -> MapSnapshot:
-        empty, several = self._empty(), len(standing.choices) > 1
-        best = {id(choice.best) for choice in standing.choices.values()}
-        seeds = [choice.seeds for choice in standing.choices.values()]
-        for i, one in standing.scored.items():
+    def _snapshot_of(self, found: SweepAtPoint) -> MapSnapshot:
+        empty, several = self._empty(), len(found.choices) > 1
+        best = {id(choice.best) for choice in found.choices.values()}
+        seeds = [choice.seeds for choice in found.choices.values()]
+        for i, one in found.scored.items():
             for name, attribute in SHOWN_OF_EACH.items():
                 getattr(empty, name)[i] = getattr(one, attribute or name)
-            compared = len(standing.choices[one.model].seeds) > 1
+            compared = len(found.choices[one.model].seeds) > 1
             empty.state[i] = IS_KNOWN
             empty.state[i] |= IS_IN_REGION if one.in_region and compared else 0
             empty.state[i] |= IS_BEST if id(one) in best else 0
             empty.state[i] |= IS_MOSTLY_BLANK if one.blank > MOSTLY_BLANK else 0
         border = tuple(
             f"{model}: {sentence}" if several else sentence
-            for model, choice in standing.choices.items()
+            for model, choice in found.choices.items()
             for sentence in choice.border
         )
         return replace(empty, seeds=min(seeds, key=len, default=()), border=border)

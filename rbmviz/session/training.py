@@ -303,7 +303,7 @@ class TrainingSetup(NamedTuple):
     replicates: int = 1
 
     @property
-    def steps(self) -> CostUnit:
+    def step_unit(self) -> CostUnit:
         """What a step of its runs is called."""
         return "updates"
 

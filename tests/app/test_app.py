@@ -392,7 +392,7 @@ def test_sample_page_follows_its_link(page):
     test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
     comparison = test.session_state["comparisons"]["sample"][0]
     assert [write_panel(panel.worker.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
-    assert (comparison.setup.seed, comparison.setup.start) == (5, "random")
+    assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
     wait(lambda: comparison.poll()[0][1].n >= 20, "samples")

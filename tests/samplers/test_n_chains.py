@@ -314,7 +314,7 @@ def test_chains_of_a_race_start_at_examples_of_their_own(model, toy):
     np.testing.assert_array_equal(starts[:3], setup.starts(3))
     assert len({row.tobytes() for row in starts}) > 2
     assert {row.tobytes() for row in starts} <= {row.tobytes() for row in toy.validation}
-    assert SamplingSetup(model, toy, start="random").starts(8) is None
+    assert SamplingSetup(model, toy, start_from="random").starts(8) is None
     assert SamplingSetup(model).starts(8) is None
     for more in ({}, {"share": True}):
         sampler = make_sampler("rates_fpcd", n_chains=3, **more)
@@ -335,7 +335,7 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
         run.record_steps(run.advance(n))
     record = run.record()
     again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
-    np.testing.assert_array_equal(again, run.held()[1])
+    np.testing.assert_array_equal(again, run.held_samples()[1])
     assert np.array(record.as_json()["start"]).shape == (4, 5)
     assert run.view("paused").switches == run._scores.covered.switches
 

@@ -203,7 +203,7 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
     assert [dict(change.knobs) for change in shown.changes] == [{"eps": 1.0}]
     assert shown.since_change == (0, None, None, 0, (0, 2), None)
     shown = advance(run, 45).view("paused")
-    v = run.held()[1]
+    v = run.held_samples()[1]
     score, coverage = naive(toy, v[70:])
     since = shown.since_change
     assert (since.n, since.isl, since.std_error) == (45, score.isl, score.std_error)
@@ -349,7 +349,7 @@ def test_frames_stay_at_the_point_of_the_chart(model, toy, monkeypatch):
         assert point() is None
         comparison.step(50)
         wait(lambda: comparison.poll()[0][1].n == 50, "steps")
-        monkeypatch.setattr(comparison_module, "HELD_SECONDS", 0.0)
+        monkeypatch.setattr(comparison_module, "CHART_POINT_SECONDS", 0.0)
         assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
     finally:
         close(comparison)

@@ -50,7 +50,7 @@ def live(worker, **knobs):
 
 
 def samples_of(worker):
-    first, v = worker.read(lambda run: run.held())
+    first, v = worker.read(lambda run: run.held_samples())
     return first, v.copy(), worker.read(lambda run: run.record()).changes
 
 
@@ -64,7 +64,7 @@ def pairs_of(worker):
 
 
 def weights_of(worker):
-    return worker.read(WeightRun.held).copy(), worker.snapshot.newest, worker.snapshot.pooled
+    return worker.read(WeightRun.log_weights).copy(), worker.snapshot.newest, worker.snapshot.pooled
 
 
 def growth_of(worker):

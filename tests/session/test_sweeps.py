@@ -190,8 +190,8 @@ def made_up(plan, score):
     return scores
 
 
-def best_of(standing):
-    [choice] = standing.choices.values()
+def best_of(shown):
+    [choice] = shown.choices.values()
     return choice.best
 
 
@@ -207,8 +207,8 @@ def test_each_model_has_a_best_setting_of_its_own():
         table = {name: np.full(2, math.nan) for name in scores.columns}
         table |= {"n": np.array([10, 100]), "isl_validation": score, "isl_test": score}
         scores.put(i, table)
-    standing = scores.at(100, "samples", "isl_validation")
-    chosen = {model: scores.index_of(one.best) for model, one in standing.choices.items()}
+    shown = scores.at(100, "samples", "isl_validation")
+    chosen = {model: scores.index_of(one.best) for model, one in shown.choices.items()}
     best = {model: scores.settings[index].at[0] for model, index in chosen.items()}
     assert best == {"bas_pcd": 2, "bas_cd1": 0}
     found = scores.robustness(100, "samples", "isl_test")
@@ -221,13 +221,13 @@ def test_each_model_has_a_best_setting_of_its_own():
 def test_scores_at_a_point_by_setting():
     rng = np.random.default_rng(0)
     scores = made_up(plan_of(), lambda n, at, seed: -at[0] * n + at[1] + rng.normal(0, 0.01))
-    standing = scores.at(100, "samples", "isl_validation")
-    assert len(standing.scored) == 6
-    best = scores.settings[scores.index_of(best_of(standing))].at
+    shown = scores.at(100, "samples", "isl_validation")
+    assert len(shown.scored) == 6
+    best = scores.settings[scores.index_of(best_of(shown))].at
     assert best == (0, 1)
-    for i, one in standing.scored.items():
+    for i, one in shown.scored.items():
         assert one.mean == pytest.approx(-scores.settings[i].at[0] * 100 + scores.settings[i].at[1], abs=0.1)
-    assert best_of(scores.at(200, "sweeps", "isl_validation")).setting == best_of(standing).setting
+    assert best_of(scores.at(200, "sweeps", "isl_validation")).setting == best_of(shown).setting
     assert scores.telling_point("samples", "isl_validation") == 200
     assert scores.range("samples") == (10, 200)
     assert [scores.rounded(x, "samples") for x in (3, 103.4, 1e9)] == [10, 103, 200]

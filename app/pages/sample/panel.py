@@ -248,8 +248,8 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
-    if shown.start is not None and request.view == "sequence":
-        blocks["start"] = Bits(shown.start[:fitting], newest.n_visible)
+    if shown.start_picture is not None and request.view == "sequence":
+        blocks["start"] = Bits(shown.start_picture[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
     newest_sent = {"samples": n} if len(newest.v) else {}
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
