@@ -114,7 +114,7 @@ panel        one algorithm on a page, with its knobs and its worker
 snapshot     what a run shows at one moment, as a record that never changes
 slot         the right to compute for one turn; there are as many as cores
 beat         the thread that drives all light runs of a comparison together
-record       seed, start and changes of knobs: enough to replay a run
+run log      seed, start and changes of knobs: enough to replay a run
 
 Kernels
 kernel       a function that numba compiles: arrays in, arrays out

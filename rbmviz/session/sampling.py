@@ -18,7 +18,7 @@ from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.session import isl_points
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.improvement import Improvement
-from rbmviz.session.recorder import Allowance, Record, Recorder
+from rbmviz.session.recorder import Allowance, Recorder, RunLog
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import (
@@ -296,9 +296,9 @@ class SamplingRun(Run):
         if self.prepared and self._scores is not None:
             self._scores.complete(self.spent)
 
-    def record(self) -> Record:
+    def run_log(self) -> RunLog:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
-        return self.recorder.record()
+        return self.recorder.run_log()
 
     def packed_until(self, n: int) -> tuple[int, np.ndarray]:
         """Return n, or the nearest number of samples that is held, and what was shown then, packed."""

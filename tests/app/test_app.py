@@ -138,7 +138,7 @@ def test_exports(comparison, model):
     with np.load(io.BytesIO(samples_npz(comparison, names))) as archive:
         meta = json.loads(str(archive["meta"]))
         for panel, (i, entry) in zip(comparison.panels, enumerate(meta["panels"]), strict=True):
-            record = panel.worker.read(SamplingRun.record)
+            record = panel.worker.read(SamplingRun.run_log)
             again = np.concatenate([chunk.v for chunk in replay(record, model, 12)])
             np.testing.assert_array_equal(archive[f"v{i}"], again)
             assert entry["name"] == names[i]
@@ -165,7 +165,7 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
     scope = {}
     exec(code.replace("10_000", "12"), scope)
     for i, panel in enumerate(comparison.panels):
-        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held)[1])
+        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held_samples)[1])
 
 
 def charted(comparison, cost_unit="samples", view="ISL", line=None):
@@ -295,12 +295,14 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     assert frame.request == {name: value for name, value in request._asdict().items() if value is not None}
     for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
         assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
-        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held)[1])
+        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held_samples)[1])
     assert [dict(panel.blocks) for panel in read_frame(encoder.encode_next(request)).panels] == [{}, {}]
     comparison.step(3)
     wait(lambda: all(s.n == 15 for _, s in comparison.poll()), "three more")
     blocks = read_frame(encoder.encode_next(request)).panels[0].blocks
-    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].worker.read(SamplingRun.held)[1][-3:])
+    np.testing.assert_array_equal(
+        blocks["v"], comparison.panels[0].worker.read(SamplingRun.held_samples)[1][-3:]
+    )
     other = request._replace(cells=4, pixels="mean", panels=keys[:1])
     [(_, blocks)] = read_frame(encoder.encode_next(other)).panels
     np.testing.assert_array_equal(blocks["mean"], comparison.poll()[0][1].newest_samples.p[-4:])
@@ -396,7 +398,7 @@ def test_sample_page_follows_its_link(page):
     assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
     wait(lambda: comparison.poll()[0][1].n >= 20, "samples")
-    first, v = comparison.panels[0].worker.read(SamplingRun.held)
+    first, v = comparison.panels[0].worker.read(SamplingRun.held_samples)
     want = sample(comparison.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
     np.testing.assert_array_equal(v, want[first:])
 

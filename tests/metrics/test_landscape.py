@@ -172,9 +172,9 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
     here = visited[-1]
     assert shown.raised == pytest.approx(np.log(land.law[here] / law[here]))
     assert shown.bent == pytest.approx(total_variation(law, land.law))
-    first, kept = worker.read(LandscapeRun.held)
+    first, kept = worker.read(LandscapeRun.held_samples)
     assert first == 0
-    again = np.concatenate([chunk.v for chunk in replay(worker.read(LandscapeRun.record), model, 500)])
+    again = np.concatenate([chunk.v for chunk in replay(worker.read(LandscapeRun.run_log), model, 500)])
     np.testing.assert_array_equal(kept, again)
 
 

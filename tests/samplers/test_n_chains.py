@@ -322,7 +322,7 @@ def test_chains_of_a_race_start_at_examples_of_their_own(model, toy):
         run.prepare()
         same(run.advance(20), sample(model, sampler, 20, seed=5, v0=starts[:3]))
     one = SamplingRun(1, setup.plan(), make_sampler("gibbs"))
-    np.testing.assert_array_equal(one.record().start, starts[0])
+    np.testing.assert_array_equal(one.run_log().start, starts[0])
 
 
 @pytest.mark.parametrize("more", [{}, {"share": True}])
@@ -333,7 +333,7 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
     for n, eps in ((6, 0.3), (5, 0.01), (9, 1.0)):
         run.set_knobs(dataclasses.replace(sampler, eps=eps))
         run.record_steps(run.advance(n))
-    record = run.record()
+    record = run.run_log()
     again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
     np.testing.assert_array_equal(again, run.held_samples()[1])
     assert np.array(record.as_json()["start"]).shape == (4, 5)

@@ -48,7 +48,7 @@ def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model):
     comparison.pause()
     wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
     for panel, name in zip(comparison.panels, NAMES, strict=True):
-        first, v = panel.worker.read(SamplingRun.held)
+        first, v = panel.worker.read(SamplingRun.held_samples)
         start = comparison.setup.first_state()
         want = sample(model, make_sampler(name), len(v), seed=4, v0=start).v
         assert first == 0

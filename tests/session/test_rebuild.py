@@ -51,7 +51,7 @@ def live(worker, **knobs):
 
 def samples_of(worker):
     first, v = worker.read(lambda run: run.held_samples())
-    return first, v.copy(), worker.read(lambda run: run.record()).changes
+    return first, v.copy(), worker.read(lambda run: run.run_log()).changes
 
 
 def models_of(worker):
@@ -241,7 +241,7 @@ def test_a_run_that_is_being_rebuilt_says_how_far_it_is(open_worker, model, monk
     live(worker)
     worker.rest()
     with pytest.raises(BadInput, match=r"being rebuilt .* try again in a moment"):
-        worker.read(SamplingRun.held)
+        worker.read(SamplingRun.held_samples)
     held, go = threading.Event(), threading.Event()
     advance = SamplingRun.advance
 
@@ -268,7 +268,7 @@ def test_commands_that_come_during_a_rest_take_effect_after_it(open_worker, mode
     worker.step(9)
     worker.open()
     made(worker, 30)
-    changes = worker.read(SamplingRun.record).changes
+    changes = worker.read(SamplingRun.run_log).changes
     assert [(n, knobs["eps"]) for n, knobs in changes] == [(0, 0.1), (21, 0.5)]
     worker.rest()
     worker.begin(SamplingPlan(model, 6))

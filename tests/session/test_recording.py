@@ -179,7 +179,7 @@ def test_a_command_for_another_run_ends_the_recording(open_recorded, compiled, h
     if how in ("dragged", "let go"):
         assert [one.run for one in shown] == [1, 2]
         wait(lambda: comparison.poll()[1][1].n > 100, "the steps of the others")
-        assert comparison.panels[1].worker.read(SamplingRun.record).changes[0][1]["eps"] == 0.1
+        assert comparison.panels[1].worker.read(SamplingRun.run_log).changes[0][1]["eps"] == 0.1
 
 
 def test_a_knob_that_is_where_it_was_ends_nothing(open_recorded):

@@ -44,7 +44,7 @@ def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
     want = sample(model, sampler, 30, seed=5)
     np.testing.assert_array_equal(unpacked(worker.snapshot), want.v)
     np.testing.assert_array_equal(worker.snapshot.newest_samples.p, np.rint(want.p * 255))
-    first, v = worker.read(SamplingRun.held)
+    first, v = worker.read(SamplingRun.held_samples)
     assert first == 0
     np.testing.assert_array_equal(v, want.v)
     assert worker.snapshot.sweeps == 30
@@ -88,8 +88,8 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
         wait(lambda eps=eps: worker.snapshot.algorithm.eps == eps, "the new knob in use")
     worker.pause()
     wait(lambda: worker.snapshot.status == "paused", "a pause")
-    first, v = worker.read(SamplingRun.held)
-    record = worker.read(SamplingRun.record)
+    first, v = worker.read(SamplingRun.held_samples)
+    record = worker.read(SamplingRun.run_log)
     assert [knobs["eps"] for _, knobs in record.changes] == [0.0, 0.5, 0.01, 1.0]
     again = np.concatenate([chunk.v for chunk in replay(record, model, first + len(v))])
     np.testing.assert_array_equal(again[first:], v)
@@ -108,13 +108,13 @@ def test_a_log_of_knobs_is_bounded(model, monkeypatch):
         if eps == 0.125:
             break
         run.record_steps(run.advance(2))
-    changes = run.record().changes
+    changes = run.run_log().changes
     assert [(n, knobs["eps"]) for n, knobs in changes] == [(0, 0.25), (2, 0.5), (6, 0.125)]
     assert all(set(knobs) == set(changes[0][1]) for _, knobs in changes)
     run.record_steps(run.advance(1))
     run.set_knobs(make_sampler("rates_fpcd", eps=0.75))
     with pytest.raises(BadInput, match="more than 4 times"):
-        run.record()
+        run.run_log()
 
 
 def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
@@ -124,14 +124,14 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     one = open_worker(plan, make_sampler("gibbs"))
     one.step(5000)
     wait(lambda: one.snapshot.n == 5000, "samples")
-    first, v = one.read(SamplingRun.held)
+    first, v = one.read(SamplingRun.held_samples)
     assert (first, len(v)) == (1000, 4000)
     other = open_worker(plan, make_sampler("gibbs"))
     assert allowance.samples(5) == 2000
     one.step(10)
     wait(lambda: one.snapshot.n == 5010, "ten more")
     wanted = sample(model, make_sampler("gibbs"), 5010, seed=2).v
-    first, v = one.read(SamplingRun.held)
+    first, v = one.read(SamplingRun.held_samples)
     assert first == 3010
     np.testing.assert_array_equal(v, wanted[first:])
     # With the other one gone there is room again.
@@ -140,7 +140,7 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     other.begin(SamplingPlan(model))
     one.step(3000)
     wait(lambda: one.snapshot.n == 8010, "more")
-    first, v = one.read(SamplingRun.held)
+    first, v = one.read(SamplingRun.held_samples)
     assert first == 4010
     wanted = sample(model, make_sampler("gibbs"), 8010, seed=2).v
     np.testing.assert_array_equal(v, wanted[first:])
@@ -299,7 +299,7 @@ def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
             "three steps",
         )
         assert {s.n for _, s in comparison.poll()} == {n + 3}
-        starts = [panel.worker.read(SamplingRun.record).start for panel in comparison.panels]
+        starts = [panel.worker.read(SamplingRun.run_log).start for panel in comparison.panels]
         assert all((start == starts[0]).all() for start in starts)
     finally:
         comparison.close()

@@ -15,7 +15,7 @@ from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
-from rbmviz_app.compared import amount_text, standing_text
+from rbmviz_app.compared import amount_text, point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value, readout_of
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -259,7 +259,7 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
         said["at"] = shown.at
     if shown.compared is not None and shown.curve:
         scores = shown.compared.scores
-        standing = standing_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
+        standing = point_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
         said |= {"standing": standing, "since": since_text(shown.since_change)}
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 

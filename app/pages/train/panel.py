@@ -13,7 +13,7 @@ from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer, list_trainers
 from rbmviz_app.charts.style import origin_text
-from rbmviz_app.compared import standing_text
+from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -185,7 +185,7 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
     standing = ""
     if shown.compared is not None:
         scores = shown.compared.scores
-        standing = standing_text(shown.compared, "updates", scores.update if scores is not None else None)
+        standing = point_text(shown.compared, "updates", scores.update if scores is not None else None)
     knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
     values = {"standing": standing, "knobs": knobs}
     return PanelContent(values, blocks, client.after(newest_sent, slow), shown.warning)
