@@ -169,10 +169,11 @@ def tempered_statistics(
     """Estimate <v h'>, <v> and <h> of a model by long parallel tempering, with standard errors.
 
     Population CD, section 4.1, measures biases of larger models against such means: 100 replicas, 50,000
-    sweeps of burn-in, 200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from
-    0 to 1. Each sweep of all replicas is followed by proposals to swap, of even and odd neighbours in turn, and gives
-    one sample, the state at beta = 1; hidden units enter by their means. Here several independent ladders
-    share the samples: the spread of their means is the error, and shows modes that some have not found.
+    sweeps of burn-in, 200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from 0
+    to 1. Each sweep of all replicas is followed by proposals to swap, of even and odd neighbours in turn, and
+    gives one sample, the state at beta = 1; hidden units enter by their means. Here several independent
+    ladders share the samples: the spread of their means is the error, and shows modes that some have not
+    found.
 
     Parameters
     ----------
@@ -204,6 +205,7 @@ def tempered_statistics(
 
     Examples
     --------
+    >>> import numpy as np
     >>> model = rbmviz.load_model("bas_cd1").rbm
     >>> found = rbmviz.metrics.tempered_statistics(model, samples=4000, burn_in=100, n_temperatures=20)
     >>> exact = rbmviz.metrics.model_statistics(model)
