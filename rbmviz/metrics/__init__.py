@@ -24,6 +24,7 @@ from rbmviz.metrics.gibbs_chain import (
 )
 from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
+from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 from rbmviz.registry import metrics
 
 
@@ -38,7 +39,9 @@ __all__ = [
     "Coverage",
     "Diagnostics",
     "Kernel",
+    "Ladder",
     "Landscape",
+    "Tempered",
     "ais_blocks",
     "ais_log_z",
     "chain_diagnostics",
@@ -62,6 +65,8 @@ __all__ = [
     "sweep_distances",
     "sweep_law",
     "sweep_law_steps",
+    "tempered_ladders",
+    "tempered_statistics",
     "too_large",
     "total_variation",
     "transition_matrix",

@@ -8,6 +8,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
+from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
@@ -95,11 +96,7 @@ class PT(CommonKnobs):
     @property
     def betas(self) -> np.ndarray:
         """Inverse temperatures, coldest first."""
-        return (
-            np.linspace(1, 0, self.n_temperatures, dtype=np.float32)
-            if self.n_temperatures > 1
-            else np.ones(1)
-        )
+        return inverse_temperatures(self.n_temperatures)
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
@@ -136,8 +133,7 @@ class PT(CommonKnobs):
     def swap(self, own: TemperedState, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
         """Swap neighbours i, j = i + 1 with probability min(1, exp((beta_i - beta_j)(E_i - E_j)))."""
         for i in range(first, len(betas) - 1, 2):
-            gain = (betas[i] - betas[i + 1]) * (energies[i] - energies[i + 1])
-            taken = np.log1p(-own.generator.random(len(gain))) < gain
+            taken = swaps_taken(own.generator, betas[i], betas[i + 1], energies[i], energies[i + 1])
             own.v[i, taken], own.v[i + 1, taken] = own.v[i + 1, taken], own.v[i, taken]
             own.tried += len(taken)
             own.taken += int(taken.sum())
