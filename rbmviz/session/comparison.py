@@ -387,7 +387,7 @@ class Comparison(Generic[S]):
         Also renews the leases of the panels, starts all of them if they are waiting for each other and ready,
         and drops an offer to undo that has expired. ``peek`` only reads.
         """
-        shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
+        shown = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
         if self._undo is not None and not self.can_undo:
             self.drop_undo()
         if self.waiting_for_all:

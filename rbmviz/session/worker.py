@@ -325,9 +325,8 @@ class Worker(Generic[R]):
 
     # Queries, from any thread.
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """The newest snapshot; to read it renews the lease."""
+    def request_snapshot(self) -> Snapshot:
+        """Return the newest snapshot, and renew the lease: a run that sleeps wakes up."""
         shown = self.peek()
         if self._asleep():
             with self._wake:

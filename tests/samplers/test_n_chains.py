@@ -348,11 +348,11 @@ def test_the_landscape_is_that_of_one_chain():
         try:
             worker.step(4)
             end = time.monotonic() + 20
-            while worker.snapshot.n < 4 and worker.snapshot.status != "failed":
+            while worker.request_snapshot().n < 4 and worker.request_snapshot().status != "failed":
                 assert time.monotonic() < end
                 time.sleep(0.005)
-            assert (worker.snapshot.status == "failed") == refused
-            assert not refused or "give n_chains = 1" in worker.snapshot.error
+            assert (worker.request_snapshot().status == "failed") == refused
+            assert not refused or "give n_chains = 1" in worker.request_snapshot().error
         finally:
             worker.close()
             worker.join(20)

@@ -295,14 +295,17 @@ def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch)
                 wait(lambda: not comparison.waiting_for_all, "a start")
                 comparison.poll()
             late = comparison.add(make_sampler("gibbs")).worker
-            wait(lambda late=late: late.snapshot.n > 0 and not late.catching_up, "an end of catching up")
+            wait(
+                lambda late=late: late.request_snapshot().n > 0 and not late.catching_up,
+                "an end of catching up",
+            )
             wait(
                 lambda late=late, running=running: (
-                    late.snapshot.status == ("running" if running else "paused")
+                    late.request_snapshot().status == ("running" if running else "paused")
                 ),
                 "",
             )
-            assert late.snapshot.n < 1000
+            assert late.request_snapshot().n < 1000
     finally:
         close(comparison)
 
@@ -324,7 +327,7 @@ def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(toy):
         assert min(points_then) > 100  # the first never went back to where the second had begun
         assert [s.n for _, s in comparison.poll()] == [200, 200]
         first = comparison.add(make_trainer("cd", batch_size=10), catch_up=False)
-        assert (first.worker.snapshot.n, first.worker.catching_up) == (0, False)
+        assert (first.worker.request_snapshot().n, first.worker.catching_up) == (0, False)
     finally:
         close(comparison)
 
