@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, registry, rng
 from rbmviz.errors import BadInput
 from rbmviz.rbm import RBM, Model
-from rbmviz.registry import samplers
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,12 +153,12 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     >>> rbmviz.make_sampler("gibbs", k=5)
     Gibbs(temperature=1.0, k=5, n_chains=1)
     """
-    return samplers.make(name, **knobs)
+    return registry.samplers.make(name, **knobs)
 
 
 def list_samplers() -> list[str]:
     """Return the registered names."""
-    return list(samplers)
+    return list(registry.samplers)
 
 
 def stream(

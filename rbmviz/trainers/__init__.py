@@ -16,13 +16,12 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, registry, rng
 from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM, Model
-from rbmviz.registry import trainers
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 STATS = {
@@ -62,7 +61,7 @@ class Progress:
     seconds : float
         Time spent in updates so far.
     iterations : int
-        Number of updates of the whole schedule.
+        The trainer's knob: updates until a linear schedule reaches 0; a training may have fewer, or more.
     per_chain : dict of arrays (n,)
         Quantities with one value for each chain of the last update, by label: meeting times (UCD), log
         weights (pop-CD).
@@ -84,7 +83,7 @@ class Progress:
 
 
 class Trainer(Protocol):
-    """The interface of trainers: the program uses nothing else.
+    """The interface of trainers: the program needs nothing else.
 
     Knobs that are ``live`` may change between two steps (``dataclasses.replace``) and act from the next
     update on.
@@ -107,7 +106,7 @@ class Trainer(Protocol):
         Rows of a mini-batch; 0 means 100, or all rows if there are fewer. This knob and the following two are
         read by the program; ``common_knobs.CommonKnobs`` declares them.
     iterations : int
-        Updates until a linear schedule reaches 0.
+        Updates until a linear schedule reaches 0; the updates of a training may be fewer, or more.
     learning_rate : float
         Learning rate of the first update.
     """
@@ -200,12 +199,12 @@ def make_trainer(name: str, **knobs: Any) -> Trainer:
     >>> rbmviz.make_trainer("exact", learning_rate=0.1).learning_rate
     0.1
     """
-    return trainers.make(name, **knobs)
+    return registry.trainers.make(name, **knobs)
 
 
 def list_trainers() -> list[str]:
     """Return the registered names."""
-    return list(trainers)
+    return list(registry.trainers)
 
 
 def check_data(data: np.ndarray) -> np.ndarray:
@@ -265,7 +264,7 @@ class Training(Iterator[Progress]):
     Attributes
     ----------
     trainer : Trainer
-        May be replaced between two iterations by one with other live knobs.
+        May be replaced by one with other live knobs before the next progress is asked for.
     state : training.TrainingState
         The state, advanced in place.
     """
@@ -304,11 +303,11 @@ def train(
     dataset : Dataset, or uint8 (n, n_visible)
         The data set, whose training part is used, or the training rows themselves.
     trainer : Trainer
-        Its knob ``iterations``, the length of a falling schedule, is set to ``iterations``.
+        Its knob ``iterations``, at which a linear schedule reaches 0, is set to the number of updates.
     n_hidden : int
         Hidden units (default 16).
     iterations : int
-        Updates (default 1000).
+        Number of updates (default 1000): a linear schedule reaches 0 with the last one.
     seed : int, SeedSequence or Generator
         Same seed, same training (default 0).
     warm_start : RBM, optional
@@ -322,7 +321,7 @@ def train(
     Returns
     -------
     Training
-        Each iteration makes ``every`` updates and returns a ``Progress``.
+        Each ``next`` makes ``every`` updates and returns a ``Progress``.
 
     Raises
     ------

@@ -169,7 +169,7 @@ def coupling_panel(
     on_edit: OnTrigger,
     key: str,
 ) -> None:
-    """Draw the two pairs of chains; see ``Canvas.mount``.
+    """Draw a pair of chains for each coupling; see ``Canvas.mount``.
 
     labels : labels of knobs that differ for this model, by name
     """

@@ -132,6 +132,7 @@ def main() -> None:
     bring_pointer(comparison, sweep.plan)
     offer_data(comparison, sweep.plan)
     PAGE.preset_caption(comparison)
+    # The view may outlive the runs of the page: it must not keep their memory.
     weak = weakref.ref(comparison)
     key = POINTER_PANEL.value
 

@@ -171,7 +171,7 @@ def every_readout() -> tuple[Readout, ...]:
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
 def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode the ends of a new batch, its ``log_weights`` and, slowly, the ``histogram`` of all of them."""
+    """Encode the ends of a new batch, its ``log_weights`` and, twice a second, the ``histogram`` of all."""
     if shown.n_visible != request.n_visible:
         return None
     newest, truth, batch, summary = shown.newest, shown.reference, shown.batch, shown.summary
