@@ -17,7 +17,7 @@ from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
 from rbmviz_app.compared import amount_text, point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from rbmviz_app.panel.readouts import Readout, Value, readout_of
+from rbmviz_app.panel.readouts import Readout, Value, rate_readout, readout_of
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -128,15 +128,7 @@ SCORES = (
 """Numbers of samplers that are scored against data."""
 
 READOUTS = (
-    Readout(
-        "rate",
-        "Samples/s",
-        "Samples that this panel makes in a second now, as you see them come: the speed that you have set, "
-        "or less where the machine cannot keep it.",
-        lambda shown: shown.n,
-        "rate",
-        source="Counted on this page over the last three seconds.",
-    ),
+    rate_readout("Samples"),
     Readout(
         "own_speed",
         "Sampler’s own speed",

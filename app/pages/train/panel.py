@@ -15,7 +15,7 @@ from rbmviz.trainers import Trainer, list_trainers
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from rbmviz_app.panel.readouts import Readout, Value
+from rbmviz_app.panel.readouts import Readout, Value, rate_readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -63,15 +63,7 @@ COMMON = (
         source="ℓ is the log-likelihood at an update; of the values on the curve below.",
         lead=True,
     ),
-    Readout(
-        "rate",
-        "Updates/s",
-        "Updates in a second now, as you see them come: the speed that you have set, or less where the "
-        "machine cannot keep it.",
-        lambda shown: shown.n,
-        "rate",
-        source="Counted on this page over the last three seconds.",
-    ),
+    rate_readout("Updates"),
 )
 """Numbers of every trainer, before those that depend on where it began."""
 

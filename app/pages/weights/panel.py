@@ -10,7 +10,7 @@ from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from rbmviz_app.panel.readouts import Readout, Value, finite
+from rbmviz_app.panel.readouts import Readout, Value, finite, rate_readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -147,15 +147,7 @@ READOUTS = (
         format="compact",
         source="Counted.",
     ),
-    Readout(
-        "rate",
-        "Batches/s",
-        "Batches in a second now, as you see them come: the speed that you have set, or less where the "
-        "machine cannot keep it.",
-        lambda shown: shown.n,
-        "rate",
-        source="Counted on this page over the last three seconds.",
-    ),
+    rate_readout("Batches"),
 )
 
 
