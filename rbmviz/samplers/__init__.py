@@ -58,6 +58,8 @@ class Sampler(Protocol):
         Whether a model without rates is refused.
     about : str, optional
         What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
+    equation : tuple of str, optional
+        The formulas that define it, in LaTeX; the terms that its knobs move are marked, see ``equations``.
     n_chains : int
         Chains that take turns: a knob (``interleave.n_chains_knob``), or a class attribute 1.
     """

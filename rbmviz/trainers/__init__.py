@@ -97,6 +97,8 @@ class Trainer(Protocol):
         need time to forget their start, "driven" ones are moved by the updates themselves.
     about : str, optional
         What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
+    equation : tuple of str, optional
+        How it estimates the statistics of the model, in formulas, see ``equations``.
     own_stats : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
     share_cut : method, optional

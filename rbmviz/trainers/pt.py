@@ -77,6 +77,12 @@ class PT(CommonKnobs):
         "neighbours may swap their states by the Metropolis rule. Hot chains move freely and hand what "
         r"they find down to $\beta = 1$, whose samples make the update."
     )
+    equation: ClassVar[tuple[str, ...]] = (
+        r"1 = \beta_1 > \dots > \beta_{\knob{n_temperatures}} = 0",
+        r"v_i\ \text{a sweep on, at}\ \beta_i\, \theta",
+        r"\Pr(v_i \leftrightarrow v_{i+1}) = \min(1,\, e^{(\beta_i - \beta_{i+1})(E_i - E_{i+1})})",
+        r"\langle s \rangle_{\text{model}} \approx \langle s(v_1) \rangle",
+    )
     own_stats: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
 
     n_temperatures: int = knob(
@@ -85,6 +91,7 @@ class PT(CommonKnobs):
         100,
         front=True,
         label="Temperatures",
+        symbol="K",
         scale="log",
         live=False,
         help="Number of temperatures: with too few, most swaps are refused, as the swap rate shows.",

@@ -170,6 +170,7 @@ def sweep_map(
         "key": MAP_KEY,
         "label": title,
         "about": prose(ABOUT_MAP),
+        "equation": [],
         "colour": RAMP[0],
         "dash": [],
         "knobs": [],

@@ -207,6 +207,7 @@ def weights_grid(
         comparison,
         readouts,
         front=lambda knob: knob.name != "mixture",
+        formulas_of=lambda trainer: trainer.equation,  # nothing is trained: without the update
     )
     for spec, label in zip(specs, labels, strict=True):
         spec["label"] = label
