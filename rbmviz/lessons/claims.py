@@ -1,4 +1,4 @@
-"""Claims of lessons: ``panel2.classes > 9 at 1800 samples``, parsed and never evaluated as code."""
+"""Claims and goals: ``panel2.classes > 9 at 1800 samples``, parsed and never evaluated as code."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,10 +13,16 @@ from rbmviz.lessons.state import STEPS_CALLED, PageState
 MAX_STEPS = 100_000
 """Most samples, updates, batches or pairs after which a claim is measured."""
 
+MAX_WITHIN = 5_000
+"""Most samples within which a goal is looked for, sample by sample."""
+
+LOOKED_FOR_EACH_STEP = ("sample", "chain")
+"""Pages whose numbers are known after each step, so that a goal may say ``within``."""
+
 GRAMMAR = re.compile(
     r"panel([1-9])\.([a-z]\w*) (>=|<=|>|<|=) "
     r"(?:(-?[0-9]+(?:\.[0-9]+)?)|panel([1-9])\.([a-z]\w*)(?: ([+-]) ([0-9]+(?:\.[0-9]+)?))?) "
-    r"at ([0-9][0-9,]*) ([a-z]+)",
+    r"(at|within) ([0-9][0-9,]*) ([a-z]+)",
     re.ASCII,
 )
 
@@ -147,6 +153,7 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
     "train": {
         "likelihood": PanelNumber("log-likelihood", _likelihood),
         "below_best": PanelNumber("below its best", _below_best),
+        "learning_rate": PanelNumber("learning rate", lambda shown, n: shown.algorithm.learning_rate),
     },
     "weights": {
         "ess": PanelNumber(
@@ -159,6 +166,9 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         "gap": PanelNumber("log Z too low by", _gap),
     },
     "coupling": {
+        "scale": PanelNumber("scale of the parameters", lambda shown, n: shown.algorithm.scale),
+    }
+    | {
         f"{algorithm}_{name}": PanelNumber(
             f"{_ALGORITHM_LABELS.get(algorithm, algorithm)}: {label}", _pairs(algorithm, of), unit
         )
@@ -174,7 +184,7 @@ def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> s
 
 
 class StepClaim(NamedTuple):
-    """After n steps a number of one panel is above, or below, another number.
+    """After n steps, or once within them, a number of one panel is above, or below, another number.
 
     Parameters
     ----------
@@ -192,6 +202,8 @@ class StepClaim(NamedTuple):
         Steps after which the numbers are taken.
     text : str
         The claim as it was written.
+    within : bool
+        Whether it is enough that it holds after one of the first n steps (default False: after n).
     """
 
     panel: int
@@ -201,6 +213,7 @@ class StepClaim(NamedTuple):
     of: tuple[int, str] | None
     n: int
     text: str
+    within: bool = False
 
     def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
         """Return whether it holds for these numbers of panels, by place and metric; None is not known."""
@@ -218,7 +231,11 @@ class StepClaim(NamedTuple):
         if self.of is not None:
             offset = f" {'-' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
             said = f"{_number_words(page, names, *self.of)}{offset}"
-        return f"{self.number_words(page, names)} {self.operator} {said}, at {self.n:,} {STEPS_CALLED[page]}"
+        return f"{self.number_words(page, names)} {self.operator} {said}, {self.when(page)}"
+
+    def when(self, page: str) -> str:
+        """Return after how many steps it is measured, in words."""
+        return f"{'within' if self.within else 'at'} {self.n:,} {STEPS_CALLED[page]}"
 
     @property
     def about(self) -> tuple[tuple[int, str], ...]:
@@ -226,8 +243,10 @@ class StepClaim(NamedTuple):
         return ((self.panel, self.metric),) if self.of is None else ((self.panel, self.metric), self.of)
 
 
-def read_claim(text: str, state: PageState) -> StepClaim:
+def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
     """Return the claim of a text about the panels of a page.
+
+    is_goal : whether it may say ``within``, as the goal of a challenge may
 
     Raises
     ------
@@ -239,7 +258,8 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     if found is None:
         example = next(iter(PANEL_NUMBERS[state.page]))
         raise BadInput(f"the claim {shown(text)} is not written as 'panel1.{example} > 3 at 600 {unit}'.")
-    panel, metric, operator, number, other, other_metric, sign, offset, n_text, unit_text = found.groups()
+    panel, metric, operator, number, other, other_metric, sign, offset = found.groups()[:8]
+    when, n_text, unit_text = found.groups()[8:]
     for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
         if int(place) > len(state.panels):
             raise BadInput(f"the claim {shown(text)} is about panel {place} of {len(state.panels)}.")
@@ -248,9 +268,15 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     n = int(n_text.replace(",", "")[:12])
     if unit_text != unit or not 1 <= n <= MAX_STEPS:
         raise BadInput(f"the claim {shown(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
+    within = when == "within"
+    if within and (other or not is_goal or n > MAX_WITHIN or state.page not in LOOKED_FOR_EACH_STEP):
+        raise BadInput(
+            f"the claim {shown(text)} says 'within', which a goal may of one number of a panel of "
+            f"{' or '.join(LOOKED_FOR_EACH_STEP)}, up to {MAX_WITHIN:,} samples."
+        )
     of = (int(other) - 1, other_metric) if other else None
     value = float(number) if number else float(f"{sign or '+'}{offset or 0}")
-    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text)
+    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text, within)
 
 
 def measure(state: PageState, name: tuple[int, str], shown: Any, n: int) -> float | None:

@@ -52,7 +52,7 @@ MAX_LINK = 2000
 MAX_STEP_PANELS = 8
 """Most panels of a step."""
 
-LEFT_OUT = {VERSION_KEY, "preset", "present", "paused", "paused_at", "lesson", "step", "ui"}
+LEFT_OUT = {VERSION_KEY, "preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
 
 
@@ -131,6 +131,15 @@ OFFERED: dict[str, dict[str, Choice]] = {
     },
 }
 """What each setting of a page with live panels may be; what stands in no list here, no lesson sets."""
+
+RUN_SETTINGS: dict[str, tuple[str, ...]] = {
+    "sample": ("model", "data", "kernel", "start", "seed"),
+    "train": ("train_data", "hidden", "train_seed", "replicates"),
+    "coupling": ("coupling_model", "coupling_visible", "coupling_hidden", "coupling_start", "coupling_seed"),
+    "weights": ("weights_model", "weights_start", "weights_seed"),
+    "chain": ("land", "land_depth", "land_seed"),
+}
+"""The settings that the setup of each page is made of; the others say how it is shown."""
 
 STEPS_CALLED = {
     "sample": "samples",
@@ -312,17 +321,17 @@ def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:
         offered = {f"{value:g}": value for value in known} | {str(value): value for value in known}
     else:
         values = choice() if callable(choice) else choice
-        offered = {_text(value): value for value in values} | {str(value): value for value in values}
+        offered = {setting_text(value): value for value in values} | {str(value): value for value in values}
         base = text.partition("@")[0]
         if name == "train_data" and base in offered:  # a variant, whose name its list does not have
             offered[text] = text
     if text not in offered:
-        texts = list(dict.fromkeys(_text(value) for value in offered.values()))
+        texts = list(dict.fromkeys(setting_text(value) for value in offered.values()))
         raise BadInput(f"{name} = {shown(text)} is none of {', '.join(texts)}.")
     return offered[text]
 
 
-def _text(value: Any) -> str:
+def setting_text(value: Any) -> str:
     """Return a value as it stands in the address."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -9,6 +9,7 @@ With ``--look`` nothing is played: each step is answered and revealed only.
 """
 
 import argparse
+import re
 import shutil
 import sys
 import tempfile
@@ -37,7 +38,7 @@ def open_step(page: Page, lesson: Lesson, number: int) -> Step:
 
 def answer(page: Page, step: Step) -> None:
     """Choose the right answer; before that Play is disabled where the step asks first."""
-    play = page.get_by_role("button", name="Play")
+    play = page.get_by_role("button", name=re.compile("^Play"))
     if step.hold:
         expect(play).to_be_disabled(timeout=PATIENCE)
     if step.question:
@@ -49,7 +50,7 @@ def answer(page: Page, step: Step) -> None:
 def play(page: Page, step: Step) -> None:
     """Press Play, and wait until the card has seen all that the step claims."""
     if step.claims:
-        page.get_by_role("button", name="Play").click()
+        page.get_by_role("button", name=re.compile("^Play")).click()
         page.locator(".st-key-lesson[data-seen]").wait_for(timeout=PATIENCE)
         expect(page.get_by_text("You were right.")).to_be_visible(timeout=PATIENCE)
 

@@ -1,7 +1,7 @@
 // @ts-check
-// The panels of the Train page: fantasies and filters of a model that learns, its trainer's inner quantity.
+// The panels of the Train page: fantasies and filters of a model that learns, and a trace of its trainer.
 
-/** @typedef {PanelSpec & { inner: string, n_hidden: number }} TrainPanelSpec inner: label of the trace, or empty */
+/** @typedef {PanelSpec & { trace_label: string, n_hidden: number }} TrainPanelSpec trace_label: empty if there is no trace */
 
 const TRACE_HEIGHT = 40;
 const ZERO_WEIGHT = 128; // of a filter's pixels
@@ -30,7 +30,7 @@ class TrainPanel extends Panel {
   get scaled() { return this.grid.data.present ? this.stage : super.scaled; }
 
   arrange() {
-    const { view, cells, shape: [rows, columns] } = this.grid.data, { label, inner, n_hidden } = this.trainSpec;
+    const { view, cells, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
     this.samples.layout(rows, columns, cells, cells);
     this.samples.canvas.hidden = view === 'filters';
     this.samples.canvas.setAttribute('aria-label', `Fantasy samples of ${label}`);
@@ -41,9 +41,9 @@ class TrainPanel extends Panel {
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
     this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
     // Panels without a trace keep its place, so that their numbers are in line with those of the others.
-    this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).inner);
-    this.strip.setAttribute('aria-hidden', String(!inner));
-    this.strip.setAttribute('aria-label', `${inner} of ${label} over time`);
+    this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).trace_label);
+    this.strip.setAttribute('aria-hidden', String(!trace_label));
+    this.strip.setAttribute('aria-label', `${trace_label} of ${label} over time`);
   }
 
   /** @param {PanelHead} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
@@ -70,14 +70,14 @@ class TrainPanel extends Panel {
     this.showWords(samples, 0);
   }
 
-  // The inner quantity against updates: a line without axes, its range at the right.
+  // A statistic of the trainer against updates: a line without axes, its range at the right.
   drawTrace() {
     const height = TRACE_HEIGHT, trace = this.trace;
     paintOn(this.strip, height, (x, width) => {
       const plot = width - 46;
       x.fillStyle = translucent(this.grid.text, 0.65);
       x.textBaseline = 'top';
-      x.fillText(this.trainSpec.inner, 0, 0);
+      x.fillText(this.trainSpec.trace_label, 0, 0);
       if (!trace || trace.length < 4) return;
       const values = trace.filter((_, i) => i % 2 === 1), lo = Math.min(...values), hi = Math.max(...values);
       const first = trace[0], last = trace[trace.length - 2];
