@@ -26,7 +26,7 @@ from rbmviz.gradient import (
     tempered,
 )
 from rbmviz.metrics import tempered_ladders, too_large
-from rbmviz.metrics.tempering import LADDERS, MAX_TEMPERED_SWEEPS, LADDER_TEMPERATURES, TEMPERED_SAMPLES
+from rbmviz.metrics.tempering import LADDER_TEMPERATURES, LADDERS, MAX_TEMPERED_SWEEPS, TEMPERED_SAMPLES
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
