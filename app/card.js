@@ -36,6 +36,8 @@ const CONTROLS = {
   reset: '.st-key-toolbar [class*=_reset] button',
   speed: '.st-key-toolbar [data-testid=stSlider]',
   presets: '.st-key-toolbar [class*=-presets-] button',
+  start: '.st-key-tune-start button',
+  map: '.st-key-tune-map',
 };
 
 /** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */

@@ -19,6 +19,7 @@ from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shippe
 from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
 from rbmviz.lessons.state import STEPS_CALLED
 from rbmviz.session import Comparison
+from rbmviz.sweeps.from_settings import plan_of
 from rbmviz_app import challenge, links, messages, session
 from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
@@ -47,6 +48,8 @@ LOOK_WORDS = {
     "speed": "the speed",
     "chart": "the chart",
     "presets": "the presets",
+    "start": "the button Start",
+    "map": "the map",
 }
 
 
@@ -251,7 +254,7 @@ def draw(page: str) -> None:
         watch = bool(step.goal) or not _all_seen(step, place)
         if challenge.is_pending(place):
             while_running(_draw_open, True)
-        elif opens_here and comparison is not None and watch:
+        elif opens_here and comparison is not None and watch and page != "tune":  # whose sweep is no run
             _draw_while_it_changes(comparison)
         else:
             while_running(_draw_open, opens_here and watch)
@@ -336,7 +339,12 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
         return {}
     if step.question and session.LESSON_ANSWERS.value.get(place) is None:
         return {}  # it would give the answer away: pairs of chains are counted before Play is pressed
-    shown = [one for _, one in comparison[0].peek()]
+    shown: list[Any] = [one for _, one in comparison[0].peek()]
+    if step.state.page == "tune":
+        view, _ = session.SWEEP_VIEWS.value.get(session.SHOWN_SWEEP.value or "", (None, ""))
+        if view is None or view.sweep.plan != plan_of(step.state.settings):
+            return {}  # another sweep is on the screen
+        shown = [view.sweep.scores]
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
         if any(panel >= len(shown) for panel, _ in claim.about):

@@ -10,6 +10,9 @@ from rbmviz.lessons.claims import StepClaim, measure
 from rbmviz.lessons.state import PageState
 from rbmviz.session.rebuild import Change
 from rbmviz.session.run import Run
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.sweeps import CellRun, cells
+from rbmviz.sweeps.from_settings import plan_of
 
 JUDGED_POINTS = 60
 """Points of a training, equally spaced, whose likelihoods are computed to find the best one."""
@@ -120,6 +123,8 @@ def measure_claims(
     BadInput
         If data are not on this machine.
     """
+    if state.page == "tune":
+        return _measure_map(state, claims, turn)
     changes = changes or [[Change(0, algorithm)] for algorithm in state.algorithms()]
     plan = state.setup(data).plan()
     found: dict[tuple[int, str, int], float | None] = {}
@@ -142,6 +147,25 @@ def measure_claims(
                 if value is not None and claim.holds({(panel, claim.metric): value}):
                     reached[claim] = n, value
     return [_result(claim, found, reached.get(claim)) for claim in claims]
+
+
+def _measure_map(state: PageState, claims: Sequence[StepClaim], turn: Turn) -> list[Measured]:
+    """Return each claim about the map of a sweep, whose runs are made one after the other."""
+    plan = plan_of(state.settings)
+    scores, found = SweepScores(plan), dict[tuple[int, str, int], float | None]()
+    asked = _numbers_by_step(claims, 0)
+    for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
+        run, more = CellRun(cell), True
+        while more:
+            with turn():
+                more = run.step()
+        scores.put(i, run.columns())
+        for name in asked.get(i + 1, ()):
+            found[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
+    for n, names in asked.items():
+        for name in names:
+            found.setdefault((0, name, n), None)  # the map has fewer runs
+    return [_result(claim, found, None) for claim in claims]
 
 
 def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:

@@ -34,7 +34,7 @@ MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 LOOK = re.compile(
-    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets", re.ASCII
+    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map", re.ASCII
 )
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
 
@@ -54,7 +54,8 @@ class Step:
         What to know first, as Markdown; "": nothing.
     look : str
         What to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``, ``step``,
-        ``reset``, ``speed``, ``chart``, ``chart2`` or ``presets``; "": nothing in particular.
+        ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``, on Tune ``start`` or ``map``; "": nothing in
+        particular.
     question : str
         As Markdown; "": none.
     answers : tuple of str
@@ -132,7 +133,7 @@ def shipped_lessons() -> list[str]:
 
 
 COURSE = (
-    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet"),
+    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune"),
     *("ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
 )
 """The order in which the lessons build on each other; then the challenges."""
@@ -313,6 +314,8 @@ def _check_allowed(
         raise BadInput("turns and choose say what may be changed to reach a goal, and there is no goal.")
     if goal and not (turns or choose):
         raise BadInput("a goal needs something that may be changed: give turns or choose.")
+    if goal and state.page not in RUN_SETTINGS:
+        raise BadInput(f"a goal cannot be about the page {state.page}.")
     knobs = {name: knob for one in state.algorithms() for name, knob in knobs_of(one).items()}
     live = [name for name, knob in knobs.items() if knob.live]
     for name in turns:
@@ -324,4 +327,6 @@ def _check_allowed(
 
 
 def _a_number(state: PageState) -> str:
-    return {"sample": "isl", "train": "likelihood", "chain": "crossings"}.get(state.page, "max_share")
+    return {"sample": "isl", "train": "likelihood", "chain": "crossings", "tune": "eps"}.get(
+        state.page, "max_share"
+    )

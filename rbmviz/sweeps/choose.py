@@ -528,10 +528,11 @@ def robustness(
     the model. The same settings, seeds and starts are run on models of the same data trained by different
     algorithms. Settings that lack one of the table's models are left out.
 
-    Shipped models (``pretrained/``) of one data set: MNIST by CD-1, PCD and FPCD (``mnist_cd1``,
-    ``mnist_pcd``, ``mnist_fpcd``), USPS by CD-1 and FPCD (``usps_cd1``, ``usps_fpcd``), reviews by CD-1 and
-    FPCD, Bars and Stripes and the 16 modes by CD-1, PCD, population CD and UCD (``bas_cd1``, ``bas_pcd``,
-    ``bas_pop_cd``, ``bas_ucd``; ``modes_...``). There are none of MNIST or USPS by population CD or UCD:
+    Shipped models (``pretrained/``) of one data set: MNIST, USPS, letters and newsgroups by CD-1, PCD and
+    FPCD each (``mnist_cd1``, ``mnist_pcd``, ``mnist_fpcd``; ``usps_...``, ``letters_...``,
+    ``newsgroups_...``), reviews by CD-1 and FPCD, Bars and Stripes and the 16 modes by CD-1, PCD, population
+    CD and UCD (``bas_cd1``, ``bas_pcd``, ``bas_pop_cd``, ``bas_ucd``; ``modes_...``). There are none of
+    MNIST, USPS, letters or words by population CD or UCD:
     'rbmviz train' makes them, and files of models can be swept as well.
 
     Parameters
