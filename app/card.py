@@ -363,7 +363,7 @@ def _draw_claims(step: Step, seen: dict[int, float], now: dict[int, float]) -> N
     """Draw the numbers to watch; what is claimed of them stands there once it is to be seen, not before."""
     if not step.claims:
         return
-    names = titles(step.state.algorithms())
+    names = titles(step.state.all_algorithms())
     page, names = step.state.page, names if len(names) > 1 else [""]
     lines = []
     for i, claim in enumerate(step.claims):

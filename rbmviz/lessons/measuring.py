@@ -133,7 +133,15 @@ def measure_claims(
         # One panel at a time: the samples of each are kept.
         asked = _numbers_by_step(claims, panel)
         within = [claim for claim in claims if claim.within and claim.panel == panel]
-        replay = _Replay(plan, changes[panel], turn)
+        if panel < len(state.panels):
+            replay = _Replay(plan, changes[panel], turn)
+        else:
+            branch = state.branches[panel - len(state.panels)]
+            before = _Replay(plan, changes[branch.of], turn)
+            before.advance(branch.at)
+            algorithm = state.all_algorithms()[panel]
+            plan_of_branch = plan._replace(origin=before.run.origin())
+            replay = _Replay(plan_of_branch, [Change(branch.at, algorithm)], turn)
         for n in sorted({*asked, *range(1, max((claim.n for claim in within), default=0) + 1)}):
             looked_for = [claim for claim in within if claim.n >= n and claim not in reached]
             if n not in asked and not looked_for:
