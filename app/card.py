@@ -292,6 +292,7 @@ def _draw_open() -> None:
             "step": place.step + 1,
             "head": head,
             "seen": all_seen,
+            "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
             "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )

@@ -84,6 +84,8 @@ class Step:
         Of a challenge: names of knobs, and of settings, that may be chosen before the first step.
     won_by : str
         Of a challenge: a result that wins it, as it stands in a link; see ``results``.
+    blind : bool
+        Whether panels show nothing but their pictures and strips until an answer is chosen.
     """
 
     title: str
@@ -102,6 +104,7 @@ class Step:
     turns: tuple[str, ...] = ()
     choose: tuple[str, ...] = ()
     won_by: str = ""
+    blind: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class Lesson:
 TYPES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
 STEP_KEYS: Mapping[str, type] = {
     **dict.fromkeys(("title", "link", "do", "text", "look", "question", "reveal", "formula", "branch"), str),
-    **{"answers": list, "right": int, "hold": bool, "claims": list},
+    **{"answers": list, "right": int, "hold": bool, "blind": bool, "claims": list},
     **{"goal": list, "turns": list, "choose": list, "won_by": str},
 }
 LESSON_KEYS: Mapping[str, type] = {"title": str, "about": str, "minutes": int, "step": list}
@@ -139,7 +142,7 @@ def shipped_lessons() -> list[str]:
 
 
 COURSE = (
-    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune"),
+    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune", "quiz"),
     *("ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
 )
 """The order in which the lessons build on each other; then the challenges."""
@@ -296,6 +299,9 @@ def _read_step(said: Any) -> Step:
     hold = said.get("hold", False)
     if hold and not question:
         raise BadInput("hold = true lets Play wait for an answer, and there is no question.")
+    blind = said.get("blind", False)
+    if blind and not question:
+        raise BadInput("blind = true hides names until an answer is chosen, and there is no question.")
     look = said.get("look", "")
     found = LOOK.fullmatch(look)
     if look and (found is None or (found[1] and int(found[1]) > len(state.panels))):
@@ -310,7 +316,7 @@ def _read_step(said: Any) -> Step:
     won_by = said.get("won_by", "")
     return Step(
         *(title, state, do, text, look, question, answers, right - 1, hold, reveal, formula, claims),
-        *(goal, turns, choose, won_by),
+        *(goal, turns, choose, won_by, blind),
     )
 
 
