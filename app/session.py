@@ -571,7 +571,7 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     if known is None or not same:
         before = known[0] if known is not None else None
         views.pop(name, None)
-        view = SweepView(sweep, before.by if before else "", before.effort if before else "samples")
+        view = SweepView(sweep, before.by if before else "", before.cost_unit if before else "samples")
         views[name] = view, secrets.token_urlsafe(24)
         while len(views) > MAX_VIEWS:
             views.pop(next(iter(views)))

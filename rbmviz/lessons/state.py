@@ -80,14 +80,14 @@ class Depth(NamedTuple):
     step: float
 
 
-class NumberBetween(NamedTuple):
+class RealNumber(NamedTuple):
     """A setting that may be any number from lo to hi."""
 
     lo: float
     hi: float
 
 
-class ShortText(NamedTuple):
+class FreeText(NamedTuple):
     """A setting that may be a short text: names and values of knobs, which are checked where they are used.
 
     pattern : regular expression of what it may be
@@ -102,7 +102,7 @@ class Several(NamedTuple):
     names: Callable[[], list[str]]
 
 
-Choice = tuple[Any, ...] | Whole | Depth | NumberBetween | ShortText | Several | Callable[[], list[str]]
+Choice = tuple[Any, ...] | Whole | Depth | RealNumber | FreeText | Several | Callable[[], list[str]]
 """What a setting may be: one of some values, a range, or a name of a list that is read when it is needed."""
 
 ANY_SEED, SWITCH = Whole(0, 2**31 - 1), (False, True)
@@ -164,11 +164,11 @@ OFFERED: dict[str, dict[str, Choice]] = {
         **{"tune_what": tuple(KIND_OF), "tune_models": Several(list_models), "tune_data": _data},
         **{"tune_samplers": Several(list_samplers), "tune_trainers": Several(list_trainers)},
         **{"tune_train_data": list_datasets, "tune_hidden": Whole(1, 30), "tune_updates": Whole(1, 20_000)},
-        **{"tune_x": ShortText(), "tune_x_from": NumberBetween(0, 1e4), "tune_x_to": NumberBetween(0, 1e4)},
+        **{"tune_x": FreeText(), "tune_x_from": RealNumber(0, 1e4), "tune_x_to": RealNumber(0, 1e4)},
         **{"tune_x_n": Whole(1, 40), "tune_x_scale": ("log", "linear")},
-        **{"tune_y": ShortText(), "tune_y_from": NumberBetween(0, 1e4), "tune_y_to": NumberBetween(0, 1e4)},
+        **{"tune_y": FreeText(), "tune_y_from": RealNumber(0, 1e4), "tune_y_to": RealNumber(0, 1e4)},
         **{"tune_y_n": Whole(1, 40), "tune_y_scale": ("log", "linear")},
-        **{"tune_z": ShortText(), "tune_z_values": ShortText(), "tune_knobs": ShortText()},
+        **{"tune_z": FreeText(), "tune_z_values": FreeText(), "tune_knobs": FreeText()},
         # Not seconds: another machine would find other scores.
         **{"tune_n": Whole(1, 20_000), "tune_unit": ("samples", "sweeps"), "tune_seeds": Whole(1, 20)},
         **{"tune_kernel": get_args(Kernel), "tune_start": get_args(Start)},
@@ -414,12 +414,12 @@ def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:
         if re.fullmatch("[0-9]{1,10}", text, re.ASCII) and choice.lo <= int(text) <= choice.hi:
             return int(text)
         raise BadInput(f"{name} = {shown(text)} is not a whole number from {choice.lo:,} to {choice.hi:,}.")
-    if isinstance(choice, NumberBetween):
+    if isinstance(choice, RealNumber):
         number = read_number(text, name)
         if choice.lo <= number <= choice.hi:
             return number
         raise BadInput(f"{name} = {shown(text)} is not a number from {choice.lo:g} to {choice.hi:g}.")
-    if isinstance(choice, ShortText):
+    if isinstance(choice, FreeText):
         if re.fullmatch(choice.pattern, text, re.ASCII):
             return text
         raise BadInput(f"{name} = {shown(text)} is not a list of names and numbers, as k=2,alpha=1 is.")

@@ -30,6 +30,7 @@ from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.settings import MAX_HIDDEN
 from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
+    X_WORDS,
     chosen_names,
     curves_chart,
     robust_rows,
@@ -56,8 +57,8 @@ from rbmviz_app.timer import while_running
 TITLE, ICON, PLACE = "Tune", "tune", 6
 PARTS = ("m", "sweep")
 DEFAULT_PANELS = ["rates_fpcd"]
-MAX_PINNED = 4
-"""Settings beside the one under the pointer."""
+MAX_OPEN = 4
+"""Settings that can be open beside the one under the pointer."""
 CHAIN_CELLS = 8
 """Rows and columns of pictures of a chain."""
 NEW_SWEEP = ""
@@ -127,13 +128,14 @@ def main() -> None:
     bring_pointer(comparison, sweep.plan)
     offer_data(comparison, sweep.plan)
     PAGE.preset_caption(comparison)
+    # The view may outlive the runs of the page: it must not keep their memory.
     weak = weakref.ref(comparison)
     key = POINTER_PANEL.value
 
-    def point_at(setting: int) -> None:
+    def point_at(index: int) -> None:
         chains = weak()
         if chains is not None and key is not None:
-            follow(chains, key, sweep, setting)
+            follow(chains, key, sweep, index)
 
     view.on_setting = point_at
     session.DRAWN_CHAINS.set(tuple(panel.key for panel in comparison.panels))
@@ -349,9 +351,9 @@ def estimate(plan: SweepPlan | None) -> None:
 
 
 def estimate_text(plan: SweepPlan, found: SweepEstimate) -> str:
-    """Say how many cells a plan has, and how long they take."""
+    """Say how many runs a plan has, and how long they take."""
     amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
-    what = f"{found.cells:,} runs of {amount}"
+    what = f"{found.runs:,} runs of {amount}"
     if found.seconds is None:
         return f"{what}: measuring how long they take…"
     return f"{what}: about {duration_text(found.seconds)} on this server." if found.seconds else f"{what}."
@@ -373,15 +375,15 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     sweep = view.sweep
 
     def clicked() -> None:
-        setting = session.sent_by("tune map", "edit")["setting"]
+        index = session.sent_by("tune map", "edit")["setting"]
         if has_runs(sweep.plan):
-            toggle(comparison, sweep, setting)
+            toggle(comparison, sweep, index)
 
     sweep_map(
         view,
         live_path() + token,
         title=sweep.title or title_of(sweep.plan),
-        pinned=pinned_settings(comparison, sweep),
+        open_settings=open_settings(comparison, sweep),
         present=present,
         key="tune map",
         on_edit=clicked,
@@ -391,21 +393,21 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     messages.show_refused()
 
 
-def pinned_panels(comparison: Beside) -> list[Any]:
+def open_panels(comparison: Beside) -> list[Any]:
     """Return the panels of settings that are open, without the one that follows the pointer."""
     return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
 
 
-def pinned_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
-    """Return the places of the settings that are open; None: a knob was turned, and no cell has it."""
+def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
+    """Return the indices of the settings that are open; None: a knob was turned, and no cell has it."""
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
-    places = {
-        read_algorithm(plan.kind, place.algorithm): i
-        for i, place in enumerate(sweep.scores.settings)
-        if place.model == model
+    indices = {
+        read_algorithm(plan.kind, setting.algorithm): i
+        for i, setting in enumerate(sweep.scores.settings)
+        if setting.model == model
     }
-    return [places.get(panel.worker.algorithm) for panel in pinned_panels(comparison)]
+    return [indices.get(panel.worker.algorithm) for panel in open_panels(comparison)]
 
 
 def marks_of(comparison: Beside) -> list[str]:
@@ -416,21 +418,21 @@ def marks_of(comparison: Beside) -> list[str]:
     ]
 
 
-def toggle(comparison: Beside, sweep: Sweep, setting: int) -> None:
+def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     """Open a setting beside the map, or close it."""
-    place = sweep.scores.settings[setting]
-    algorithm = read_algorithm(sweep.plan.kind, place.algorithm)
-    open_ones = pinned_panels(comparison)
+    setting = sweep.scores.settings[index]
+    algorithm = read_algorithm(sweep.plan.kind, setting.algorithm)
+    open_ones = open_panels(comparison)
     try:
-        CLICKED_MODEL.set(place.model)
+        CLICKED_MODEL.set(setting.model)
         setup = setup_of_sweep(sweep.plan)
         if setup != comparison.setup:  # a cell of another model
             comparison.change(setup)
         same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
         if same:
             comparison.remove(same[0])
-        elif len(open_ones) >= MAX_PINNED:
-            messages.refused(f"{MAX_PINNED} settings are open beside the map: close one of them first.")
+        elif len(open_ones) >= MAX_OPEN:
+            messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
         else:
             comparison.add(algorithm)
     except BadInput as error:
@@ -498,7 +500,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
             f"others have the numbers of their cells on the map; they are runs of their own from the first "
             f"{first}, compared at equal {comparison.cost_unit}."
         )
-        opened = pinned_panels(comparison) or list(comparison.panels[:1])
+        opened = open_panels(comparison) or list(comparison.panels[:1])
         name = OTHER_PAGE[plan.kind].title()
         with st.container(horizontal=True):
             if st.button(
@@ -529,26 +531,27 @@ def evidence(view: SweepView, comparison: Beside) -> None:
                 "Curves, slices through the best cell and the table of all settings come with the scores."
             )
         return
-    best = scores.place_of(choice.best)
+    best = scores.index_of(choice.best)
     shown = view.now()
     named = chosen_names(
         scores,
         [
             ("best", best),
             ("pointer", view.setting),
-            *((str(i), one) for i, one in enumerate(pinned_settings(comparison, sweep), start=1)),
+            *((str(i), one) for i, one in enumerate(open_settings(comparison, sweep), start=1)),
         ],
     )
     st.markdown("**How the best and the chosen settings get there**")
     draw_chart(
-        curves_chart(scores, named, view.effort, view.by, shown.point),
+        curves_chart(scores, named, view.cost_unit, view.by, shown.point),
         "tune curves",
-        f"{measures[view.by].label} against {view.effort} of the best setting and those that are chosen",
+        f"{measures[view.by].label} against {X_WORDS[view.cost_unit]} of the best setting and those that are "
+        "chosen",
     )
     slices = {axis: found for axis in (0, 1) if (found := slice_chart(scores, choice, axis)) is not None}
-    for (axis, found), place in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
+    for (axis, found), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
         label = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob).label
-        with place:
+        with column:
             st.markdown(f"**Through the best cell, along {label.lower()}**")
             draw_chart(
                 found,
@@ -582,7 +585,7 @@ def robust_table(view: SweepView, point: float) -> None:
     if len(plan.models) < 2 or len({data_name(pretrained(model).meta) for model in known}) > 1:
         return
     by = test_of(view.by, plan.metrics) or view.by
-    rows = robust_rows(view.sweep.scores, point, view.effort, by)
+    rows = robust_rows(view.sweep.scores, point, view.cost_unit, by)
     if rows:
         with st.expander("Mean and spread over the models", icon=":material/table_rows:"):
             st.dataframe(rows, hide_index=True, key="tune robustness")
@@ -614,7 +617,7 @@ def exports(view: SweepView) -> None:
                     "Curves",
                     lambda: curves_parquet(view.sweep),
                     "sweep.parquet",
-                    "All points of the curves of all cells (.parquet).",
+                    "All points of the curves of all runs (.parquet).",
                 ),
                 *(drawn if can_draw() else []),
             ],

@@ -181,7 +181,7 @@ def choose_axes(kind: Kind, names: Sequence[str]) -> None:
                 Settings.tune_unit,
                 "Unit",
                 RUN_UNITS,
-                "Equal samples; or equal sweeps, if samplers spend several on a sample; or seconds of "
+                "Equal samples; or equal Gibbs sweeps, if samplers spend several on a sample; or seconds of "
                 "computing.",
             )
         controls.number(
