@@ -292,6 +292,7 @@ def _draw_open() -> None:
             "step": place.step + 1,
             "head": head,
             "seen": all_seen,
+            "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
             "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )
@@ -363,7 +364,7 @@ def _draw_claims(step: Step, seen: dict[int, float], now: dict[int, float]) -> N
     """Draw the numbers to watch; what is claimed of them stands there once it is to be seen, not before."""
     if not step.claims:
         return
-    names = titles(step.state.algorithms())
+    names = titles(step.state.all_algorithms())
     page, names = step.state.page, names if len(names) > 1 else [""]
     lines = []
     for i, claim in enumerate(step.claims):

@@ -30,6 +30,7 @@ from rbmviz.session.comparison import Setup
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
+from rbmviz.session.unit_by_unit import UnitByUnit
 
 S = TypeVar("S", bound=Setup)
 T = TypeVar("T")
@@ -325,6 +326,9 @@ LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lam
 LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
+
+DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
+"""Chain: the small model of which one unit after the other is drawn."""
 
 SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
 """Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""
