@@ -21,6 +21,7 @@ from rbmviz_app.formulas import prose
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.panel.readouts import Readout
 from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
+from rbmviz_app.share import publish
 
 PANEL_FOLDER = Path(__file__).parent
 
@@ -58,6 +59,7 @@ class Canvas:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._name = folder.name
         self._mount = _component(folder.name, folder, "panel.js")
 
     def mount(
@@ -112,6 +114,7 @@ class Canvas:
         }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, **triggers)
+        publish.canvas(self._name, common | data)
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:
