@@ -16,11 +16,14 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shipped_lessons, steps_of
+from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
 from rbmviz.lessons.state import STEPS_CALLED
 from rbmviz.session import Comparison
-from rbmviz_app import links, messages, session
-from rbmviz_app.charts.style import titles
+from rbmviz.sweeps.from_settings import plan_of
+from rbmviz_app import challenge, links, messages, session
+from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
+from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.timer import every_second, while_running
 
@@ -46,6 +49,8 @@ LOOK_WORDS = {
     "speed": "the speed",
     "chart": "the chart",
     "presets": "the presets",
+    "start": "the button Start",
+    "map": "the map",
 }
 
 
@@ -82,6 +87,23 @@ def open_step(lesson: str, step: int) -> PageState:
 def show_step(lesson: str, step: int, page: str) -> None:
     """Open a step, and its page if that is another one than ``page``; this ends the script run."""
     state = open_step(lesson, step)
+    if state.page == page:
+        st.rerun()
+    switch_page(state.page)
+
+
+def show_result(lesson: str, step: int, text: str, page: str) -> None:
+    """Open a challenge with a result of it, which is verified; this ends the script run.
+
+    Raises
+    ------
+    BadInput
+        If the result cannot be read, or is not allowed; then nothing is opened.
+    """
+    found = lessons()[lesson].steps[step]
+    read_result(found, text)
+    state = open_step(lesson, step)
+    challenge.open_result(LessonStep(lesson, step), found, text)
     if state.page == page:
         st.rerun()
     switch_page(state.page)
@@ -159,10 +181,28 @@ def open_link(page: str) -> None:
         session.add_link_warning(error)
         return
     state = open_step(lesson, step)
+    _open_result(LessonStep(lesson, step))
     for entry in (session.PRESENTED, session.STARTS_PAUSED):
         entry.ensure()  # they read the address, too
     if state.page != page or links.gives_settings():  # the step says what the settings are
         switch_page(state.page)
+
+
+def _open_result(place: LessonStep) -> None:
+    """Have the result verified that the address names, if it names one."""
+    step = lessons()[place.lesson].steps[place.step]
+    for text in links.values(links.RESULT)[:1]:
+        try:
+            if not step.goal:
+                raise BadInput(f"The link has a result, and step {place.step + 1} is no challenge.")
+            if len(text) > MAX_RESULT_LINK:
+                raise BadInput(
+                    f"The link's result has {len(text):,} characters and may have {MAX_RESULT_LINK:,}: open "
+                    "it as a file on the page Learn."
+                )
+            challenge.open_result(place, step, text)
+        except BadInput as error:
+            session.add_link_warning(error)
 
 
 def _place(name: str, step: str) -> tuple[str, int]:
@@ -201,6 +241,7 @@ def draw(page: str) -> None:
     """Draw the card of the open step beside this page, if a lesson is open; card.css says where."""
     found = opened()
     if found is None:
+        publish.card(None)
         return
     lesson, step, place = found
     if session.STEP_TO_SHOW.value:
@@ -211,10 +252,14 @@ def draw(page: str) -> None:
     comparison, _ = COMPARISONS.value.get(page, (None, ""))
     with st.container(key="lesson"):
         st.html(folder / "card.css")
-        if opens_here and comparison is not None and not _all_seen(step, place):
+        # A challenge can be tried once more; while a result is verified, nothing on the page changes.
+        watch = bool(step.goal) or not _all_seen(step, place)
+        if challenge.is_pending(place):
+            while_running(_draw_open, True)
+        elif opens_here and comparison is not None and watch and page != "tune":  # whose sweep is no run
             _draw_while_it_changes(comparison)
         else:
-            while_running(_draw_open, opens_here and not _all_seen(step, place))
+            while_running(_draw_open, opens_here and watch)
         # Not in the part with the timer: a click there is lost if the part goes just then.
         _draw_moves(place, len(lesson.steps))
 
@@ -225,7 +270,9 @@ def _draw_while_it_changes(comparison: Comparison[Any]) -> None:
 
 
 def _all_seen(step: Step, place: LessonStep) -> bool:
-    """Return whether all that a step claims has been seen."""
+    """Return whether all that a step claims has been seen; of a challenge, whether it is won."""
+    if step.goal:
+        return challenge.is_won(place)
     return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
 
 
@@ -234,17 +281,21 @@ def _draw_open() -> None:
     if found is None:  # it has just been left: this part is about to go
         return
     lesson, step, place = found
-    more_to_see = not _all_seen(step, place)
+    more_to_see, pending = not _all_seen(step, place), challenge.is_pending(place)
     now = _look(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
-    all_seen = bool(step.claims) and _all_seen(step, place)
+    all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
+    n = len(lesson.steps)
+    head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else "Challenge"
     _marks(
         key="lesson marks",
         data={
             "lesson": place.lesson,
             "step": place.step + 1,
-            "head": f"{lesson.title} · step {place.step + 1} of {len(lesson.steps)}",
+            "head": head,
             "seen": all_seen,
+            "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
+            "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )
     st.header(step.title, anchor=False)
@@ -255,10 +306,26 @@ def _draw_open() -> None:
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
         _marks(key="lesson look", data=where)
-    _draw_claims(step, seen, now)
-    _draw_reveal(step, place, answer, all_seen)
-    if more_to_see and all_seen:
-        st.rerun()  # without the timer
+    claims = claim_lines(step, seen, now)
+    _draw_claims(claims)
+    if step.goal:
+        challenge.draw(step, place)
+    revealed = _draw_reveal(step, place, answer, all_seen)
+    publish.card(
+        {
+            "head": head,
+            "title": step.title,
+            "text": step.text,
+            "question": step.question,
+            "answers": list(step.answers),
+            "right": step.right if revealed else -1,  # nobody is told before it is revealed
+            "do": step.do,
+            "reveal": step.reveal if revealed else "",
+            "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
+        }
+    )
+    if (more_to_see and all_seen) or pending != challenge.is_pending(place):
+        st.rerun()  # with another timer, or none
 
 
 def _draw_question(step: Step, place: LessonStep) -> int | None:
@@ -289,7 +356,12 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
         return {}
     if step.question and session.LESSON_ANSWERS.value.get(place) is None:
         return {}  # it would give the answer away: pairs of chains are counted before Play is pressed
-    shown = [one for _, one in comparison[0].peek()]
+    shown: list[Any] = [one for _, one in comparison[0].peek()]
+    if step.state.page == "tune":
+        view, _ = session.SWEEP_VIEWS.value.get(session.SHOWN_SWEEP.value or "", (None, ""))
+        if view is None or view.sweep.plan != plan_of(step.state.settings):
+            return {}  # another sweep is on the screen
+        shown = [view.sweep.scores]
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
         if any(panel >= len(shown) for panel, _ in claim.about):
@@ -304,29 +376,35 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
     return now
 
 
-def _draw_claims(step: Step, seen: dict[int, float], now: dict[int, float]) -> None:
-    """Draw the numbers to watch; what is claimed of them stands there once it is to be seen, not before."""
+def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
+    """Return the numbers to watch: in words, the value, and whether what is claimed of them has been seen.
+
+    What is claimed stands in the words once it is to be seen, not before.
+    """
     if not step.claims:
-        return
-    names = titles(step.state.algorithms())
+        return []
+    names = titles(step.state.all_algorithms())
     page, names = step.state.page, names if len(names) > 1 else [""]
     lines = []
     for i, claim in enumerate(step.claims):
         value = seen.get(i, now.get(i))
         if i in seen:
-            mark, said = ":green[:material/check_circle:]", claim.words(page, names)
+            said = claim.words(page, names)
         else:
-            mark, said = ":material/radio_button_unchecked:", claim.number_words(page, names)
-            said += f", watched at {claim.n:,} {STEPS_CALLED[page]}"
+            said = claim.number_words(page, names) + f", watched at {claim.n:,} {STEPS_CALLED[page]}"
         said = said if names[0] else said[:1].upper() + said[1:]
-        number = "" if value is None else f" **{number_text(value)}**"
-        lines.append(f"{mark} {messages.plain(said)}{number}")
-    st.markdown("  \n".join(dict.fromkeys(lines)))  # two claims may be about one number
+        lines.append((said, "" if value is None else number_text(value), i in seen))
+    return list(dict.fromkeys(lines))  # two claims may be about one number
 
 
-def number_text(value: float) -> str:
-    """Return a number as the card writes it."""
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
+    marks = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
+    lines = [
+        f"{marks[seen]} {messages.plain(said)}" + (f" **{number}**" if number else "")
+        for said, number, seen in claims
+    ]
+    if lines:
+        st.markdown("  \n".join(lines))
 
 
 def look_words(step: Step) -> str:
@@ -337,20 +415,20 @@ def look_words(step: Step) -> str:
     return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
 
 
-def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bool) -> None:
-    """Draw the answer, once somebody asks for it, or all that is claimed has been seen."""
+def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bool) -> bool:
+    """Draw the answer, once somebody asks for it, or all that is claimed has been seen; return whether."""
     if not step.reveal or (step.question and answer is None):
-        return
+        return False
     shown = session.REVEALED.value
     if place not in shown and not all_seen:
         st.button(
-            "Reveal",
+            "Reveal" if not step.goal else "Hint",
             icon=":material/visibility:",
             key="lesson reveal",
             on_click=session.REVEALED.set,
             args=(shown | {place},),
         )
-        return
+        return False
     if answer is not None and step.right >= 0:
         right = step.answers[step.right]
         st.markdown("**You were right.**" if answer == step.right else f"**It is: {right}.**")
@@ -359,6 +437,7 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bo
         if step.formula:
             with st.expander("Formula"):
                 st.latex(step.formula)
+    return True
 
 
 def _draw_moves(place: LessonStep, n: int) -> None:
@@ -370,15 +449,16 @@ def _draw_moves(place: LessonStep, n: int) -> None:
 
     with st.container(horizontal=True, key="lesson_moves"):
         i = place.step
-        st.button(
-            "Back",
-            icon=":material/arrow_back:",
-            shortcut="Left",
-            disabled=not i,
-            on_click=show,
-            args=(i - 1,),
-            key="lesson back",
-        )
+        if n > 1:
+            st.button(
+                "Back",
+                icon=":material/arrow_back:",
+                shortcut="Left",
+                disabled=not i,
+                on_click=show,
+                args=(i - 1,),
+                key="lesson back",
+            )
         more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": "Right", "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)

@@ -15,19 +15,23 @@ import secrets
 import time
 import weakref
 from collections.abc import Callable, Iterable, MutableMapping
+from concurrent.futures import Future
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import streamlit as st
 
-from rbmviz import Model
+from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes
+from rbmviz.lessons.results import VerifiedResult
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
+from rbmviz.session.unit_by_unit import UnitByUnit
+from rbmviz_app.share.view import Share, new_token
 
 S = TypeVar("S", bound=Setup)
 T = TypeVar("T")
@@ -335,6 +339,9 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
+DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
+"""Chain: the small model of which one unit after the other is drawn."""
+
 SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
 """Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""
 
@@ -391,6 +398,34 @@ SEEN_CLAIMS: Entry[dict[LessonStep, dict[int, float]]] = Entry("seen claims", di
 REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 """Steps whose answers have been asked for."""
 
+
+class Attempt(NamedTuple):
+    """A result of a challenge.
+
+    Parameters
+    ----------
+    text : str
+        The result as it stands in a link.
+    replay : Future
+        What came out when it was verified.
+    runs : tuple
+        Which runs it is of: another one of the page is another attempt.
+    given : bool
+        Whether it came with a link, or a file.
+    """
+
+    text: str
+    replay: Future[VerifiedResult]
+    runs: tuple[Any, ...]
+    given: bool
+
+
+ATTEMPTS: Entry[dict[LessonStep, Attempt]] = Entry("attempts", dict)
+"""The newest result of each challenge."""
+
+OPENED_RESULT: Entry[str] = Entry("opened result", str)
+"""Learn: the uploaded file with a result that was opened."""
+
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 """The farthest step (from 1) that has been opened of each lesson, by its name."""
 
@@ -403,8 +438,12 @@ def forget_step(lesson: str, step: int) -> None:
     place = LessonStep(lesson, step)
     LESSON_ANSWERS.ensure().pop(place, None)
     SEEN_CLAIMS.ensure().pop(place, None)
+    ATTEMPTS.ensure().pop(place, None)
     REVEALED.set(REVEALED.value - {place})
 
+
+SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
+"""What this session shares with those who watch; None: nothing."""
 
 CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
 """Tune: the model of the cell that was clicked last; "": none."""
@@ -532,6 +571,61 @@ def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tup
     return comparison, token, is_new
 
 
+# Sharing
+
+
+MAX_SHARES = 50
+"""Views that all visitors share at a time."""
+
+
+@st.cache_resource(show_spinner=False)
+def shares_by_token() -> MutableMapping[str, Share]:
+    """Return what the sessions of this process share, by token."""
+    return weakref.WeakValueDictionary()
+
+
+def _leave(share: Share) -> None:
+    # On the server's event loop: this sets a flag only.
+    share.leave()
+
+
+@st.cache_resource(scope="session", on_release=_leave, show_spinner=False)
+def _open_page(token: str, _share: Share) -> Share:
+    return _share
+
+
+def begin_sharing() -> None:
+    """Share the page of this session, if the server has room for one more such view.
+
+    Raises
+    ------
+    BadInput
+        If it has none.
+    """
+    shared = [share for share in list(shares_by_token().values()) if not share.over]
+    if len(shared) >= MAX_SHARES:
+        raise BadInput(f"This server shares {MAX_SHARES} views already: try again when one has ended.")
+    share = Share(new_token())
+    shares_by_token()[share.token] = share
+    SHARED_PAGE.set(share)
+
+
+def stop_sharing() -> None:
+    """End what this session shares."""
+    if (share := SHARED_PAGE.value) is not None:
+        share.stop()
+        SHARED_PAGE.set(None)
+
+
+def kept_share() -> Share | None:
+    """Return what this session shares, and have it noted when its page is closed; None: nothing."""
+    share = SHARED_PAGE.value
+    if share is None or share.over:
+        SHARED_PAGE.set(None)
+        return None
+    return _open_page(share.token, share)
+
+
 MAX_VIEWS = 4
 """Views of sweeps that a session keeps."""
 
@@ -547,7 +641,7 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     if known is None or not same:
         before = known[0] if known is not None else None
         views.pop(name, None)
-        view = SweepView(sweep, before.by if before else "", before.effort if before else "samples")
+        view = SweepView(sweep, before.by if before else "", before.cost_unit if before else "samples")
         views[name] = view, secrets.token_urlsafe(24)
         while len(views) > MAX_VIEWS:
             views.pop(next(iter(views)))
