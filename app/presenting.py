@@ -18,6 +18,7 @@ from rbmviz_app.session import (
     STARTS_PAUSED,
     widget_value,
 )
+from rbmviz_app.share import button
 
 folder = Path(__file__).parent
 EMPTY_CHARTS = (folder / "empty_charts.js").read_text()
@@ -27,7 +28,8 @@ _reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").
 
 def draw_switch() -> None:
     """Draw the button that begins or ends presenting, at the right end of the navigation bar."""
-    with st.container(key="presenting"):
+    with st.container(key="presenting", horizontal=True, gap="small"):
+        button.draw()
         if links.presenting():
             # Not in the sheet of all pages: where this one is missing, nothing of it holds.
             st.html(folder / "presenting.css")

@@ -26,7 +26,7 @@ from rbmviz.gradient import (
     tempered,
 )
 from rbmviz.metrics import tempered_ladders, too_large
-from rbmviz.metrics.tempering import LADDERS, MAX_TEMPERED_SWEEPS, TEMPERATURES, TEMPERED_SAMPLES
+from rbmviz.metrics.tempering import LADDER_TEMPERATURES, LADDERS, MAX_TEMPERED_SWEEPS, TEMPERED_SAMPLES
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
@@ -74,7 +74,7 @@ def add(commands: Any) -> None:
         "--reference-samples",
         type=WholeNumber(LADDERS, MAX_TEMPERED_SWEEPS),
         metavar="N",
-        help=f"samples of parallel tempering, {TEMPERATURES} temperatures, for the reference "
+        help=f"samples of parallel tempering, {LADDER_TEMPERATURES} temperatures, for the reference "
         f"(default: enumerate the model if that is possible, else {TEMPERED_SAMPLES:,}; paper 200,000)",
     )
     command.add_argument(

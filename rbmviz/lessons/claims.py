@@ -9,6 +9,9 @@ import numpy as np
 from rbmviz.coupling import ALGORITHMS, STATISTICS
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.lessons.state import STEPS_CALLED, PageState
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.session.sweep_view import first_measure
+from rbmviz.sweeps import Choice
 
 MAX_STEPS = 100_000
 """Most samples, updates, batches or pairs after which a claim is measured."""
@@ -117,6 +120,28 @@ def _cd_off(pairs: Any, n: int) -> float:
     return float(abs(apart.mean()) / (apart.std() / np.sqrt(n)))
 
 
+def _of_map(of: Callable[[SweepScores, Choice], float]) -> Callable[[Any, int], float | None]:
+    """Return what reads a number of the map of a sweep: where its runs end, on the first model."""
+
+    def value(scores: SweepScores, n: int) -> float | None:
+        effort = scores.plan.budget.unit
+        ends = scores.range(effort)
+        if ends is None:
+            return None
+        choices = scores.at(ends[1], effort, first_measure(scores.plan.metrics)).choices
+        return float(of(scores, next(iter(choices.values())))) if choices else None
+
+    return value
+
+
+def _best_along(axis: int) -> Callable[[SweepScores, Choice], float]:
+    def value(scores: SweepScores, choice: Choice) -> float:
+        axes = scores.plan.axes
+        return float(choice.best.knobs.get(axes[axis].knob, np.nan)) if axis < len(axes) else np.nan
+
+    return value
+
+
 _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
     "mean": ("sweeps until they meet, on average", "", lambda pairs, n: float(pairs.tau[:n].mean())),
     "median": ("sweeps until half have met", "", lambda pairs, n: float(np.median(pairs.tau[:n]))),
@@ -164,6 +189,16 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         ),
         "log_z": PanelNumber("log Z estimate", lambda shown, n: shown.newest and shown.newest.log_z),
         "gap": PanelNumber("log Z too low by", _gap),
+    },
+    "tune": {
+        "best": PanelNumber("the best score", _of_map(lambda scores, choice: choice.best.mean)),
+        "worst": PanelNumber("the worst score", _of_map(lambda scores, choice: choice.settings[-1].mean)),
+        "tied": PanelNumber(
+            "settings that cannot be told from the best",
+            _of_map(lambda scores, choice: len(choice.region)),
+        ),
+        "best_x": PanelNumber("the best value across", _of_map(_best_along(0))),
+        "best_y": PanelNumber("the best value up", _of_map(_best_along(1))),
     },
     "coupling": {
         "scale": PanelNumber("scale of the parameters", lambda shown, n: shown.algorithm.scale),
@@ -261,8 +296,8 @@ def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
     panel, metric, operator, number, other, other_metric, sign, offset = found.groups()[:8]
     when, n_text, unit_text = found.groups()[8:]
     for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
-        if int(place) > len(state.panels):
-            raise BadInput(f"the claim {shown(text)} is about panel {place} of {len(state.panels)}.")
+        if int(place) > (most := len(state.panels) + len(state.branches)):
+            raise BadInput(f"the claim {shown(text)} is about panel {place} of {most}.")
         if name not in PANEL_NUMBERS[state.page]:
             raise unknown(f"number of the page {state.page}", name, PANEL_NUMBERS[state.page])
     n = int(n_text.replace(",", "")[:12])
@@ -286,7 +321,12 @@ def measure(state: PageState, name: tuple[int, str], shown: Any, n: int) -> floa
 
 
 def steps_of(page: str, shown: Any) -> int:
-    """Return how many steps a snapshot counts: on Coupling the pairs, of the algorithm with the fewest."""
+    """Return how many steps a snapshot counts: on Coupling the pairs, of the algorithm with the fewest.
+
+    Of the page Tune ``shown`` is the scores of a sweep, which counts its runs.
+    """
+    if page == "tune":
+        return int(shown.n_done)
     if page != "coupling":
         return int(shown.n)
     return min((pair.counted.n for pair in shown.displayed_pairs), default=0)

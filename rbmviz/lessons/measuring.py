@@ -10,6 +10,9 @@ from rbmviz.lessons.claims import StepClaim, measure
 from rbmviz.lessons.state import PageState
 from rbmviz.session.rebuild import Change
 from rbmviz.session.run import Run
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.sweeps import CellRun, cells
+from rbmviz.sweeps.from_settings import plan_of
 
 JUDGED_POINTS = 60
 """Points of a training, equally spaced, whose likelihoods are computed to find the best one."""
@@ -46,6 +49,7 @@ class _Replay:
     def __init__(self, plan: Any, changes: Sequence[Change], turn: Turn) -> None:
         first, *self._waiting = changes
         self._turn = turn
+        self._judged: list[Any] = []  # likelihoods of a training, which itself drops points of a long curve
         self.run: Any = plan.run(1, first.algorithm)
         with turn():
             self._take_knobs()
@@ -76,16 +80,15 @@ class _Replay:
         else:
             # A training computes likelihoods as it finds time: take the best of always the same points.
             points = JUDGED_POINTS if "below_best" in names else 1
-            updates = {n * i // points for i in range(1, points + 1)}
-            for update in sorted(updates):
-                self.advance(update)
+            ends = {n * i // points for i in range(1, points + 1)} | {n}
+            for end in sorted(end for end in ends if end >= self.run.n):
+                self.advance(end)
                 if {"likelihood", "below_best", "gap"} & set(names):
                     self._complete_background_work()
+                    if page == "train":
+                        self._judged.append(self.run.view("paused").likelihoods[-1])
         shown = self.run.view("paused")
-        if page != "train":
-            return shown
-        likelihoods = tuple(point for point in shown.likelihoods if point.update in updates)
-        return dataclasses.replace(shown, likelihoods=likelihoods)
+        return dataclasses.replace(shown, likelihoods=tuple(self._judged)) if page == "train" else shown
 
     def _complete_background_work(self) -> None:
         worked = True
@@ -120,6 +123,8 @@ def measure_claims(
     BadInput
         If data are not on this machine.
     """
+    if state.page == "tune":
+        return _measure_map(state, claims, turn)
     changes = changes or [[Change(0, algorithm)] for algorithm in state.algorithms()]
     plan = state.setup(data).plan()
     found: dict[tuple[int, str, int], float | None] = {}
@@ -128,7 +133,15 @@ def measure_claims(
         # One panel at a time: the samples of each are kept.
         asked = _numbers_by_step(claims, panel)
         within = [claim for claim in claims if claim.within and claim.panel == panel]
-        replay = _Replay(plan, changes[panel], turn)
+        if panel < len(state.panels):
+            replay = _Replay(plan, changes[panel], turn)
+        else:
+            branch = state.branches[panel - len(state.panels)]
+            before = _Replay(plan, changes[branch.of], turn)
+            before.advance(branch.at)
+            algorithm = state.all_algorithms()[panel]
+            plan_of_branch = plan._replace(origin=before.run.origin())
+            replay = _Replay(plan_of_branch, [Change(branch.at, algorithm)], turn)
         for n in sorted({*asked, *range(1, max((claim.n for claim in within), default=0) + 1)}):
             looked_for = [claim for claim in within if claim.n >= n and claim not in reached]
             if n not in asked and not looked_for:
@@ -142,6 +155,25 @@ def measure_claims(
                 if value is not None and claim.holds({(panel, claim.metric): value}):
                     reached[claim] = n, value
     return [_result(claim, found, reached.get(claim)) for claim in claims]
+
+
+def _measure_map(state: PageState, claims: Sequence[StepClaim], turn: Turn) -> list[Measured]:
+    """Return each claim about the map of a sweep, whose runs are made one after the other."""
+    plan = plan_of(state.settings)
+    scores, found = SweepScores(plan), dict[tuple[int, str, int], float | None]()
+    asked = _numbers_by_step(claims, 0)
+    for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
+        run, more = CellRun(cell), True
+        while more:
+            with turn():
+                more = run.step()
+        scores.put(i, run.columns())
+        for name in asked.get(i + 1, ()):
+            found[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
+    for n, names in asked.items():
+        for name in names:
+            found.setdefault((0, name, n), None)  # the map has fewer runs
+    return [_result(claim, found, None) for claim in claims]
 
 
 def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:

@@ -15,7 +15,7 @@ from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.rbm import RBM, sigmoid
 from rbmviz.registry import metric
 
-TEMPERATURES = 100
+LADDER_TEMPERATURES = 100
 """Temperatures of a ladder, as in population CD, section 4.1."""
 
 LADDERS = 10
@@ -119,7 +119,7 @@ def tempered_ladders(
     *,
     samples: int = TEMPERED_SAMPLES,
     burn_in: int = TEMPERED_BURN_IN,
-    n_temperatures: int = TEMPERATURES,
+    n_temperatures: int = LADDER_TEMPERATURES,
     n_ladders: int = LADDERS,
     seed: rng.Seed = 0,
     workers: int | None = None,
@@ -161,7 +161,7 @@ def tempered_statistics(
     *,
     samples: int = TEMPERED_SAMPLES,
     burn_in: int = TEMPERED_BURN_IN,
-    n_temperatures: int = TEMPERATURES,
+    n_temperatures: int = LADDER_TEMPERATURES,
     n_ladders: int = LADDERS,
     seed: rng.Seed = 0,
     workers: int | None = None,

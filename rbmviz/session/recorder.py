@@ -30,7 +30,7 @@ MIN_HELD_SAMPLES = 1000
 
 
 MAX_LOGGED = 10_000
-"""Maximum changes of knobs in the log of a run, about 3 MB: minutes of dragging without a pause."""
+"""Maximum changes of knobs in a run log, about 3 MB: minutes of dragging without a pause."""
 
 
 class Allowance:

@@ -17,8 +17,8 @@ import numpy as np
 from rbmviz.coupling import STATISTICS
 from rbmviz.session.importance_weights import MAX_UNITS_EXACT_LOG_Z
 from rbmviz.sweeps import CellRun, cells
+from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import read_algorithm
-from rbmviz_app.pages.tune.settings import plan_of
 from rbmviz_app.presets import PLAYED_SECONDS
 
 PAGES = {

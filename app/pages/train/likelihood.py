@@ -1,4 +1,4 @@
-"""The charts below the trainers: how likely models find the data, and one quantity inside the trainers."""
+"""The charts below the trainers: how likely models find the data, and one statistic of the trainers."""
 
 import streamlit as st
 

@@ -9,17 +9,19 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
+from rbmviz.lessons.state import ALGORITHMS_OF_PAGE
 from rbmviz.links import VERSION, write_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
-from rbmviz.registry import samplers, trainers
+from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
 from rbmviz.sweeps import SweepPlan, measures
+from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
-from rbmviz_app import controls, kept, links, messages, session
+from rbmviz_app import card, controls, kept, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, hand_over
@@ -39,13 +41,11 @@ from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, ta
 from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import (
-    AUTOMATIC_DATA,
     Settings,
     chains_setup,
     choose_axes,
     choose_rest,
     choose_what,
-    plan_of,
     setup_of,
 )
 from rbmviz_app.presets import Preset
@@ -68,13 +68,6 @@ Beside = Comparison[SamplingSetup | TrainingSetup]
 """The runs beside the map: chains, or trainings."""
 
 
-class _Algorithms:
-    """Samplers and trainers by name; no two of them are called alike."""
-
-    def __getitem__(self, name: str) -> Any:
-        return (trainers if name in trainers else samplers)[name]
-
-
 def show_plan(preset: Preset) -> None:
     """Show the map of the plan that a preset has set, not of the sweep that was on the screen."""
     SHOWN_SWEEP.set(NEW_SWEEP)
@@ -90,7 +83,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     "updates: large steps win early, small ones late. Hatched cells cannot be told from the best. Point at a "
     "cell: the run beside the map takes its knobs and goes on; click to keep a setting open, up to four. "
     "First press *Start*, or drag over the empty map to feel what the knobs do.",
-    in_address=PanelsInAddress("m", _Algorithms(), DEFAULT_PANELS),
+    in_address=PanelsInAddress("m", ALGORITHMS_OF_PAGE["tune"], DEFAULT_PANELS),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,
@@ -112,6 +105,9 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
+    step = card.to_set(PAGE.name)
+    if step is not None:
+        show_plan(Preset("", "", step.panels, step.settings))
     with PAGE.toolbar():
         kind, names = choose_what()
         with st.popover("Axes, length, data", icon=":material/straighten:"):
@@ -304,6 +300,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
                 type="primary",
                 on_click=start,
                 key="tune start",
+                disabled=card.holds_play(PAGE.name),
                 help="Put it into the queue of this server; one sweep runs at a time, on what the chains of "
                 "all pages leave of the cores.",
             )
